@@ -1,0 +1,101 @@
+// ffn-train list: the catalogues, from the same tables that the program uses.
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../load_config.hpp"
+#include "ffn/config/metrics.hpp"
+#include "ffn/config/schema.hpp"
+#include "ffn/math/activations.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+struct Listing {
+  std::vector<std::string> headers;
+  Rows rows;
+};
+
+template <class... Ts>
+Rows kinds(const std::variant<Ts...>&) {
+  return {{Ts::kKind, Ts::kDoc}...};
+}
+
+Listing list_files(const std::string& what) {
+  Listing listing{{"file", "name"}, {}};
+  for (const auto& file : shipped_files(what)) {
+    const auto document = load_document(file);
+    listing.rows.push_back({file, document.tree().value("name", "")});
+  }
+  return listing;
+}
+
+Listing list_keys(const std::string& prefix) {
+  RunConfig config;
+  Listing listing{{"key", "type", "default", "allowed", "meaning"}, {}};
+  for (const auto& key : key_docs([&config](FieldVisitor& v) { config.describe(v); })) {
+    std::string plain;  // "model.ffn[moe].top_k" → "model.ffn.top_k", the form in which people type it
+    bool inside = false;
+    for (const char c : key.path) {
+      if (c == '[' || c == ']') inside = c == '[';
+      else if (!inside) plain += c;
+    }
+    if (plain.rfind(prefix, 0) != 0 && key.path.rfind(prefix, 0) != 0) continue;
+    listing.rows.push_back({key.path, key.type, key.fallback, key.allowed, key.doc});
+  }
+  if (listing.rows.empty()) throw UsageError("no key begins with '" + prefix + "'", "`ffn-train list keys` shows all of them");
+  return listing;
+}
+
+Listing list(const std::string& what, const std::string& prefix) {
+  if (what == "activations") {
+    Listing listing{{"activation", "φ(z)", "source"}, {}};
+    for (const auto& a : activations()) listing.rows.push_back({a.name, a.formula, a.source});
+    return listing;
+  }
+  if (what == "ffns") return {{"ffn.kind", "what it computes"}, kinds(FfnConfig{})};
+  if (what == "tasks") return {{"task.kind", "what is learned"}, kinds(TaskConfig{})};
+  if (what == "metrics") {
+    Listing listing{{"metric", "better", "meaning"}, {}};
+    for (const auto& m : metric_catalogue()) listing.rows.push_back({m.name, m.higher_is_better ? "higher" : "lower", m.doc});
+    return listing;
+  }
+  if (what == "keys") return list_keys(prefix);
+  return list_files(what);
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, CommonOptions& common, Command& command) {
+  auto* sub = app.add_subcommand("list", "activations, ffns, tasks, metrics, keys, configs or experiments");
+  auto* what = sub->add_option("what", "which list")->check(CLI::IsMember({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"}));
+  auto* prefix = sub->add_option("prefix", "only keys that begin so")->type_name("KEY");
+  add_output_options(*sub, common);
+  sub->callback([&common, &command, what, prefix] {
+    command = [&common, what, prefix] {
+      const auto listing = list(what->count() > 0 ? what->as<std::string>() : "activations", prefix->count() > 0 ? prefix->as<std::string>() : "");
+      if (common.json) {
+        Json out = Json::array();
+        for (const auto& row : listing.rows) {
+          Json entry = Json::object();
+          for (size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
+          out.push_back(entry);
+        }
+        std::cout << out.dump(2) << "\n";
+        return 0;
+      }
+      std::vector<Column> columns;
+      for (const auto& header : listing.headers) columns.push_back({header, Align::left});
+      Table table(columns);
+      for (const auto& row : listing.rows) table.add_row(row);
+      std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+      return 0;
+    };
+  });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,119 @@
+// ffn-train params: where the parameters and FLOPs of a Transformer layer are, by closed formula.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../load_config.hpp"
+#include "ffn/config/accounting.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+struct Part {
+  std::string name;
+  Cost cost;
+};
+
+Json to_json(const Cost& cost) {
+  return {{"parameters", cost.parameters}, {"active_parameters", cost.active_parameters}, {"flops_per_token", cost.flops}};
+}
+
+std::string share(std::int64_t part, std::int64_t whole) { return whole == 0 ? "-" : format_percent(static_cast<double>(part) / static_cast<double>(whole)); }
+
+void print(const std::vector<Part>& parts, const Cost& total, const CommonOptions& common) {
+  if (common.json) {
+    Json out = Json::object();
+    for (const auto& part : parts) out[part.name] = to_json(part.cost);
+    out["total"] = to_json(total);
+    std::cout << out.dump(2) << "\n";
+    return;
+  }
+  Table table({{"part", Align::left}, {"parameters", Align::right}, {"share", Align::right}, {"active", Align::right}, {"FLOPs/token", Align::right}, {"share", Align::right}});
+  for (const auto& [name, cost] : parts) {
+    table.add_row({name, format_count(cost.parameters), share(cost.parameters, total.parameters), format_count(cost.active_parameters),
+                   format_count(cost.flops), share(cost.flops, total.flops)});
+  }
+  table.add_row({"total", format_count(total.parameters), "", format_count(total.active_parameters), format_count(total.flops), ""});
+  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+}
+
+// A whole model from a config.
+void print_model(const CommonOptions& common) {
+  const auto config = read_run_config(load_with_overrides(common.config, common.overrides), common.config);
+  const auto cost = model_cost(config.model, task_shape(config.task));
+  const auto blocks = config.model.blocks;
+  const std::string times = blocks > 1 ? " ×" + std::to_string(blocks) : "";
+  std::vector<Part> parts;
+  if (config.model.attention) parts.push_back({"attention" + times, cost.attention * blocks});
+  parts.push_back({"ffn" + times, cost.ffn * blocks});
+  if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});
+  parts.push_back({"embedding and head", cost.ends});
+  print(parts, cost.total, common);
+}
+
+struct LayerOptions {
+  std::int64_t d_model = 0, d_ff = 0, sequence = 0, experts = 0, top_k = 2;
+  bool no_bias = false, gated = false, attention_bias = false;
+};
+
+// One attention + FFN layer from a few numbers.
+void print_layer(const LayerOptions& o, const CommonOptions& common) {
+  FfnSize size;
+  if (o.d_ff > 0) size.d_ff = o.d_ff;
+  size.bias = !o.no_bias;
+  FfnConfig ffn;
+  if (o.experts > 0) {
+    MoeConfig moe;
+    static_cast<FfnSize&>(moe) = size;
+    moe.num_experts = o.experts;
+    moe.top_k = o.top_k;
+    moe.gated = o.gated;
+    if (moe.top_k > moe.num_experts) throw UsageError("--top-k (" + std::to_string(moe.top_k) + ") exceeds --experts (" + std::to_string(moe.num_experts) + ")");
+    ffn = moe;
+  } else if (o.gated) {
+    GatedConfig gated;
+    static_cast<FfnSize&>(gated) = size;
+    ffn = gated;
+  } else {
+    PositionwiseConfig plain;
+    static_cast<FfnSize&>(plain) = size;
+    ffn = plain;
+  }
+  AttentionConfig attention;
+  attention.bias = o.attention_bias;
+  const Cost a = attention_cost(attention, o.d_model, o.sequence), f = ffn_cost(ffn, o.d_model);
+  Cost total = a;
+  total += f;
+  print({{"attention", a}, {"ffn", f}}, total, common);
+}
+
+}  // namespace
+
+void add_params(CLI::App& app, CommonOptions& common, Command& command) {
+  auto* sub = app.add_subcommand("params", "parameters and FLOPs, attention against FFN");
+  auto options = std::make_shared<LayerOptions>();
+  sub->add_option("--config", common.config, "count a config's model")->type_name("FILE");
+  sub->add_option("overrides", common.overrides, "key=value ...")->type_name("KEY=VALUE");
+  auto* width = sub->add_option("--d-model", options->d_model, "width of the residual stream")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  sub->add_option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22));
+  sub->add_option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 22));
+  sub->add_option("--experts", options->experts, "mixture of this many experts")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
+  sub->add_option("--top-k", options->top_k, "experts per token")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
+  sub->add_flag("--gated", options->gated, "gated FFN");
+  sub->add_flag("--no-bias", options->no_bias, "FFN without biases");
+  sub->add_flag("--attention-bias", options->attention_bias, "attention projections with biases");
+  add_output_options(*sub, common);
+  sub->callback([&common, &command, options, width] {
+    command = [&common, options, width] {
+      if (!common.config.empty()) print_model(common);
+      else if (width->count() > 0) print_layer(*options, common);
+      else throw UsageError("params needs --config FILE or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
+      return 0;
+    };
+  });
+}
+
+}  // namespace ffn::app

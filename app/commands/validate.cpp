@@ -1,0 +1,53 @@
+// ffn-train validate: check configs without LibTorch, all errors at once; --dry-run prints what would run.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../load_config.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+// Returns the problem as text, or "" when the file is fine. Reads a text task's file too: its absence is found here.
+std::string check(const std::string& file) {
+  const Document document = load_with_overrides(file, {});
+  const auto config = read_run_config(document, file);
+  task_shape(config.task);
+  return "";
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, CommonOptions& common, Command& command) {
+  auto* sub = app.add_subcommand("validate", "check configs; all errors at once");
+  auto* files = sub->add_option("files", "config files")->required()->type_name("FILE...");
+  add_output_options(*sub, common);
+  sub->callback([&common, &command, files] {
+    command = [&common, files] {
+      int worst = 0;
+      Json report = Json::array();
+      for (const auto& file : files->results()) {
+        Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
+        try {
+          check(file);
+          if (!common.json) std::cout << file << ": ok\n";
+        } catch (const ConfigError& error) {
+          entry["ok"] = false;
+          for (const auto& p : error.problems()) entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
+          if (!common.json) std::cerr << "error: " << error.what() << "\n";
+          worst = std::max(worst, static_cast<int>(error.code()));
+        } catch (const Error& error) {
+          entry["ok"] = false;
+          entry["problems"].push_back({{"place", file}, {"pointer", ""}, {"message", error.what()}});
+          if (!common.json) std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
+          worst = std::max(worst, static_cast<int>(error.code()));
+        }
+        report.push_back(entry);
+      }
+      if (common.json) std::cout << report.dump(2) << "\n";
+      return worst;
+    };
+  });
+}
+
+}  // namespace ffn::app

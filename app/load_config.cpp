@@ -1,0 +1,56 @@
+#include "load_config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ffn/core/suggest.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+std::vector<std::string> shipped_files(const std::string& what) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  std::vector<std::string> files;
+  for (const fs::path& folder : {fs::path(what), program.parent_path().parent_path() / "share" / "ffn-train" / what}) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (entry.path().extension() == ".json" && entry.path().filename() != "schema.json") files.push_back(entry.path().string());
+    }
+    if (!files.empty()) break;
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+namespace {
+
+// "xor" → "configs/xor.json", if the name is no file itself.
+std::string resolve(const std::string& config) {
+  if (fs::exists(config) || config.find('/') != std::string::npos) return config;
+  std::vector<std::string> names;
+  for (const char* what : {"configs", "experiments"}) {
+    for (const auto& file : shipped_files(what)) {
+      const std::string stem = fs::path(file).stem().string();
+      if (stem == config || stem + ".json" == config) return file;
+      names.push_back(stem);
+    }
+  }
+  const auto remedy = did_you_mean(config, names);
+  if (!remedy.empty()) throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
+  return config;
+}
+
+}  // namespace
+
+Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
+  Document document = load_document(resolve(config));
+  for (const auto& override_text : overrides) {
+    if (override_text.find('=') == std::string::npos && fs::exists(override_text)) {
+      throw UsageError("'" + override_text + "' is a file, not an override", "give one config with --config; a study or several calls train several");
+    }
+    apply_override(document, override_text);
+  }
+  return document;
+}
+
+}  // namespace ffn::app

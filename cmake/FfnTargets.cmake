@@ -1,0 +1,30 @@
+# Helpers for our own targets.
+
+# Warnings for our code only: imported targets bring their headers as system headers.
+add_library(ffn_warnings INTERFACE)
+target_compile_options(ffn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+if(FFN_WERROR)
+  target_compile_options(ffn_warnings INTERFACE -Werror)
+endif()
+
+# One static library per folder of lib/ffn, so that the dependency arrows are real.
+#   ffn_module(NAME <folder> SOURCES … USES <other folders> LIBRARIES <imported targets>)
+function(ffn_module)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;USES;LIBRARIES" ${ARGN})
+  add_library(ffn_${ARG_NAME} STATIC ${ARG_SOURCES})
+  add_library(ffn::${ARG_NAME} ALIAS ffn_${ARG_NAME})
+  target_include_directories(ffn_${ARG_NAME} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
+  list(TRANSFORM ARG_USES PREPEND ffn_)
+  target_link_libraries(ffn_${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE ffn_warnings)
+  if(ARG_LIBRARIES)
+    target_link_libraries(ffn_${ARG_NAME} PUBLIC ${ARG_LIBRARIES})
+  endif()
+endfunction()
+
+# <torch/torch.h> takes 10 s per file; one precompiled header serves every target that includes it.
+function(ffn_uses_torch target)
+  target_link_libraries(${target} PUBLIC torch)
+  if(TARGET ffn_torch_pch)
+    target_precompile_headers(${target} REUSE_FROM ffn_torch_pch)
+  endif()
+endfunction()

@@ -1,0 +1,18 @@
+// The one place where LibTorch versions differ (1.13 to 2.14). Everything that needs LibTorch includes this header.
+#pragma once
+
+#include <torch/torch.h>
+#include <torch/version.h>
+
+#include <functional>
+#include <string>
+
+#define FFN_TORCH_AT_LEAST(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+
+namespace ffn {
+
+/// Sends LibTorch's own warnings to `sink` instead of glog or stderr, for the calling thread and as long as it lives.
+void route_torch_warnings(std::function<void(const std::string&)> sink);
+
+}  // namespace ffn

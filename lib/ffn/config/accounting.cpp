@@ -1,0 +1,73 @@
+#include "ffn/config/accounting.hpp"
+
+namespace ffn {
+
+Cost& Cost::operator+=(const Cost& other) {
+  parameters += other.parameters;
+  active_parameters += other.active_parameters;
+  flops += other.flops;
+  return *this;
+}
+
+Cost Cost::operator*(std::int64_t times) const { return {parameters * times, active_parameters * times, flops * times}; }
+
+namespace {
+
+Cost dense(std::int64_t parameters, std::int64_t flops) { return {parameters, parameters, flops}; }
+
+Cost two_layer(const FfnSize& ffn, std::int64_t d, bool gated) {
+  const auto f = ffn.hidden_width(d);
+  const std::int64_t inputs = gated ? 2 : 1;
+  return dense((inputs + 1) * d * f + (ffn.bias ? inputs * f + d : 0), 2 * (inputs + 1) * d * f);
+}
+
+Cost cost(const PositionwiseConfig& c, std::int64_t d) { return two_layer(c, d, false); }
+Cost cost(const GatedConfig& c, std::int64_t d) { return two_layer(c, d, true); }
+Cost cost(const NoFfnConfig&, std::int64_t) { return {}; }
+Cost cost(const MoeConfig& c, std::int64_t d) {
+  const Cost expert = two_layer(c, d, c.gated);
+  const std::int64_t router = d * c.num_experts;
+  return {c.num_experts * expert.parameters + router, c.top_k * expert.parameters + router, c.top_k * expert.flops + 2 * router};
+}
+
+}  // namespace
+
+Cost ffn_cost(const FfnConfig& ffn, std::int64_t d_model) {
+  return std::visit([&](const auto& c) { return cost(c, d_model); }, ffn);
+}
+
+Cost attention_cost(const AttentionConfig& a, std::int64_t d, std::int64_t t) {
+  if (a.scores == "position") return dense(2 * d * d + a.heads * t * t + (a.bias ? 2 * d : 0), 4 * d * d + 2 * t * d);
+  return dense(4 * d * d + (a.bias ? 4 * d : 0), 8 * d * d + 4 * t * d);
+}
+
+ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
+  const auto d = m.d_model;
+  ModelCost out;
+  if (m.attention) out.attention = attention_cost(*m.attention, d, task.sequence_length);
+  out.ffn = ffn_cost(m.ffn, d);
+
+  const std::int64_t sublayers = (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
+  if (m.norm.kind != "none") {
+    const std::int64_t per_norm = m.norm.kind == "layer" ? 2 * d : d;
+    const std::int64_t per_sublayer = m.norm.placement == "sandwich" ? 2 : 1;
+    const std::int64_t final_norm = m.norm.placement == "post" ? 0 : 1;
+    out.norms = dense((sublayers * per_sublayer * m.blocks + final_norm) * per_norm, 0);
+  }
+  const auto in = task.input_width, classes = task.num_classes;
+  if (task.tokens) {
+    out.ends += dense(in * d, 0);  // a look-up
+    if (m.positions == "learned") out.ends += dense(task.sequence_length * d, 0);
+  } else {
+    out.ends += dense(in * d + d, 2 * in * d);
+  }
+  out.ends += dense(d * classes + classes, 2 * d * classes);
+
+  out.total += out.attention * m.blocks;
+  out.total += out.ffn * m.blocks;
+  out.total += out.norms;
+  out.total += out.ends;
+  return out;
+}
+
+}  // namespace ffn

@@ -1,0 +1,53 @@
+// Reads a Document into config structs and collects everything that is wrong with it.
+#pragma once
+
+#include <set>
+
+#include "ffn/config/field_visitor.hpp"
+#include "ffn/core/json_document.hpp"
+
+namespace ffn {
+
+class JsonReader final : public FieldVisitor {
+ public:
+  explicit JsonReader(const Document& document);
+
+  void integer(const Field&, std::int64_t&, Bounds<std::int64_t>) override;
+  void real(const Field&, double&, Bounds<double>) override;
+  void flag(const Field&, bool&) override;
+  void text(const Field&, std::string&) override;
+  void choice(const Field&, std::string&, const std::vector<Choice>&) override;
+  void path(const Field&, std::string&) override;
+  void optional_integer(const Field&, std::optional<std::int64_t>&, Bounds<std::int64_t>) override;
+  void optional_real(const Field&, std::optional<double>&, Bounds<double>) override;
+  void section(const Field&, const Describe&) override;
+  void optional_section(const Field&, const OptionalSection&) override;
+  void union_section(const Field&, const Union&) override;
+  void require(bool holds, const char* field, const std::string& message) override;
+
+  /// Reads the top level. Afterwards `problems` holds what was found, unknown keys included.
+  void read(const Describe& describe);
+  std::vector<Problem> problems;
+
+ private:
+  struct Scope {
+    const Json* node;  // null: the section was absent, defaults stay
+    std::string pointer;
+    std::set<std::string> known;
+    std::size_t problems_before;
+  };
+
+  const Json* find(const char* name);  // value of a key of the current scope, marked as known
+  const Json* find_value(const char* name);  // the same, null counting as absent
+  std::string pointer_to(const std::string& name) const;
+  void problem(const std::string& pointer, const std::string& message);
+  void wrong_type(const Field&, const char* expected, const Json& found);
+  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false);
+  template <class T>
+  void check_bounds(const Field&, T value, const Bounds<T>&);
+
+  const Document& document_;
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace ffn

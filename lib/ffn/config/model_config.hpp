@@ -1,0 +1,83 @@
+// The network: input → blocks of (attention, FFN) → head. Each part has its own config struct.
+#pragma once
+
+#include "ffn/config/field_visitor.hpp"
+
+namespace ffn {
+
+/// Fields that every FFN kind shares. The hidden width is d_ff, or expansion · d_model when d_ff is not set.
+struct FfnSize {
+  std::optional<std::int64_t> d_ff;
+  std::optional<double> expansion;
+  std::string activation = "gelu";
+  bool bias = true;
+  double dropout = 0.0;
+
+  static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
+  std::int64_t hidden_width(std::int64_t d_model) const;
+
+ protected:
+  void describe_size(FieldVisitor& v);
+};
+
+/// y = φ(x W₁ + b₁) W₂ + b₂
+struct PositionwiseConfig : FfnSize {
+  static constexpr const char* kKind = "positionwise";
+  static constexpr const char* kDoc = "Two linear maps with an activation between: φ(x W₁ + b₁) W₂ + b₂.";
+  void describe(FieldVisitor& v);
+};
+
+/// y = (φ(x W_gate) ⊙ x W_up) W_down
+struct GatedConfig : FfnSize {
+  static constexpr const char* kKind = "gated";
+  static constexpr const char* kDoc = "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
+  void describe(FieldVisitor& v);
+};
+
+/// y = Σ over the top-k experts of weight · expert(x)
+struct MoeConfig : FfnSize {
+  static constexpr const char* kKind = "moe";
+  static constexpr const char* kDoc =
+      "Mixture of experts: a softmax router sends each token to its top_k experts, whose outputs are added with renormalised weights. No token is dropped.";
+  std::int64_t num_experts = 8;
+  std::int64_t top_k = 2;
+  bool gated = false;
+  double balance_weight = 0.01;
+  void describe(FieldVisitor& v);
+};
+
+struct NoFfnConfig {
+  static constexpr const char* kKind = "none";
+  static constexpr const char* kDoc = "No feed-forward layer: what attention can do alone.";
+  void describe(FieldVisitor&) {}
+};
+
+using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, NoFfnConfig>;
+
+struct AttentionConfig {
+  std::int64_t heads = 4;
+  bool causal = true;
+  std::string scores = "content";
+  bool bias = false;
+  void describe(FieldVisitor& v);
+};
+
+struct NormConfig {
+  std::string kind = "none";
+  std::string placement = "pre";
+  double epsilon = 1e-5;
+  void describe(FieldVisitor& v);
+};
+
+struct ModelConfig {
+  std::int64_t d_model = 32;
+  std::int64_t blocks = 1;
+  std::string positions = "learned";
+  std::optional<AttentionConfig> attention;
+  NormConfig norm;
+  bool residual = false;
+  FfnConfig ffn;
+  void describe(FieldVisitor& v);
+};
+
+}  // namespace ffn

@@ -1,0 +1,34 @@
+// A run: one task, one model, one way to train it, one seed.
+#pragma once
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/config/task_config.hpp"
+#include "ffn/config/train_config.hpp"
+#include "ffn/core/json_document.hpp"
+
+namespace ffn {
+
+struct RunConfig {
+  std::string name = "run";
+  std::int64_t seed = 0;
+  TaskConfig task;
+  ModelConfig model;
+  TrainConfig train;
+  void describe(FieldVisitor& v);
+};
+
+/// Reads a run from a document. Throws ConfigError with every problem.
+RunConfig read_run_config(const Document& document, const std::string& source);
+
+/// The complete config as JSON, directly re-runnable.
+Json resolved_json(const RunConfig& config);
+
+/// SHA-256 (first 16 hex digits) of what determines a run's result: the resolved config without its name and paths, with
+/// the content hash of a text instead of its path.
+std::string run_identity(const RunConfig& config);
+
+/// Runs with equal keys have equal tensors and may train as one cohort: everything but name, seed, learning rate, weight
+/// decay and dropout rate.
+std::string cohort_key(const RunConfig& config);
+
+}  // namespace ffn

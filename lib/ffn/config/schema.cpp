@@ -1,0 +1,196 @@
+#include "ffn/config/schema.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+namespace {
+
+template <class T>
+std::string words(const Bounds<T>& b) {
+  std::ostringstream out;
+  const bool low = b.low != std::numeric_limits<T>::lowest(), high = b.high != std::numeric_limits<T>::max();
+  if (low) out << (b.above ? "> " : "≥ ") << b.low;
+  if (low && high) out << ", ";
+  if (high) out << "≤ " << b.high;
+  return out.str();
+}
+
+std::string names(const std::vector<Choice>& choices) {
+  std::vector<std::string> list;
+  for (const auto& choice : choices) list.push_back(choice.name);
+  return join(list);
+}
+
+// Union alternatives are visited one after the other by selecting each and restoring the first choice afterwards.
+template <class Visit>
+void each_alternative(const FieldVisitor::Union& u, const Visit& visit) {
+  for (const auto& alternative : u.alternatives) {
+    alternative.select();
+    visit(alternative);
+  }
+  u.alternatives[u.current].select();
+}
+
+class DocVisitor final : public FieldVisitor {
+ public:
+  std::vector<KeyDoc> keys;
+  std::string prefix;
+
+  void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override { add(f, "integer", Json(x).dump(), words(b)); }
+  void real(const Field& f, double& x, Bounds<double> b) override { add(f, "number", Json(x).dump(), words(b)); }
+  void flag(const Field& f, bool& x) override { add(f, "true/false", Json(x).dump(), ""); }
+  void text(const Field& f, std::string& x) override { add(f, "text", Json(x).dump(), ""); }
+  void choice(const Field& f, std::string& x, const std::vector<Choice>& c) override { add(f, "choice", Json(x).dump(), names(c)); }
+  void path(const Field& f, std::string& x) override { add(f, "path", Json(x).dump(), "relative to the file it stands in"); }
+  void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t> b) override {
+    add(f, "integer", x ? Json(*x).dump() : "not set", words(b));
+  }
+  void optional_real(const Field& f, std::optional<double>& x, Bounds<double> b) override {
+    add(f, "number", x ? Json(*x).dump() : "not set", words(b));
+  }
+  void section(const Field& f, const Describe& describe) override {
+    add(f, "section", "", "");
+    nested(f.name, describe);
+  }
+  void optional_section(const Field& f, const OptionalSection& s) override {
+    add(f, "section", s.present ? "" : "null", "null or a section");
+    const bool was = s.present;
+    s.set_present(true);
+    nested(f.name, s.describe);
+    if (!was) s.set_present(false);
+  }
+  void union_section(const Field& f, const Union& u) override {
+    std::vector<std::string> kinds;
+    for (const auto& alternative : u.alternatives) kinds.push_back(alternative.kind);
+    add(f, "section", "kind \"" + u.alternatives[u.current].kind + "\"", "kind: " + join(kinds));
+    each_alternative(u, [&](const Alternative& alternative) {
+      keys.push_back({prefix + f.name + "[" + alternative.kind + "]", "section", "", "", alternative.doc});
+      nested(std::string(f.name) + "[" + alternative.kind + "]", u.describe);
+    });
+  }
+
+ private:
+  void add(const Field& f, const char* type, std::string fallback, std::string allowed) {
+    keys.push_back({prefix + f.name, type, std::move(fallback), std::move(allowed), f.doc});
+  }
+  void nested(const std::string& name, const Describe& describe) {
+    const std::string outer = prefix;
+    prefix += name + ".";
+    describe(*this);
+    prefix = outer;
+  }
+};
+
+class SchemaVisitor final : public FieldVisitor {
+ public:
+  Json properties = Json::object();
+
+  void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override { put(f, bounded("integer", b), x); }
+  void real(const Field& f, double& x, Bounds<double> b) override { put(f, bounded("number", b), x); }
+  void flag(const Field& f, bool& x) override { put(f, {{"type", "boolean"}}, x); }
+  void text(const Field& f, std::string& x) override { put(f, {{"type", "string"}}, x); }
+  void path(const Field& f, std::string& x) override { put(f, {{"type", "string"}}, x); }
+  void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
+    Json values = Json::array(), docs = Json::array();
+    for (const auto& choice : choices) values.push_back(choice.name), docs.push_back(choice.doc);
+    put(f, {{"enum", values}, {"enumDescriptions", docs}}, x);
+  }
+  void optional_integer(const Field& f, std::optional<std::int64_t>&, Bounds<std::int64_t> b) override { put_optional(f, bounded("integer", b)); }
+  void optional_real(const Field& f, std::optional<double>&, Bounds<double> b) override { put_optional(f, bounded("number", b)); }
+  void section(const Field& f, const Describe& describe) override { put(f, object(describe)); }
+  void optional_section(const Field& f, const OptionalSection& s) override {
+    const bool was = s.present;
+    s.set_present(true);
+    put(f, {{"oneOf", Json::array({Json{{"type", "null"}}, object(s.describe)})}});
+    if (!was) s.set_present(false);
+  }
+  void union_section(const Field& f, const Union& u) override {
+    Json list = Json::array();
+    each_alternative(u, [&](const Alternative& alternative) {
+      Json schema = object(u.describe);
+      Json kind = {{"const", alternative.kind}};
+      if (alternative.kind == u.alternatives[u.current].kind) kind["default"] = alternative.kind;
+      else schema["required"] = {"kind"};
+      schema["description"] = alternative.doc;
+      schema["properties"]["kind"] = std::move(kind);
+      list.push_back(std::move(schema));
+    });
+    put(f, {{"oneOf", std::move(list)}});
+  }
+
+  static Json object(const Describe& describe) {
+    SchemaVisitor inner;
+    describe(inner);
+    return {{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(inner.properties)}};
+  }
+
+ private:
+  void put(const Field& f, Json schema, Json fallback = nullptr) {
+    schema["description"] = f.doc;
+    if (!fallback.is_null()) schema["default"] = std::move(fallback);
+    properties[f.name] = std::move(schema);
+  }
+  void put_optional(const Field& f, Json schema) {
+    schema["type"] = Json::array({schema["type"], "null"});
+    put(f, std::move(schema));
+  }
+  template <class T>
+  static Json bounded(const char* type, const Bounds<T>& b) {
+    Json schema = {{"type", type}};
+    if (b.low != std::numeric_limits<T>::lowest()) schema[b.above ? "exclusiveMinimum" : "minimum"] = b.low;
+    if (b.high != std::numeric_limits<T>::max()) schema["maximum"] = b.high;
+    return schema;
+  }
+};
+
+}  // namespace
+
+std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe) {
+  DocVisitor visitor;
+  describe(visitor);
+  return std::move(visitor.keys);
+}
+
+Json json_schema(const FieldVisitor::Describe& describe) {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "ffn-train config"}};
+  schema.update(SchemaVisitor::object(describe));
+  return schema;
+}
+
+std::string markdown_reference(const std::vector<KeyDoc>& keys) {
+  // Group by the path up to the last dot; sections introduce their own table.
+  std::ostringstream out;
+  const auto escaped = [](std::string text) {
+    for (size_t i = 0; (i = text.find('|', i)) != std::string::npos; i += 2) text.replace(i, 1, "\\|");
+    return text;
+  };
+  const auto table_of = [](const std::string& path) {
+    const auto dot = path.rfind('.');
+    return dot == std::string::npos ? std::string() : path.substr(0, dot);
+  };
+  std::vector<std::string> order;
+  for (const auto& key : keys) {
+    const auto table = table_of(key.path);
+    if (std::find(order.begin(), order.end(), table) == order.end()) order.push_back(table);
+  }
+  for (const auto& table : order) {
+    out << "\n## " << (table.empty() ? "Top level" : "`" + table + "`") << "\n\n";
+    for (const auto& key : keys) {
+      if (key.path == table && !key.doc.empty()) out << key.doc << "\n\n";
+    }
+    out << "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+    for (const auto& key : keys) {
+      if (table_of(key.path) != table || key.path.back() == ']') continue;
+      const std::string name = table.empty() ? key.path : key.path.substr(table.size() + 1);
+      out << "| `" << name << "` | " << key.type << " | " << escaped(key.fallback) << " | " << escaped(key.allowed) << " | "
+          << escaped(key.doc) << " |\n";
+    }
+  }
+  return out.str();
+}
+
+}  // namespace ffn

@@ -1,0 +1,27 @@
+// What a config may contain, from the same describe() lists that read it: JSON Schema for editors, a table for people.
+#pragma once
+
+#include "ffn/config/field_visitor.hpp"
+#include "ffn/core/json_document.hpp"
+
+namespace ffn {
+
+/// One documented key of a config.
+struct KeyDoc {
+  std::string path;      ///< dotted, with the kind of each union in brackets: "model.ffn[moe].top_k"
+  std::string type;      ///< "integer", "number", "true/false", "text", "choice", "path", "section"
+  std::string fallback;  ///< the default as JSON; "" for a section
+  std::string allowed;   ///< bounds or choices in words; may be empty
+  std::string doc;
+};
+
+/// Every key that describe() names, all alternatives included. Sections are left at their defaults.
+std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe);
+
+/// JSON Schema draft-07 (the draft that editors agree on) of an object with these fields.
+Json json_schema(const FieldVisitor::Describe& describe);
+
+/// A Markdown page: one table per section.
+std::string markdown_reference(const std::vector<KeyDoc>& keys);
+
+}  // namespace ffn

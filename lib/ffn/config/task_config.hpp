@@ -1,0 +1,63 @@
+// What is learned. Each task is one struct here and one pair of files in lib/ffn/tasks.
+#pragma once
+
+#include "ffn/config/field_visitor.hpp"
+
+namespace ffn {
+
+/// n-bit XOR (parity of all bits): the smallest task that no linear model can do.
+struct XorConfig {
+  static constexpr const char* kKind = "xor";
+  static constexpr const char* kDoc = "The XOR of n bits, given as a vector of -1 and +1. A linear model gets 75 % at n = 2.";
+  std::int64_t bits = 2;
+  double label_noise = 0.0;
+  double jitter = 0.0;
+  void describe(FieldVisitor& v);
+};
+
+/// Two bits at earlier places have to be gathered and combined.
+struct SequenceXorConfig {
+  static constexpr const char* kKind = "sequence_xor";
+  static constexpr const char* kDoc =
+      "A sequence of random bits; each position's label is the XOR of the bits at two earlier offsets. Something has to "
+      "gather the two bits, something has to combine them.";
+  std::int64_t length = 8;
+  std::int64_t first_offset = 1;
+  std::int64_t second_offset = 2;
+  void describe(FieldVisitor& v);
+};
+
+/// Next-character prediction on any UTF-8 file.
+struct TextConfig {
+  static constexpr const char* kKind = "text";
+  static constexpr const char* kDoc = "Next-character prediction on a UTF-8 file; the last part of the file is held out for validation.";
+  std::string file;
+  std::int64_t context = 64;
+  double validation_fraction = 0.1;
+  void describe(FieldVisitor& v);
+};
+
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig>;
+
+/// What a model has to know about a task. Vectors: one token per example.
+struct TaskShape {
+  bool tokens = false;               ///< inputs are token ids (B, T), else vectors (B, width)
+  std::int64_t input_width = 0;      ///< V for tokens, the vector's width otherwise
+  std::int64_t sequence_length = 1;  ///< T
+  std::int64_t num_classes = 2;
+};
+
+/// Characters of a text and their ids, in code point order.
+struct TextCorpus {
+  std::vector<std::uint32_t> alphabet;    ///< V distinct code points, ascending
+  std::vector<std::int32_t> train, valid;  ///< ids; `valid` is the last part of the file
+  std::string sha256;                      ///< of the file's bytes: part of a run's identity
+};
+
+/// Reads and splits the file. Throws DataError: missing file, not UTF-8 (with the offset), a part too short for one window.
+TextCorpus read_corpus(const TextConfig& config);
+
+/// Shape of the task; reads the text of a text task. Throws DataError.
+TaskShape task_shape(const TaskConfig& config);
+
+}  // namespace ffn

@@ -1,0 +1,111 @@
+#include "ffn/config/train_config.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ffn/config/metrics.hpp"
+
+namespace ffn {
+
+namespace {
+
+void describe_decay(FieldVisitor& v, std::string& decay) {
+  v.choice({"decay", "which parameters decay"}, decay,
+           {{"matrices", "weights of two or more dimensions; not biases and norms"}, {"all", "every parameter, as torch.optim does by default"}});
+}
+
+void describe_warmup(FieldVisitor& v, std::int64_t& warmup_steps) {
+  v.integer({"warmup_steps", "steps over which the rate rises linearly from 0"}, warmup_steps, at_least(std::int64_t{0}));
+}
+
+// Linear warm-up reaches 1 at step warmup - 1, so that the first step already moves.
+double warmup_factor(std::int64_t step, std::int64_t warmup) {
+  return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : 1.0;
+}
+
+double factor(const ConstantSchedule& s, std::int64_t step, std::int64_t) { return warmup_factor(step, s.warmup_steps); }
+
+double factor(const CosineSchedule& s, std::int64_t step, std::int64_t total) {
+  if (step < s.warmup_steps) return warmup_factor(step, s.warmup_steps);
+  const auto length = static_cast<double>(std::max<std::int64_t>(1, total - s.warmup_steps));
+  const double progress = std::min(1.0, static_cast<double>(step - s.warmup_steps) / length);
+  constexpr double kPi = 3.141592653589793;
+  return s.final_fraction + (1 - s.final_fraction) * 0.5 * (1 + std::cos(kPi * progress));
+}
+
+double factor(const WsdSchedule& s, std::int64_t step, std::int64_t total) {
+  if (step < s.warmup_steps) return warmup_factor(step, s.warmup_steps);
+  const double decay_steps = std::max(1.0, std::round(s.decay_fraction * static_cast<double>(total)));
+  const double left = static_cast<double>(total - step) / decay_steps;
+  return left >= 1 ? 1.0 : s.final_fraction + (1 - s.final_fraction) * std::max(0.0, left);
+}
+
+}  // namespace
+
+double schedule_factor(const ScheduleConfig& schedule, std::int64_t step, std::int64_t total) {
+  return std::visit([&](const auto& s) { return factor(s, step, total); }, schedule);
+}
+
+void AdamFields::describe_adam(FieldVisitor& v) {
+  v.real({"lr", "learning rate"}, lr, above(0.0));
+  v.real({"beta1", "decay of the gradient's running mean"}, beta1, between(0.0, 0.9999999));
+  v.real({"beta2", "decay of the squared gradient's running mean"}, beta2, between(0.0, 0.9999999));
+  v.real({"epsilon", "added to the root of the second moment"}, epsilon, above(0.0));
+}
+
+void AdamWConfig::describe(FieldVisitor& v) {
+  describe_adam(v);
+  v.real({"weight_decay", "each step shrinks decaying parameters by lr · weight_decay"}, weight_decay, at_least(0.0));
+  describe_decay(v, decay);
+}
+
+void AdamConfig::describe(FieldVisitor& v) {
+  describe_adam(v);
+  v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
+  describe_decay(v, decay);
+}
+
+void SgdConfig::describe(FieldVisitor& v) {
+  v.real({"lr", "learning rate"}, lr, above(0.0));
+  v.real({"momentum", "decay of the velocity; 0 is plain gradient descent"}, momentum, between(0.0, 0.9999999));
+  v.flag({"nesterov", "look ahead along the velocity"}, nesterov);
+  v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
+  describe_decay(v, decay);
+  v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0");
+}
+
+void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_steps); }
+
+void CosineSchedule::describe(FieldVisitor& v) {
+  describe_warmup(v, warmup_steps);
+  v.real({"final_fraction", "the last rate as a fraction of lr"}, final_fraction, between(0.0, 1.0));
+}
+
+void WsdSchedule::describe(FieldVisitor& v) {
+  describe_warmup(v, warmup_steps);
+  v.real({"decay_fraction", "the part of all steps over which the rate decays"}, decay_fraction, between(0.0, 1.0));
+  v.real({"final_fraction", "the last rate as a fraction of lr"}, final_fraction, between(0.0, 1.0));
+}
+
+void TargetConfig::describe(FieldVisitor& v) {
+  std::vector<Choice> choices;
+  for (const auto& row : metric_catalogue()) choices.push_back({row.name, row.doc});
+  v.choice({"metric", "what is watched at every evaluation"}, metric, choices);
+  v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
+  v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
+  v.require(at_least.has_value() != at_most.has_value(), "metric", "a target needs exactly one of at_least and at_most");
+}
+
+void TrainConfig::describe(FieldVisitor& v) {
+  v.integer({"steps", "optimizer steps: the budget"}, steps, at_least(std::int64_t{1}));
+  v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
+  v.integer({"eval_every", "steps between evaluations; there is one before the first step and one after the last"}, eval_every, at_least(std::int64_t{1}));
+  v.integer({"eval_examples", "size of the fixed validation set (sequences, for sequence tasks)"}, eval_examples, between(std::int64_t{1}, 1 << 24));
+  v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
+  v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
+  v.one_of({"optimizer", "the update rule"}, optimizer);
+  v.one_of({"schedule", "the learning rate over the steps"}, schedule);
+  v.optional_group({"target", "when a run counts as having got there; the first evaluation that reaches it is the hit"}, target);
+}
+
+}  // namespace ffn

@@ -1,0 +1,100 @@
+// How the network is trained.
+#pragma once
+
+#include "ffn/config/field_visitor.hpp"
+
+namespace ffn {
+
+/// Fields of the Adam family. Defaults are those of torch.optim.
+struct AdamFields {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+
+ protected:
+  void describe_adam(FieldVisitor& v);
+};
+
+/// Decoupled weight decay: Loshchilov & Hutter 2019, arXiv:1711.05101.
+struct AdamWConfig : AdamFields {
+  static constexpr const char* kKind = "adamw";
+  static constexpr const char* kDoc = "Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv:1711.05101).";
+  double weight_decay = 0.01;
+  std::string decay = "matrices";
+  void describe(FieldVisitor& v);
+};
+
+/// Kingma & Ba 2015, arXiv:1412.6980; weight decay as an L2 term of the gradient, as torch.optim.Adam has it.
+struct AdamConfig : AdamFields {
+  static constexpr const char* kKind = "adam";
+  static constexpr const char* kDoc = "Adam (Kingma & Ba 2015, arXiv:1412.6980); weight decay is an L2 term of the gradient.";
+  double weight_decay = 0.0;
+  std::string decay = "matrices";
+  void describe(FieldVisitor& v);
+};
+
+struct SgdConfig {
+  static constexpr const char* kKind = "sgd";
+  static constexpr const char* kDoc = "Stochastic gradient descent with momentum, in torch.optim.SGD's form.";
+  double lr = 0.1;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0.0;
+  std::string decay = "matrices";
+  void describe(FieldVisitor& v);
+};
+
+using OptimizerConfig = std::variant<AdamWConfig, AdamConfig, SgdConfig>;
+
+struct ConstantSchedule {
+  static constexpr const char* kKind = "constant";
+  static constexpr const char* kDoc = "The same rate throughout, after an optional linear warm-up.";
+  std::int64_t warmup_steps = 0;
+  void describe(FieldVisitor& v);
+};
+
+struct CosineSchedule {
+  static constexpr const char* kKind = "cosine";
+  static constexpr const char* kDoc = "Linear warm-up, then half a cosine down to final_fraction of the rate.";
+  std::int64_t warmup_steps = 0;
+  double final_fraction = 0.1;
+  void describe(FieldVisitor& v);
+};
+
+struct WsdSchedule {
+  static constexpr const char* kKind = "wsd";
+  static constexpr const char* kDoc = "Warm-up, stable, decay: constant after the warm-up, linear decay over the last part.";
+  std::int64_t warmup_steps = 0;
+  double decay_fraction = 0.1;
+  double final_fraction = 0.0;
+  void describe(FieldVisitor& v);
+};
+
+using ScheduleConfig = std::variant<ConstantSchedule, CosineSchedule, WsdSchedule>;
+
+/// Factor on the learning rate at `step` (0-based) of `total`. Pure: resuming needs nothing but the step.
+double schedule_factor(const ScheduleConfig& schedule, std::int64_t step, std::int64_t total);
+
+struct TargetConfig {
+  std::string metric = "val/accuracy";
+  std::optional<double> at_least;
+  std::optional<double> at_most;
+  void describe(FieldVisitor& v);
+  bool reached(double value) const { return at_least ? value >= *at_least : value <= at_most.value_or(0); }
+};
+
+struct TrainConfig {
+  std::int64_t steps = 1000;
+  std::int64_t batch_size = 64;
+  std::int64_t eval_every = 100;
+  std::int64_t eval_examples = 512;
+  std::int64_t checkpoint_every = 1000;
+  double clip_norm = 0.0;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  std::optional<TargetConfig> target;
+  void describe(FieldVisitor& v);
+};
+
+}  // namespace ffn

@@ -1,0 +1,77 @@
+// Errors that a person reads. Each carries the process exit code and, where one exists, a remedy.
+// They become text in app/main.cpp only. No dependencies.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ffn {
+
+/// Exit status of the program (DESIGN §3). Scripts rely on these numbers.
+enum class ExitCode : int {
+  done = 0,
+  run_failed = 1,     ///< a run failed or diverged
+  usage = 2,          ///< wrong command line or config; retrying cannot help
+  data = 3,           ///< unreadable data or checkpoint
+  partial = 4,        ///< a study finished with some runs failed
+  condition = 5,      ///< `compare --fail-if` or an unmet `expect`
+  interrupted = 75,   ///< stopped on request; start again to resume (EX_TEMPFAIL)
+};
+
+/// Base of all errors meant for the user: what happened, and what to do next.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& what, std::string hint = {})
+      : std::runtime_error(what), code_(code), hint_(std::move(hint)) {}
+
+  ExitCode code() const { return code_; }
+  const std::string& hint() const { return hint_; }
+
+ private:
+  ExitCode code_;
+  std::string hint_;
+};
+
+/// One thing wrong with a config: where it stands and what to change.
+struct Problem {
+  std::string place;    ///< "configs/xor.json:7", "override 'train.steps=x'" or empty
+  std::string pointer;  ///< JSON pointer, "/model/ffn/activation"; "" is the whole document
+  std::string message;  ///< what was found, what was expected
+
+  std::string text() const;
+};
+
+/// Everything wrong with a config, reported together.
+class ConfigError : public Error {
+ public:
+  ConfigError(const std::string& source, std::vector<Problem> problems, std::string hint = {});
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+struct UsageError : Error {
+  explicit UsageError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::usage, what, std::move(hint)) {}
+};
+
+struct DataError : Error {
+  explicit DataError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::data, what, std::move(hint)) {}
+};
+
+struct CheckpointError : Error {
+  explicit CheckpointError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::data, what, std::move(hint)) {}
+};
+
+/// Something that the machine refused: a file that cannot be written, a library that cannot be loaded.
+struct SystemError : Error {
+  explicit SystemError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::run_failed, what, std::move(hint)) {}
+};
+
+}  // namespace ffn

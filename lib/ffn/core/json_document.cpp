@@ -1,0 +1,363 @@
+#include "ffn/core/json_document.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ffn/core/files.hpp"
+#include "ffn/core/utf8.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMaxDepth = 64;              // our deepest config has 5 levels
+constexpr std::uintmax_t kMaxBytes = 4 << 20;  // a study with 10 000 explicit runs fits
+constexpr size_t kMaxKeys = 10'000;            // of one object: ordered_json looks for each key from the first on
+
+// Feeds the lexer and tells how far it has read; nlohmann's SAX events carry no positions.
+class CountingIterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, const char** reached) : at_(at), reached_(reached) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    *reached_ = ++at_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    auto old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  const char** reached_;
+};
+
+// "x.json:7:12"; columns count characters.
+std::string place_of(const std::string& source, const std::string& text, size_t offset) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
+  const auto line = std::count(text.begin(), end, '\n') + 1;
+  const auto start = std::find(std::make_reverse_iterator(end), text.rend(), '\n').base();
+  return source + ":" + std::to_string(line) + ":" + std::to_string(display_width({start, end}) + 1);
+}
+
+// "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while parsing value - invalid literal;
+// last read: '…'; expected …" without the class, the place, and what was read last, which can be the whole file.
+std::string reason_of(const nlohmann::detail::exception& error) {
+  std::string reason = error.what();
+  const auto syntax = reason.find("syntax error"), bracket = reason.find("] ");
+  if (syntax != std::string::npos) reason.erase(0, syntax);
+  else if (bracket != std::string::npos) reason.erase(0, bracket + 2);
+  const auto read = reason.find("; last read: '"), read_end = reason.rfind('\'');
+  if (read != std::string::npos && read_end > read) {
+    const auto expected = reason.rfind("; expected ");
+    reason.erase(read, expected != std::string::npos && expected > read ? expected - read : read_end + 1 - read);
+  }
+  return clipped(reason, 200);
+}
+
+}  // namespace
+
+// Builds the tree from SAX events; knows the pointer and line of each value.
+class DocumentBuilder {
+ public:
+  DocumentBuilder(const std::string& text, const std::string& source, const std::string& directory, const char** reached)
+      : text_(text), source_(source), directory_(directory), reached_(reached), counted_(text.data()) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(Json::number_integer_t value) { return add(value); }
+  bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
+  bool number_float(Json::number_float_t value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t&) { return false; }
+  bool start_object(size_t) { return open(Json::object()); }
+  bool start_array(size_t) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& level = levels_.back();
+    level.key = name;
+    level.key_line = line();
+    if (level.node->size() >= kMaxKeys) {
+      problems.push_back({origin().text(), level.pointer, "more than " + std::to_string(kMaxKeys) + " keys in one object"});
+      return false;
+    }
+    if (!level.seen.insert(name).second) {
+      const int first = document.origin(child_pointer()).line;
+      problems.push_back({origin().text(), child_pointer(),
+                          "duplicate key " + shortened(name) + "; it already stands in line " + std::to_string(first) + ", remove one"});
+    }
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string& /*last_token*/, const nlohmann::detail::exception& error) {
+    problems.push_back({place_of(source_, text_, position > 0 ? position - 1 : 0), "", reason_of(error)});
+    bad_syntax = true;
+    return false;
+  }
+
+  Document document;
+  std::vector<Problem> problems;
+  bool bad_syntax = false;
+
+ private:
+  struct Level {
+    Json* node;
+    std::string pointer, key;
+    int key_line = 0;
+    std::set<std::string> seen;
+  };
+
+  // A number is known to be complete only once the character after it was read; that may be the line's end.
+  int line() {
+    const char* at = *reached_;
+    if (at > text_.data() && at[-1] == '\n') --at;
+    line_ += static_cast<int>(std::count(counted_, std::max(at, counted_), '\n'));
+    counted_ = std::max(at, counted_);
+    return line_;
+  }
+
+  // A member stands where its key stands, also when the value begins further down.
+  Origin origin() {
+    const bool member = !levels_.empty() && levels_.back().node->is_object();
+    return {source_, directory_, member ? levels_.back().key_line : line()};
+  }
+
+  std::string child_pointer() const {
+    const auto& level = levels_.back();
+    return level.pointer + "/" + (level.node->is_array() ? std::to_string(level.node->size()) : escape_pointer(level.key));
+  }
+
+  Json* place(Json value) {
+    const std::string pointer = levels_.empty() ? "" : child_pointer();
+    document.origins_[pointer] = origin();
+    if (levels_.empty()) return &(*document.tree_ = std::move(value));
+    auto& level = levels_.back();
+    if (level.node->is_array()) return level.node->push_back(std::move(value)), &level.node->back();
+    return &((*level.node)[level.key] = std::move(value));
+  }
+
+  bool add(Json value) { return place(std::move(value)), true; }
+
+  bool open(Json empty) {
+    if (levels_.size() >= kMaxDepth) {
+      problems.push_back({origin().text(), "", "nested deeper than " + std::to_string(kMaxDepth) + " levels"});
+      return false;
+    }
+    const std::string pointer = levels_.empty() ? "" : child_pointer();
+    levels_.push_back({place(std::move(empty)), pointer, "", 0, {}});
+    return true;
+  }
+
+  bool close() { return levels_.pop_back(), true; }
+
+  const std::string& text_;
+  const std::string& source_;
+  const std::string& directory_;
+  const char** reached_;
+  const char* counted_;
+  int line_ = 1;
+  std::vector<Level> levels_;
+};
+
+std::string Origin::text() const { return line > 0 ? source + ":" + std::to_string(line) : source; }
+
+Document::Document() : tree_(std::make_unique<Json>(Json::object())) {}
+Document::Document(const Document& other) : tree_(std::make_unique<Json>(*other.tree_)), origins_(other.origins_) {}
+Document& Document::operator=(const Document& other) {
+  tree_ = std::make_unique<Json>(*other.tree_);
+  origins_ = other.origins_;
+  return *this;
+}
+Document::Document(Document&&) noexcept = default;
+Document& Document::operator=(Document&&) noexcept = default;
+Document::~Document() = default;
+
+const Origin& Document::origin(const std::string& pointer) const {
+  for (std::string at = pointer;; at.resize(at.rfind('/'))) {
+    const auto found = origins_.find(at);
+    if (found != origins_.end()) return found->second;
+    if (at.empty()) break;
+  }
+  static const Origin nowhere;
+  return nowhere;
+}
+
+void Document::set_origin(const std::string& pointer, Origin origin) {
+  const std::string below = pointer + "/";
+  auto at = origins_.lower_bound(below);
+  while (at != origins_.end() && at->first.compare(0, below.size(), below) == 0) at = origins_.erase(at);
+  origins_[pointer] = std::move(origin);
+}
+
+void Document::merge_values(Json& base, const Json& over, const std::string& pointer) {
+  if (!base.is_object() || !over.is_object()) {
+    set_origin(pointer, {});  // forgets those of what is replaced
+    base = over;
+    return;
+  }
+  for (const auto& [key, value] : over.items()) merge_values(base[key], value, pointer + "/" + escape_pointer(key));
+}
+
+void Document::merge(const Document& over) {
+  merge_values(*tree_, *over.tree_, "");
+  for (const auto& [pointer, origin] : over.origins_) {
+    if (pointer.empty() && !origins_.empty()) continue;
+    origins_[pointer] = origin;
+  }
+}
+
+Document parse_document(const std::string& text, const std::string& source, const std::string& directory) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw ConfigError(source, {{"", "", "the file is empty"}}, "`ffn-train list configs` names configs to start from");
+  }
+  if (const auto offset = first_invalid_utf8(text)) {
+    throw ConfigError(source, {{place_of(source, text, *offset), "", "not valid UTF-8 (byte " + std::to_string(*offset) + ")"}},
+                      "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 FILE");
+  }
+  const char* reached = text.data();
+  DocumentBuilder builder(text, source, directory, &reached);
+  const CountingIterator begin(text.data(), &reached), end(text.data() + text.size(), &reached);
+  const bool parsed = Json::sax_parse(begin, end, &builder, nlohmann::detail::input_format_t::json, true, /*ignore_comments=*/true);
+  if (!parsed || !builder.problems.empty()) {
+    throw ConfigError(source, std::move(builder.problems),
+                      builder.bad_syntax ? "keys and strings stand in double quotes; entries are separated by commas, with none after the last" : "");
+  }
+  const Json& tree = builder.document.tree();
+  if (!tree.is_object()) {
+    throw ConfigError(source, {{builder.document.origin("").text(), "", std::string("expected an object { … } at the top, got ") + tree.type_name()}});
+  }
+  return std::move(builder.document);
+}
+
+namespace {
+
+// Two names of one file compare equal; a name that leads nowhere is its own.
+fs::path identity(const fs::path& path) {
+  std::error_code error;
+  const auto canonical = fs::canonical(path, error);
+  return error ? fs::absolute(path) : canonical;
+}
+
+std::string cycle_text(const std::vector<fs::path>& chain, const fs::path& again) {
+  std::string text = "a config cannot extend itself: ";
+  for (auto at = std::find(chain.begin(), chain.end(), again); at != chain.end(); ++at) text += at->filename().string() + " → ";
+  return text + again.filename().string();
+}
+
+Document load(const fs::path& path, std::vector<fs::path>& chain);
+
+Document load_base(const Json& base, const std::string& pointer, const Document& own, const fs::path& path, std::vector<fs::path>& chain) {
+  const auto refuse = [&](const std::string& message, const std::string& hint = {}) {
+    return ConfigError(path.string(), {{own.origin(pointer).text(), pointer, message}}, hint);
+  };
+  if (!base.is_string()) throw refuse("expected a path or a list of paths, got " + shortened(base));
+  const fs::path base_path = path.parent_path() / base.get<std::string>();  // an absolute path stays itself
+  if (std::find(chain.begin(), chain.end(), identity(base_path)) != chain.end()) throw refuse(cycle_text(chain, identity(base_path)));
+  try {
+    return load(base_path, chain);
+  } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
+    throw refuse(error.what(), "a base is looked for relative to the file that names it");
+  }
+}
+
+Document load(const fs::path& path, std::vector<fs::path>& chain) {
+  const auto directory = fs::absolute(path).parent_path();
+  auto own = parse_document(read_file(path, "config", ExitCode::usage, kMaxBytes), path.string(), directory.string());
+  Document merged;
+  if (own.tree().contains("extends")) {
+    const Json extends = own.tree()["extends"];
+    own.tree().erase("extends");
+    chain.push_back(identity(path));
+    if (!extends.is_array()) merged.merge(load_base(extends, "/extends", own, path, chain));
+    else for (size_t i = 0; i < extends.size(); ++i) merged.merge(load_base(extends[i], "/extends/" + std::to_string(i), own, path, chain));
+    chain.pop_back();
+  }
+  merged.merge(own);
+  return merged;
+}
+
+}  // namespace
+
+Document load_document(const std::string& path) {
+  std::vector<fs::path> chain;
+  return load(path, chain);
+}
+
+std::string escape_pointer(const std::string& key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') out += "~0";
+    else if (c == '/') out += "~1";
+    else out += c;
+  }
+  return out;
+}
+
+std::string pointer_of(const std::string& dotted_path) {
+  std::string pointer = "/";
+  for (const char c : dotted_path) pointer += c == '.' ? "/" : escape_pointer(std::string(1, c));
+  return pointer;
+}
+
+// JSON under the rules of a file, or the text itself.
+static Json override_value(const std::string& assignment, const std::string& typed) {
+  const char* reached = typed.data();
+  const std::string nowhere;
+  DocumentBuilder builder(typed, nowhere, nowhere, &reached);
+  if (Json::sax_parse(typed, &builder) && builder.problems.empty()) return builder.document.tree();
+  if (builder.bad_syntax) return typed;
+  throw UsageError("override '" + clipped(assignment, 80) + "': " + builder.problems[0].message);
+}
+
+void apply_override(Document& document, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError("'" + assignment + "' is no override", "write it as dotted.path=value, for example train.steps=500");
+  }
+  if (const auto offset = first_invalid_utf8(assignment)) {
+    throw UsageError("an override is not valid UTF-8 at byte " + std::to_string(*offset));
+  }
+  const std::string path = assignment.substr(0, equals);
+  Json value = override_value(assignment, assignment.substr(equals + 1));
+  const Origin origin = {"override '" + assignment + "'", fs::current_path().string(), 0};
+
+  Json* node = &document.tree();
+  std::string walked;
+  for (size_t start = 0; start <= path.size();) {
+    const auto dot = std::min(path.find('.', start), path.size());
+    const std::string segment = path.substr(start, dot - start);
+    if (segment.empty()) throw UsageError("override '" + assignment + "' has an empty path segment");
+    if (node->is_null()) {
+      *node = Json::object();
+      document.set_origin(pointer_of(walked), origin);
+    }
+    if (!node->is_object()) {
+      throw UsageError("override '" + assignment + "': " + walked + " is " + shortened(*node) + ", so it has no key \"" + segment + "\"");
+    }
+    node = &(*node)[segment];
+    walked += (walked.empty() ? "" : ".") + segment;
+    start = dot + 1;
+  }
+  *node = std::move(value);
+  document.set_origin(pointer_of(path), origin);
+}
+
+std::string shortened(const Json& value) { return clipped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 40); }
+
+}  // namespace ffn

@@ -1,0 +1,78 @@
+// JSON with comments, where every value remembers the file and line it came from.
+// nlohmann/json does the parsing; this adds positions, duplicate keys, limits and merging.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ffn/core/error.hpp"
+
+namespace ffn {
+
+using Json = nlohmann::ordered_json;
+
+/// Where a value was written. Line and column count from 1; 0 where there are none (an override).
+struct Origin {
+  std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
+  std::string directory;  ///< where relative paths inside this value start
+  int line = 0;
+
+  std::string text() const;  ///< "configs/xor.json:7"
+};
+
+/// A JSON tree and the origin of each of its values.
+class Document {
+ public:
+  Document();
+  Document(const Document&);
+  Document& operator=(const Document&);
+  Document(Document&&) noexcept;
+  Document& operator=(Document&&) noexcept;
+  ~Document();
+
+  Json& tree() { return *tree_; }
+  const Json& tree() const { return *tree_; }
+
+  /// Origin of the value at a JSON pointer, or of its nearest ancestor that has one.
+  const Origin& origin(const std::string& pointer) const;
+  /// Of a value that was replaced: what stood below it is forgotten.
+  void set_origin(const std::string& pointer, Origin origin);
+
+  /// Lays `over` on top: objects merge key by key, every other value replaces what was there.
+  void merge(const Document& over);
+
+ private:
+  friend class DocumentBuilder;
+  void merge_values(Json& base, const Json& over, const std::string& pointer);
+  std::unique_ptr<Json> tree_;
+  std::map<std::string, Origin> origins_;
+};
+
+/// Parses JSON (// and /* */ comments allowed). `source` is the name used in errors.
+/// Throws ConfigError: syntax errors with line and column, every duplicate key, nesting deeper than 64 levels, more than
+/// 10 000 keys in one object, text that is not UTF-8, an empty file, a top level that is no object.
+Document parse_document(const std::string& text, const std::string& source, const std::string& directory);
+
+/// Reads and parses a file; resolves its `extends` (a path relative to the file, or a list of them, the last one
+/// winning) first. Throws ConfigError, also for a cycle and a base that cannot be read; UsageError if the file itself
+/// cannot be read.
+Document load_document(const std::string& path);
+
+/// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.
+/// Throws UsageError when there is no '=', a path segment is empty or crosses a value that is no object, the value has a
+/// duplicate key or too deep a nesting, or the bytes are not UTF-8.
+void apply_override(Document& document, const std::string& assignment);
+
+/// JSON pointer of a dotted path: "a.b" → "/a/b".
+std::string pointer_of(const std::string& dotted_path);
+
+/// Escapes one key for use in a JSON pointer (RFC 6901 §3).
+std::string escape_pointer(const std::string& key);
+
+/// Text for a message: at most 40 characters, on one line.
+std::string shortened(const Json& value);
+
+}  // namespace ffn

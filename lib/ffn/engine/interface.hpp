@@ -1,0 +1,117 @@
+// The one place where the torch-free side (commands, studies, run directories) meets LibTorch.
+// The engine is a shared library, opened when there is something to train: loading LibTorch costs 0.4 s.
+// Everything crosses as plain structs; the engine never writes files and never logs by itself.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ffn/config/run_config.hpp"
+#include "ffn/core/tensor_data.hpp"
+
+namespace ffn {
+
+/// What a run measured at one evaluation. Names are those of the metric catalogue.
+struct Evaluation {
+  std::int64_t step = 0;    ///< optimizer steps done
+  double time_s = 0;        ///< seconds of training so far, evaluation not counted, this run's share of its cohort
+  std::int64_t tokens = 0;  ///< tokens (or vectors) trained on so far
+  std::vector<std::pair<std::string, double>> metrics;
+};
+
+/// The first evaluation at which the target was reached.
+struct Hit {
+  std::int64_t step = 0;
+  double time_s = 0;
+  std::int64_t tokens = 0;
+};
+
+enum class RunEnd { done, diverged, interrupted };
+
+/// Why and where a run stopped being finite.
+struct Divergence {
+  std::int64_t step = 0;
+  double loss = 0, learning_rate = 0, grad_norm = 0;
+};
+
+/// Everything that a run needs to go on as if it had never stopped. Random numbers need no state: they are functions of
+/// the seed and the step.
+struct Checkpoint {
+  std::int64_t step = 0;
+  std::map<std::string, double> numbers;  ///< counters and sums
+  std::vector<TensorData> tensors;        ///< parameters and optimizer state, one row each
+};
+
+struct RunResult {
+  RunEnd end = RunEnd::done;
+  std::int64_t steps = 0;
+  double train_seconds = 0;
+  std::optional<Hit> hit;
+  std::optional<Divergence> divergence;
+  std::vector<TensorData> weights;              ///< torch.nn.Linear layout and names
+  std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
+};
+
+/// Runs that train together: they may differ in seed, learning rate, weight decay and dropout rate, in nothing else.
+struct Cohort {
+  std::vector<RunConfig> runs;
+  std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step
+};
+
+/// Receives what happens while a cohort trains. `run` counts within the cohort.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void evaluated(std::size_t run, const Evaluation& evaluation) = 0;
+  /// After every step; cheap to ignore. `loss` is the mean over the cohort's live runs.
+  virtual void stepped(std::int64_t /*step*/, double /*loss*/) {}
+  virtual void checkpointed(std::size_t run, const Checkpoint& checkpoint) = 0;
+  virtual void finished(std::size_t run, const RunResult& result) = 0;
+  /// Asked after every step; true makes the engine checkpoint every live run and finish it as interrupted.
+  virtual bool stop_requested() { return false; }
+};
+
+struct SampleRequest {
+  std::string prompt;
+  double temperature = 1.0;   ///< 0 takes the most probable character
+  std::int64_t top_k = 0;     ///< 0 keeps all
+  std::int64_t length = 200;  ///< characters to write
+  std::int64_t seed = 0;
+};
+
+struct EngineInfo {
+  std::string torch_version;
+  std::string blas;        ///< library and core type, where it tells
+  std::string kernel_isa;  ///< of our own kernels
+};
+
+enum class LogLevel { debug, info, warning };
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual EngineInfo info() const = 0;
+  /// Where LibTorch's own warnings go.
+  virtual void set_log(std::function<void(LogLevel, const std::string&)> log) = 0;
+  /// Trains to the end, or until stopped. Throws ConfigError if the runs do not form a cohort, DataError,
+  /// CheckpointError.
+  virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;
+  /// Continues a prompt with a trained character model; `emit` gets the text piece by piece, prompt excluded.
+  /// Throws CheckpointError with the list of differences if the weights do not fit the config.
+  virtual void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
+                      const std::function<void(const std::string&)>& emit) = 0;
+};
+
+/// Opens the engine library next to the program (or where FFN_TRAIN_ENGINE says). Throws SystemError with the loader's
+/// message. Loaded once per process; the engine lives until the process ends.
+Engine& load_engine();
+
+/// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
+using CreateEngine = Engine* (*)(const char* interface_version);
+inline constexpr const char* kCreateEngineSymbol = "ffn_create_engine";
+inline constexpr const char* kInterfaceVersion = "ffn-engine 1";
+
+}  // namespace ffn

@@ -1,0 +1,55 @@
+// Opens libffn_engine.so on demand. Torch-free: this is the program's side of the boundary.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ffn/core/error.hpp"
+#include "ffn/engine/interface.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path engine_path() {
+  if (const char* given = std::getenv("FFN_TRAIN_ENGINE")) return given;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path bin = program.parent_path();
+  for (const fs::path& candidate : {bin / "libffn_engine.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_engine.so"}) {
+    if (fs::exists(candidate)) return candidate;
+  }
+  throw SystemError("cannot find libffn_engine.so next to " + program.string(),
+                    "rebuild or reinstall, or set FFN_TRAIN_ENGINE to the library's path");
+}
+
+// One thread per process (reference: intra-op threading loses at these sizes, two spinning processes lose most).
+// OpenBLAS and OpenMP read these when they are loaded, so they have to be set before; an explicit choice of the user stays.
+void ask_for_one_thread() {
+  for (const char* variable : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(variable, "1", /*overwrite=*/0);
+}
+
+Engine& open_engine() {
+  ask_for_one_thread();
+  const fs::path path = engine_path();
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    throw SystemError(std::string("cannot load the training engine: ") + ::dlerror(),
+                      "LibTorch has to be installed as it was when ffn-train was built; the README's install command does that");
+  }
+  const auto create = reinterpret_cast<CreateEngine>(::dlsym(library, kCreateEngineSymbol));
+  Engine* engine = create ? create(kInterfaceVersion) : nullptr;
+  if (!engine) throw SystemError(path.string() + " belongs to another version of ffn-train", "rebuild or reinstall both");
+  return *engine;
+}
+
+}  // namespace
+
+Engine& load_engine() {
+  static Engine& engine = open_engine();
+  return engine;
+}
+
+}  // namespace ffn

@@ -1,0 +1,36 @@
+// The activation catalogue: one row each, torch-free so that configs can name them without loading LibTorch.
+// To add one, add a row in activation_rows.cpp; parsing, docs, schema, tests and all three FFN kinds follow.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace ffn {
+
+/// One activation φ. The kernels work on n contiguous values; outputs may be their inputs.
+///   forward:  y[i]  = φ(z[i])
+///   backward: dz[i] = dy[i] · φ'(z[i])
+/// float kernels use polynomials (relative error below 3e-7) without branches or fused-by-choice operations: element i
+/// gets the same bits wherever it stands. double kernels use the standard library and serve the gradient checks.
+struct Activation {
+  const char* name;
+  const char* formula;
+  const char* source;
+  bool kink_at_zero;  ///< φ' jumps at 0: finite differences are meaningless there
+  void (*forward)(std::size_t n, const float* z, float* y);
+  void (*backward)(std::size_t n, const float* z, const float* dy, float* dz);
+  void (*forward64)(std::size_t n, const double* z, double* y);
+  void (*backward64)(std::size_t n, const double* z, const double* dy, double* dz);
+};
+
+/// All of them, in catalogue order, compiled for this processor.
+const std::vector<Activation>& activations();
+
+/// The row of a name. Throws std::out_of_range for an unknown one: configs are checked before they get here.
+const Activation& activation(const std::string& name);
+
+/// Name of the instruction set that the kernels use: "x86-64-v4", "x86-64-v3" or "baseline".
+const char* kernel_isa();
+
+}  // namespace ffn

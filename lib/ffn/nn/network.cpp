@@ -1,0 +1,62 @@
+#include "ffn/nn/network.hpp"
+
+namespace ffn::nn {
+
+namespace {
+
+// As torch.nn.Embedding starts.
+constexpr double kEmbeddingStd = 1.0, kPositionStd = 1.0;
+
+}  // namespace
+
+NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task) : RunModule(num_runs), task_(task) {
+  if (task.tokens) {
+    embedding_ = parameter("embedding", {task.input_width, config.d_model}, Init::normal(kEmbeddingStd));
+    if (config.positions == "learned") position_ = parameter("position", {task.sequence_length, config.d_model}, Init::normal(kPositionStd));
+  } else {
+    projection_ = register_module("projection", Linear(num_runs, task.input_width, config.d_model, /*bias=*/true));
+  }
+  for (std::int64_t b = 0; b < config.blocks; ++b) {
+    blocks_.push_back(register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
+  }
+  if (config.norm.kind != "none" && config.norm.placement != "post") {
+    final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
+  }
+  head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
+}
+
+Tensor NetworkImpl::embed(const Tensor& tokens) {
+  const auto runs = tokens.size(0), batch = tokens.size(1), length = tokens.size(2), vocabulary = embedding_.size(1), d = embedding_.size(2);
+  // One table of all runs' rows, each run's ids shifted to its part.
+  const Tensor shift = torch::arange(runs, torch::kInt64).mul_(vocabulary).view({runs, 1, 1});
+  Tensor x = embedding_.reshape({runs * vocabulary, d}).index_select(0, (tokens + shift).flatten()).view({runs, batch, length, d});
+  if (position_.defined()) x = x + position_.narrow(1, 0, length).unsqueeze(1);
+  return x.reshape({runs, batch * length, d});
+}
+
+NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& context) {
+  const auto length = task_.tokens ? inputs.size(2) : 1;
+  Tensor x = task_.tokens ? embed(inputs) : projection_(inputs);
+  Tensor balance;
+  for (auto& block : blocks_) {
+    const FfnOutput out = block(x, length, context);
+    x = out.y;
+    if (out.balance_loss.defined()) balance = balance.defined() ? balance + out.balance_loss : out.balance_loss;
+  }
+  if (balance.defined()) balance = balance / static_cast<double>(blocks_.size());
+  if (!final_norm_.is_empty()) x = final_norm_(x);
+  return {head_(x), balance};
+}
+
+Loss cross_entropy(const Tensor& logits, const Tensor& labels) {
+  const Tensor scored = labels.ge(0);
+  const Tensor target = labels.clamp_min(0).unsqueeze(-1);
+  const Tensor log_probability = logits.log_softmax(-1).gather(-1, target).squeeze(-1);  // (R, N)
+  const Tensor weight = scored.to(logits.scalar_type());
+  const Tensor count = weight.sum(-1);
+  const Tensor mean = -(log_probability * weight).sum(-1) / count;
+  const Tensor correct = logits.detach().argmax(-1).eq(labels).logical_and(scored).sum(-1);
+  return {mean, correct, scored.sum(-1)};
+}
+
+}  // namespace ffn::nn

@@ -1,0 +1,48 @@
+// All parameters of R runs as one (R, P) tensor: run r is row r, contiguous. Layers keep views of it, gradients
+// likewise, so that an optimizer step is one pass and a checkpoint is a row.
+#pragma once
+
+#include <memory>
+
+#include "ffn/core/tensor_data.hpp"
+#include "ffn/nn/run_module.hpp"
+
+namespace ffn::nn {
+
+/// Where one parameter stands in the row.
+struct RowEntry {
+  std::string name;                 ///< "blocks.0.ffn.up.weight"
+  std::int64_t offset, count;       ///< in elements
+  std::vector<std::int64_t> shape;  ///< without the run axis
+  ParameterInfo info;
+  bool is_matrix() const { return shape.size() >= 2; }
+};
+
+class ParameterRow {
+ public:
+  /// Moves the module's parameters into one row (values kept) and gives them gradients that are views of another.
+  explicit ParameterRow(RunModule& module, torch::Dtype dtype = torch::kFloat32);
+
+  const Tensor& values() const { return values_; }        ///< (R, P)
+  const Tensor& gradients() const { return gradients_; }  ///< (R, P)
+  const std::vector<RowEntry>& entries() const { return entries_; }
+  std::int64_t num_runs() const { return values_.size(0); }
+  /// Parameters of one run, padding not counted.
+  std::int64_t num_parameters() const;
+
+  /// Draws every parameter of run r from (seeds[r], name).
+  void initialise(const std::vector<std::uint64_t>& seeds);
+
+  /// Run r as named tensors in torch.nn.Linear's layout.
+  std::vector<TensorData> export_run(std::int64_t r) const;
+  /// The reverse. Throws CheckpointError with every difference in name, shape or dtype.
+  void import_run(std::int64_t r, const std::vector<TensorData>& tensors);
+
+ private:
+  Tensor view(const Tensor& row, const RowEntry& entry) const;
+
+  std::vector<RowEntry> entries_;
+  Tensor values_, gradients_;
+};
+
+}  // namespace ffn::nn

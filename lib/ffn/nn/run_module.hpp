@@ -1,0 +1,63 @@
+// Modules whose parameters have a leading run axis: R models of one shape that compute as one.
+// R = 1 is an ordinary model. Shapes everywhere: R runs, N = B·T tokens, D d_model, F d_ff, H heads, E experts.
+#pragma once
+
+#include "ffn/compat/torch.hpp"
+
+namespace ffn::nn {
+
+using torch::Tensor;
+
+/// How a parameter starts. Draws are a function of (run seed, parameter name, element), see core/random.hpp.
+struct Init {
+  enum class Kind { uniform, normal, constant } kind;
+  double scale;  ///< bound of the uniform, standard deviation of the normal, or the constant
+
+  static Init uniform(double bound) { return {Kind::uniform, bound}; }
+  static Init normal(double std) { return {Kind::normal, std}; }
+  static Init constant(double value) { return {Kind::constant, value}; }
+};
+
+/// What a parameter looks like in a weight file, without the run axis.
+enum class Export {
+  as_is,         ///< same shape
+  linear,        ///< (D_in, D_out) here, (D_out, D_in) there: torch.nn.Linear's layout
+  expert_bias,   ///< (E, D_out) here, E tensors "experts.<e>.…" of (D_out) there
+  expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
+};
+
+struct ParameterInfo {
+  Init init;
+  Export layout;
+};
+
+/// Base of all layers: registers parameters together with how they start and how they are stored.
+class RunModule : public torch::nn::Module {
+ public:
+  explicit RunModule(std::int64_t num_runs) : num_runs_(num_runs) {}
+  std::int64_t num_runs() const { return num_runs_; }
+  /// By the parameter's own name, as registered in this module.
+  const ParameterInfo& info(const std::string& name) const { return infos_.at(name); }
+
+ protected:
+  /// A parameter of shape (R, shape…), zero until initialised.
+  Tensor parameter(const std::string& name, std::vector<std::int64_t> shape, Init init, Export layout = Export::as_is) {
+    shape.insert(shape.begin(), num_runs_);
+    infos_.insert({name, {init, layout}});
+    return register_parameter(name, torch::zeros(shape));
+  }
+
+ private:
+  std::int64_t num_runs_;
+  std::map<std::string, ParameterInfo> infos_;
+};
+
+/// What a forward pass needs to know beside its input.
+struct ForwardContext {
+  bool training = false;
+  std::int64_t step = 0;                    ///< selects the dropout masks
+  std::vector<double> dropout_rates;        ///< one per run; empty means none
+  std::vector<std::uint64_t> dropout_seeds;  ///< one per run
+};
+
+}  // namespace ffn::nn

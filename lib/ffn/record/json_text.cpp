@@ -1,0 +1,47 @@
+#include "ffn/record/json_text.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "ffn/core/error.hpp"
+#include "ffn/record/run_files.hpp"
+
+namespace ffn::record_detail {
+
+Json number_json(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double number_from(const Json& value) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return kInfinity;
+  if (value == "-inf") return -kInfinity;
+  if (!value.is_number()) throw Json::type_error::create(302, "expected a number, got " + shortened(value), &value);
+  return value.get<double>();
+}
+
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw DataError(source + ": no JSON object", "the file was changed or damaged; delete it");
+  try {
+    const auto version = json.value("schema_version", 0);
+    if (version > kSchemaVersion) {
+      throw DataError(
+          source + ": schema_version " + std::to_string(version) + ", this ffn-train reads up to " + std::to_string(kSchemaVersion),
+          "a newer ffn-train wrote it; use that one");
+    }
+    read(json);
+  } catch (const Json::exception& error) {
+    std::string reason = error.what();  // "[json.exception.out_of_range.403] key 'step' not found"
+    const auto cut = reason.find("] ");
+    if (cut != std::string::npos) reason = reason.substr(cut + 2);
+    throw DataError(source + ": " + reason, "the file was changed or damaged; delete it");
+  }
+}
+
+}  // namespace ffn::record_detail

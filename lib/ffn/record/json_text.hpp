@@ -1,0 +1,26 @@
+// How this module's JSON files write numbers and how they are read back with clear errors. Internal to ffn/record.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "ffn/core/json_document.hpp"
+
+namespace ffn::record_detail {
+
+/// JSON knows no NaN and no infinity: those become "nan", "inf", "-inf". A finite number keeps every bit: it is written
+/// with the fewest digits that read back as the same double.
+Json number_json(double value);
+
+/// The inverse. Throws nlohmann's type_error for anything else.
+double number_from(const Json& value);
+
+/// Pretty-printed with a newline at the end. Bytes that are not UTF-8 (a path, an argument) become U+FFFD.
+std::string json_text(const Json& json);
+
+/// Reads one of our JSON files; `json` is what parsed. Throws DataError naming the file for text that is no JSON object,
+/// a newer schema_version, and whatever nlohmann throws inside `read`.
+void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read);
+
+}  // namespace ffn::record_detail

@@ -1,0 +1,137 @@
+#include "ffn/record/metrics_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "ffn/core/files.hpp"
+#include "ffn/record/json_text.hpp"
+#include "ffn/record/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+using record_detail::number_from;
+using record_detail::number_json;
+
+namespace {
+
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 31;  // ten million evaluations
+
+[[noreturn]] void fail(const std::string& action, const fs::path& path, int reason) {
+  throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
+                    reason == ENOSPC ? "free some disk space and start again; the run goes on from its last checkpoint" : "");
+}
+
+class File {
+ public:
+  File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (fd >= 0) ::close(fd);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const int fd;
+};
+
+std::string line_of(const Evaluation& evaluation) {
+  Json line = {{"step", evaluation.step}, {"time_s", number_json(evaluation.time_s)}, {"tokens", evaluation.tokens}};
+  for (const auto& [name, value] : evaluation.metrics) line[name] = number_json(value);
+  return line.dump() + "\n";
+}
+
+/// Nothing if the text is no evaluation.
+std::optional<Evaluation> parse_line(const std::string& text) {
+  const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!line.is_object()) return std::nullopt;
+  Evaluation out;
+  try {
+    for (const char* count : {"step", "tokens"}) {
+      if (!line.at(count).is_number_integer()) return std::nullopt;
+    }
+    line.at("step").get_to(out.step);
+    line.at("tokens").get_to(out.tokens);
+    out.time_s = number_from(line.at("time_s"));
+    for (const auto& [name, value] : line.items()) {
+      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, number_from(value));
+    }
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+struct Line {
+  Evaluation evaluation;
+  std::size_t end;  // offset behind its newline, or behind the text if the file ends without one
+};
+
+std::vector<Line> parse_lines(const std::string& text, const fs::path& path) {
+  std::vector<Line> lines;
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const auto newline = text.find('\n', begin);
+    const std::size_t end = newline == std::string::npos ? text.size() : newline + 1;
+    auto evaluation = parse_line(text.substr(begin, end - begin));
+    if (!evaluation && newline == std::string::npos) break;  // torn by a crash
+    if (!evaluation) {
+      throw DataError(
+          path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(text.substr(begin, newline - begin))),
+          "the file was changed by hand or damaged; repair or delete that line");
+    }
+    lines.push_back({std::move(*evaluation), end});
+    begin = end;
+  }
+  return lines;
+}
+
+std::string read_text(const fs::path& path) {
+  return record_detail::is_there(path) ? read_file(path, "metrics file", ExitCode::data, kMaxBytes) : "";
+}
+
+}  // namespace
+
+void append_metrics(const fs::path& path, const Evaluation& evaluation) {
+  const File file(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (file.fd < 0) fail("open", path, errno);
+  const off_t before = ::lseek(file.fd, 0, SEEK_END);
+  const std::string line = line_of(evaluation);
+  ssize_t written;
+  do {
+    written = ::write(file.fd, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written == static_cast<ssize_t>(line.size())) return;
+  const int reason = written < 0 ? errno : ENOSPC;  // a short write to a regular file: the disk is full
+  if (written > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
+  fail("write", path, reason);
+}
+
+std::vector<Evaluation> read_metrics(const fs::path& path) {
+  std::vector<Evaluation> out;
+  for (auto& line : parse_lines(read_text(path), path)) out.push_back(std::move(line.evaluation));
+  return out;
+}
+
+void truncate_metrics_after(const fs::path& path, std::int64_t step) {
+  const std::string text = read_text(path);
+  std::string kept;
+  std::size_t begin = 0;
+  for (const auto& line : parse_lines(text, path)) {
+    if (line.evaluation.step <= step) kept += text.substr(begin, line.end - begin);
+    begin = line.end;
+  }
+  if (!kept.empty() && kept.back() != '\n') kept += '\n';
+  if (kept != text) write_file_atomically(path, kept);
+}
+
+void flush_metrics(const fs::path& path) {
+  const File file(path, O_RDONLY);
+  if (file.fd < 0 && errno == ENOENT) return;
+  if (file.fd < 0) fail("open", path, errno);
+  if (::fsync(file.fd) != 0) fail("flush", path, errno);
+}
+
+}  // namespace ffn

@@ -1,0 +1,151 @@
+#include "ffn/record/run_directory.hpp"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ffn/core/files.hpp"
+#include "ffn/record/json_text.hpp"
+#include "ffn/record/safetensors.hpp"
+#include "ffn/record/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+using record_detail::json_text;
+
+namespace {
+
+constexpr std::uintmax_t kMaxBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
+constexpr const char* kStatus = "status.json";
+constexpr const char* kSummary = "summary.json";
+constexpr const char* kMeta = "meta.json";
+
+std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
+  if (!record_detail::is_there(path)) return std::nullopt;
+  return read_file(path, what, ExitCode::data, kMaxBytes);
+}
+
+void remove_if_there(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
+}
+
+/// The sessions before this one, oldest first. A meta.json that cannot be understood is no reason not to train.
+Json earlier_sessions(const fs::path& path) {
+  const auto text = read_if_there(path, "meta file");
+  Json last = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  Json sessions = Json::array();
+  if (!last.is_object()) return sessions;
+  if (last.contains("earlier_sessions")) {
+    sessions = last["earlier_sessions"];
+    last.erase("earlier_sessions");
+  }
+  if (sessions.is_array()) sessions.push_back(std::move(last));
+  return sessions;
+}
+
+}  // namespace
+
+fs::path single_run_path(const fs::path& root, const std::string& name, std::int64_t seed) {
+  return root / name / ("seed-" + std::to_string(seed));
+}
+
+fs::path study_run_path(const fs::path& root, const std::string& study, const std::string& variant, std::int64_t seed) {
+  return root / study / variant / ("seed-" + std::to_string(seed));
+}
+
+std::optional<RunStatus> read_status(const fs::path& run) {
+  const auto text = read_if_there(run / kStatus, "status file");
+  if (!text) return std::nullopt;
+  return parse_status(*text, (run / kStatus).string());
+}
+
+std::optional<RunSummary> read_summary(const fs::path& run) {
+  const auto text = read_if_there(run / kSummary, "summary file");
+  if (!text) return std::nullopt;
+  return parse_summary(*text, (run / kSummary).string());
+}
+
+std::vector<Evaluation> read_run_metrics(const fs::path& run) { return read_metrics(RunDirectory(run).metrics_path()); }
+
+void RunDirectory::create() const { make_directories(path_); }
+
+void RunDirectory::remove_results() const {
+  remove_final_results();
+  remove_if_there(metrics_path());
+  remove_checkpoint();
+}
+
+void RunDirectory::remove_final_results() const {
+  remove_if_there(path_ / kSummary);
+  remove_if_there(weights_path());
+}
+
+void RunDirectory::write_config(const RunConfig& config) const { write_file_atomically(config_path(), json_text(resolved_json(config))); }
+
+void RunDirectory::write_meta(const RunMeta& meta) const {
+  Json json = meta_json(meta);
+  if (meta.resumed_at) json["earlier_sessions"] = earlier_sessions(path_ / kMeta);
+  write_file_atomically(path_ / kMeta, json_text(json));
+}
+
+void RunDirectory::write_status(RunStatus status) const {
+  status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
+  write_file_atomically(path_ / kStatus, json_text(status_json(status)));
+}
+
+void RunDirectory::write_summary(const RunSummary& summary) const {
+  write_file_atomically(path_ / kSummary, json_text(summary_json(summary)));
+}
+
+void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step,
+                                 std::vector<TensorData> weights) const {
+  TensorFile file;
+  file.tensors = std::move(weights);
+  file.metadata = {{"format", "pt"},
+                   {"config", resolved_json(config).dump(-1, ' ', false, Json::error_handler_t::replace)},
+                   {"identity", identity},
+                   {"step", std::to_string(step)},
+                   {"schema_version", std::to_string(kSchemaVersion)}};
+  write_file_atomically(weights_path(), safetensors_bytes(file));
+}
+
+void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity) const {
+  // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
+  Json state = {{"schema_version", kSchemaVersion}, {"identity", identity}, {"step", checkpoint.step}, {"numbers", Json::object()}};
+  for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
+  flush_metrics(metrics_path());
+  make_directories(checkpoint_path().parent_path());
+  write_file_atomically(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", state.dump()}}}));
+}
+
+std::optional<Checkpoint> RunDirectory::read_checkpoint(const std::string& identity) const {
+  const std::string source = checkpoint_path().string();
+  if (!record_detail::is_there(checkpoint_path())) return std::nullopt;
+  TensorFile file = read_safetensors(checkpoint_path());
+  const std::string hint = "start again with --fresh to train the run from step 0";
+  if (!file.metadata.count("state")) throw CheckpointError(source + ": no checkpoint of ffn-train: its metadata has no \"state\"", hint);
+
+  Checkpoint checkpoint;
+  std::string found;
+  try {
+    record_detail::read_json_text(file.metadata["state"], source, [&](const Json& state) {
+      state.at("identity").get_to(found);
+      state.at("step").get_to(checkpoint.step);
+      for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
+    });
+  } catch (const DataError& error) {
+    throw CheckpointError(error.what(), hint);
+  }
+  if (found != identity) {
+    throw CheckpointError(source + ": belongs to another config (identity " + found + ", this one is " + identity + ")", hint);
+  }
+  checkpoint.tensors = std::move(file.tensors);
+  return checkpoint;
+}
+
+void RunDirectory::remove_checkpoint() const { remove_if_there(checkpoint_path().parent_path()); }
+
+}  // namespace ffn

@@ -1,0 +1,68 @@
+// A run's directory: which file lies where, and how each is written so that a crash at any moment costs nothing that was
+// there before. Layout: DESIGN §5. Depends on core, config and the engine's structs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/record/metrics_file.hpp"
+#include "ffn/record/run_files.hpp"
+
+namespace ffn {
+
+/// `root/name/seed-k`: a single run.
+std::filesystem::path single_run_path(const std::filesystem::path& root, const std::string& name, std::int64_t seed);
+
+/// `root/study/variant/seed-k`: a run of a study.
+std::filesystem::path study_run_path(const std::filesystem::path& root, const std::string& study, const std::string& variant,
+                                     std::int64_t seed);
+
+/// Nothing if there is no such file in the run's directory. Throw DataError for one that cannot be understood.
+std::optional<RunStatus> read_status(const std::filesystem::path& run);
+std::optional<RunSummary> read_summary(const std::filesystem::path& run);
+std::vector<Evaluation> read_run_metrics(const std::filesystem::path& run);
+
+/// Names the place; creates nothing until asked. All writing throws SystemError with path and reason.
+class RunDirectory {
+ public:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config_path() const { return path_ / "config.json"; }
+  std::filesystem::path metrics_path() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
+  std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
+  std::filesystem::path log_path() const { return path_ / "log.txt"; }
+
+  void create() const;
+  /// Removes what earlier training left (metrics, summary, weights, checkpoint): nothing stale beside a new run.
+  void remove_results() const;
+  /// Removes the results that only a finished run has; metrics and checkpoint stay.
+  void remove_final_results() const;
+
+  /// The complete config; `ffn-train --config` on it trains the same run.
+  void write_config(const RunConfig& config) const;
+  /// On a resume the record of the earlier sessions is kept, under "earlier_sessions".
+  void write_meta(const RunMeta& meta) const;
+  /// Fills in `updated`, `pid` and `host`.
+  void write_status(RunStatus status) const;
+  void append_metrics(const Evaluation& evaluation) const { ffn::append_metrics(metrics_path(), evaluation); }
+  void truncate_metrics_after(std::int64_t step) const { ffn::truncate_metrics_after(metrics_path(), step); }
+  void write_summary(const RunSummary& summary) const;
+  /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
+  void write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights) const;
+
+  /// What was appended to the metrics reaches the disk first: a checkpoint never knows more than the metrics file.
+  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity) const;
+  /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.
+  /// Throws CheckpointError for a damaged one or one of another identity.
+  std::optional<Checkpoint> read_checkpoint(const std::string& identity) const;
+  void remove_checkpoint() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ffn

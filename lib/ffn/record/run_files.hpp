@@ -1,0 +1,91 @@
+// What the small files of a run say: status.json, summary.json, meta.json. Layout: DESIGN §5.
+// Structs and their JSON; run_directory.hpp puts them in their place. Depends on core and config.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/core/json_document.hpp"
+#include "ffn/engine/interface.hpp"
+
+namespace ffn {
+
+/// Goes up when a file's meaning changes; a reader refuses a newer one.
+inline constexpr int kSchemaVersion = 1;
+
+/// "2026-01-31T12:00:00Z".
+std::string utc_now();
+
+// ---- status.json
+
+enum class RunState { pending, running, done, diverged, failed, interrupted };
+
+const char* to_string(RunState state);
+
+struct RunStatus {
+  RunState state = RunState::pending;
+  std::string reason;     ///< why it failed, diverged or was interrupted; for a person
+  std::string identity;   ///< run_identity() of the config
+  std::int64_t step = 0;  ///< steps that are safe: a resume starts here
+  std::int64_t pid = 0;   ///< of the process that trains or trained it, on `host`
+  std::string host;
+  std::string updated;  ///< UTC; filled in when written
+};
+
+Json status_json(const RunStatus& status);
+/// Throws DataError naming `source`.
+RunStatus parse_status(const std::string& text, const std::string& source);
+
+// ---- summary.json
+
+/// One metric over a whole run.
+struct MetricSummary {
+  struct Best {
+    double value = 0;
+    std::int64_t step = 0;
+  };
+  std::string name;
+  double final_value = 0;    ///< the last one measured; may be NaN or infinite
+  std::optional<Best> best;  ///< earliest best of the finite values, if any and if the catalogue knows the direction
+};
+
+struct RunSummary {
+  std::string identity;
+  RunEnd end = RunEnd::done;
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;  ///< at the last evaluation
+  double train_seconds = 0;
+  Cost cost;  ///< parameters and forward FLOPs per token
+  std::vector<MetricSummary> metrics;
+  std::optional<Hit> hit;
+  std::optional<Divergence> divergence;
+
+  const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
+};
+
+RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result);
+
+Json summary_json(const RunSummary& summary);
+/// Throws DataError naming `source`.
+RunSummary parse_summary(const std::string& text, const std::string& source);
+
+// ---- meta.json
+
+/// Where a run came from, for whoever wonders later why its numbers are what they are.
+struct RunMeta {
+  std::vector<std::string> argv;
+  EngineInfo engine;
+  std::string started;                     ///< UTC
+  std::optional<std::int64_t> resumed_at;  ///< step of the checkpoint it went on from
+};
+
+/// Adds what it finds out by itself: version and commit of the build, host, CPU, kernel.
+Json meta_json(const RunMeta& meta);
+
+std::string host_name();
+
+}  // namespace ffn

@@ -1,0 +1,81 @@
+// meta.json: the machine and the build that made a run.
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "ffn/record/run_files.hpp"
+
+// Set by the build for this file alone, so that a new commit does not recompile the rest.
+#ifndef FFN_VERSION
+#define FFN_VERSION "unknown"
+#endif
+#ifndef FFN_GIT_COMMIT
+#define FFN_GIT_COMMIT "unknown"
+#endif
+
+namespace ffn {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  utsname system{};
+  return ::uname(&system) == 0 ? system.machine : "unknown";  // ARM's cpuinfo has no model name
+}
+
+/// Cores that this process may use; a batch system or a container gives fewer than the machine has.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::string kernel() {
+  utsname system{};
+  if (::uname(&system) != 0) return "unknown";
+  return std::string(system.sysname) + " " + system.release + " " + system.machine;
+}
+
+}  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string host_name() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.nodename : "unknown";
+}
+
+Json meta_json(const RunMeta& meta) {
+  Json json = {{"schema_version", kSchemaVersion},
+               {"argv", meta.argv},
+               {"version", FFN_VERSION},
+               {"git_commit", FFN_GIT_COMMIT},
+               {"compiler", __VERSION__},
+               {"host", host_name()},
+               {"kernel", kernel()},
+               {"cpu", cpu_model()},
+               {"cores", usable_cores()},
+               {"libtorch", meta.engine.torch_version},
+               {"blas", meta.engine.blas},
+               {"kernel_isa", meta.engine.kernel_isa},
+               {"started", meta.started}};
+  if (meta.resumed_at) json["resumed_at_step"] = *meta.resumed_at;
+  return json;
+}
+
+}  // namespace ffn

@@ -1,0 +1,46 @@
+// status.json.
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "ffn/record/json_text.hpp"
+#include "ffn/record/run_files.hpp"
+
+namespace ffn {
+
+namespace {
+// In the order of RunState.
+constexpr const char* kStates[] = {"pending", "running", "done", "diverged", "failed", "interrupted"};
+}  // namespace
+
+const char* to_string(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+Json status_json(const RunStatus& status) {
+  return {{"schema_version", kSchemaVersion},
+          {"state", to_string(status.state)},
+          {"reason", status.reason},
+          {"identity", status.identity},
+          {"step", status.step},
+          {"pid", status.pid},
+          {"host", status.host},
+          {"updated", status.updated}};
+}
+
+RunStatus parse_status(const std::string& text, const std::string& source) {
+  RunStatus status;
+  record_detail::read_json_text(text, source, [&](const Json& json) {
+    const auto& state = json.at("state").get_ref<const std::string&>();
+    const auto* const found = std::find(std::begin(kStates), std::end(kStates), state);
+    if (found == std::end(kStates)) throw DataError(source + ": unknown state \"" + state + "\"", "the file was changed; delete it");
+    status.state = static_cast<RunState>(found - std::begin(kStates));
+    json.at("reason").get_to(status.reason);
+    json.at("identity").get_to(status.identity);
+    json.at("step").get_to(status.step);
+    json.at("pid").get_to(status.pid);
+    json.at("host").get_to(status.host);
+    json.at("updated").get_to(status.updated);
+  });
+  return status;
+}
+
+}  // namespace ffn

@@ -1,0 +1,131 @@
+// summary.json: what a run came to.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ffn/config/metrics.hpp"
+#include "ffn/record/json_text.hpp"
+#include "ffn/record/run_files.hpp"
+
+namespace ffn {
+
+using record_detail::number_from;
+using record_detail::number_json;
+
+namespace {
+
+const char* end_name(RunEnd end) {
+  switch (end) {
+    case RunEnd::done: return "done";
+    case RunEnd::diverged: return "diverged";
+    case RunEnd::interrupted: return "interrupted";
+  }
+  return "?";
+}
+
+RunEnd end_from(const std::string& name, const std::string& source) {
+  for (const RunEnd end : {RunEnd::done, RunEnd::diverged, RunEnd::interrupted}) {
+    if (name == end_name(end)) return end;
+  }
+  throw DataError(source + ": unknown end \"" + name + "\"", "the file was changed; delete it");
+}
+
+std::optional<bool> higher_is_better(const std::string& metric) {
+  for (const auto& row : metric_catalogue()) {
+    if (metric == row.name) return row.higher_is_better;
+  }
+  return std::nullopt;
+}
+
+void add(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher) {
+  summary.final_value = value;
+  if (!higher || !std::isfinite(value)) return;
+  const bool better = !summary.best || (*higher ? value > summary.best->value : value < summary.best->value);
+  if (better) summary.best = MetricSummary::Best{value, step};
+}
+
+Json hit_json(const Hit& hit) { return {{"step", hit.step}, {"time_s", hit.time_s}, {"tokens", hit.tokens}}; }
+
+Json divergence_json(const Divergence& d) {
+  return {{"step", d.step},
+          {"loss", number_json(d.loss)},
+          {"learning_rate", number_json(d.learning_rate)},
+          {"grad_norm", number_json(d.grad_norm)}};
+}
+
+Json metric_json(const MetricSummary& metric) {
+  Json json = {{"final", number_json(metric.final_value)}, {"best", nullptr}, {"best_step", nullptr}};
+  if (metric.best) json["best"] = metric.best->value, json["best_step"] = metric.best->step;
+  return json;
+}
+
+MetricSummary metric_from(const std::string& name, const Json& json) {
+  MetricSummary metric{name, number_from(json.at("final")), {}};
+  if (!json.at("best").is_null()) metric.best = MetricSummary::Best{number_from(json.at("best")), json.at("best_step").get<std::int64_t>()};
+  return metric;
+}
+
+}  // namespace
+
+const MetricSummary* RunSummary::find(const std::string& metric) const {
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const MetricSummary& m) { return m.name == metric; });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result) {
+  RunSummary out;
+  out.identity = identity, out.cost = cost;
+  out.end = result.end, out.steps = result.steps, out.train_seconds = result.train_seconds;
+  out.hit = result.hit, out.divergence = result.divergence;
+  for (const auto& evaluation : history) {
+    out.tokens = evaluation.tokens;
+    for (const auto& [name, value] : evaluation.metrics) {
+      auto metric = std::find_if(out.metrics.begin(), out.metrics.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
+      if (metric == out.metrics.end()) metric = out.metrics.insert(metric, MetricSummary{name, value, {}});
+      add(*metric, value, evaluation.step, higher_is_better(name));
+    }
+  }
+  return out;
+}
+
+Json summary_json(const RunSummary& summary) {
+  Json metrics = Json::object();
+  for (const auto& metric : summary.metrics) metrics[metric.name] = metric_json(metric);
+  return {{"schema_version", kSchemaVersion},
+          {"identity", summary.identity},
+          {"end", end_name(summary.end)},
+          {"steps", summary.steps},
+          {"tokens", summary.tokens},
+          {"train_seconds", summary.train_seconds},
+          {"parameters", summary.cost.parameters},
+          {"active_parameters", summary.cost.active_parameters},
+          {"flops_per_token", summary.cost.flops},
+          {"metrics", std::move(metrics)},
+          {"hit", summary.hit ? hit_json(*summary.hit) : Json(nullptr)},
+          {"divergence", summary.divergence ? divergence_json(*summary.divergence) : Json(nullptr)}};
+}
+
+RunSummary parse_summary(const std::string& text, const std::string& source) {
+  RunSummary out;
+  record_detail::read_json_text(text, source, [&](const Json& json) {
+    json.at("identity").get_to(out.identity);
+    out.end = end_from(json.at("end").get<std::string>(), source);
+    json.at("steps").get_to(out.steps);
+    json.at("tokens").get_to(out.tokens);
+    json.at("train_seconds").get_to(out.train_seconds);
+    json.at("parameters").get_to(out.cost.parameters);
+    json.at("active_parameters").get_to(out.cost.active_parameters);
+    json.at("flops_per_token").get_to(out.cost.flops);
+    for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric));
+    if (const Json& hit = json.at("hit"); !hit.is_null()) {
+      out.hit = Hit{hit.at("step").get<std::int64_t>(), hit.at("time_s").get<double>(), hit.at("tokens").get<std::int64_t>()};
+    }
+    if (const Json& d = json.at("divergence"); !d.is_null()) {
+      out.divergence = Divergence{d.at("step").get<std::int64_t>(), number_from(d.at("loss")), number_from(d.at("learning_rate")),
+                                  number_from(d.at("grad_norm"))};
+    }
+  });
+  return out;
+}
+
+}  // namespace ffn

@@ -1,0 +1,31 @@
+// Small helpers around files and their errors. Internal to ffn/record.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace ffn::record_detail {
+
+/// A name from a file that may be damaged: quoted, of bounded length, without raw bytes.
+inline std::string shown(const std::string& name) {
+  using nlohmann::json;
+  return json(name.size() > 80 ? name.substr(0, 80) + "..." : name).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// "source: problem", or "source: 3 problems" and one line each.
+inline std::string problem_list(const std::string& source, const std::vector<std::string>& problems) {
+  if (problems.size() == 1) return source + ": " + problems[0];
+  std::string text = source + ": " + std::to_string(problems.size()) + " problems";
+  for (const auto& problem : problems) text += "\n  " + problem;
+  return text;
+}
+
+/// Also true where looking is refused: opening the file then says why.
+inline bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) || error;
+}
+
+}  // namespace ffn::record_detail

@@ -1,0 +1,29 @@
+// Numbers for people. Machine-readable output (JSON, CSV) writes numbers in full and does not come here.
+// Standard library only; the decimal point is a point in every locale that the program sets (it sets none).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ffn {
+
+/// "2,099,712".
+std::string format_count(std::int64_t value);
+
+/// Two significant digits and a unit: "7", "0.5", "850", "1.2k", "34k", "3.4M", "1.0G", "1.0T".
+std::string format_short(double value);
+
+/// "350 ms", "3.5 s", "12 s", "1 min 12 s", "2 h 5 min", "3 d 4 h"; "?" for what is no duration.
+std::string format_duration(double seconds);
+
+/// Exactly `digits` significant digits, no exponent between 0.0001 and a million: "0.0123", "1.50", "3.1e-05".
+/// Digits before the point are never rounded away: 12345.6 is "12346".
+std::string format_significant(double value, int digits = 3);
+
+/// 0.975 is "97.5 %".
+std::string format_percent(double fraction, int decimals = 1);
+
+/// Decimal units: "512 B", "1.2 kB", "3.4 GB".
+std::string format_bytes(double bytes);
+
+}  // namespace ffn

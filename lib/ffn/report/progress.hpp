@@ -1,0 +1,76 @@
+// Progress of one training on stderr: a bar on a terminal, a plain line now and then anywhere else.
+// Depends on core and the engine's observer.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "ffn/engine/interface.hpp"
+
+namespace ffn {
+
+struct ProgressOptions {
+  std::string label;
+  std::int64_t total = 0;         ///< steps
+  std::ostream* out = nullptr;    ///< null is stderr
+  bool animate = false;           ///< animation_enabled(): draw over one line; else print whole lines
+  std::function<int()> width;     ///< columns, asked at every drawing; not set: those of stderr
+  std::function<double()> clock;  ///< seconds that never go back; not set: the steady clock
+  double line_every_s = 5;        ///< without animation
+};
+
+/// A bar: label, steps, loss, speed, time left. Drawn at most ten times a second, never wider than the terminal, gone when
+/// it is finished. Speed and time left count from the first update, so that a resumed run is not credited with old steps.
+class ProgressBar {
+ public:
+  explicit ProgressBar(ProgressOptions options);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(std::int64_t step, double loss);
+  /// Takes the bar off the screen so that something else can be printed; the next update draws it again.
+  void clear();
+  /// Nothing is drawn after this.
+  void finish();
+
+ private:
+  void draw(const std::string& text);
+
+  ProgressOptions options_;
+  std::optional<double> first_time_, last_time_;
+  std::int64_t first_step_ = 0;
+  bool visible_ = false, finished_ = false;
+};
+
+/// What the bar shows.
+struct ProgressView {
+  std::string label;
+  std::int64_t step = 0, total = 0;
+  double loss = 0;
+  std::optional<double> steps_per_s;
+};
+
+/// "label: step 1,200 of 2,000, loss 0.0123, 3.4k steps/s, 12 s left"
+std::string progress_line(const ProgressView& view);
+
+/// "label  [=====>    ]  1,200/2,000  loss 0.0123  3.4k steps/s  12 s left", at most `width` columns: the speed goes
+/// first, then the loss, the bar, the time left; at last the text is cut.
+std::string progress_bar(const ProgressView& view, int width);
+
+/// Shows a cohort's steps in a bar; to be given to RunRecorder::forward_to.
+class ProgressObserver final : public TrainObserver {
+ public:
+  explicit ProgressObserver(ProgressBar& bar) : bar_(bar) {}
+  void evaluated(std::size_t, const Evaluation&) override {}
+  void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
+  void checkpointed(std::size_t, const Checkpoint&) override {}
+  void finished(std::size_t, const RunResult&) override {}
+
+ private:
+  ProgressBar& bar_;
+};
+
+}  // namespace ffn

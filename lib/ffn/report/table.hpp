@@ -1,0 +1,44 @@
+// A table for the terminal, for Markdown and for CSV. Depends on core and report/terminal.hpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ffn {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string header;
+  Align align = Align::left;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// One cell per column; anything else is a std::invalid_argument.
+  void add_row(std::vector<std::string> cells);
+  /// The row added last stands out: bold in a coloured terminal and in Markdown.
+  void highlight_last_row();
+
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
+  std::size_t num_rows() const { return rows_.size(); }
+
+  /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Control characters become
+  /// blanks: a cell cannot break the table or speak to the terminal.
+  std::string terminal_text(bool color) const;
+  /// A GitHub table: headers, alignment row, rows.
+  std::string markdown() const;
+  /// RFC 4180: CRLF at the end of each line; quotes where a cell has a comma, quote or line break.
+  std::string csv() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> highlighted_;
+};
+
+}  // namespace ffn

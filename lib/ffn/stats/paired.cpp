@@ -1,0 +1,195 @@
+// Compares a variant with a reference, paired by seed. Depends on the rest of ffn/stats only.
+#include "ffn/stats/paired.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "ffn/stats/check.hpp"
+#include "ffn/stats/permutation.hpp"
+
+namespace ffn::stats {
+namespace {
+
+// The two bootstraps and the Monte-Carlo test draw from unrelated streams.
+enum Stream : std::uint64_t { kDifferenceStream, kImprovementStream, kTestStream, kNumStreams };
+
+std::uint64_t stream_seed(const CompareOptions& options, Stream stream) { return options.seed * kNumStreams + stream; }
+
+void check(const CompareOptions& options, std::size_t num_variant, std::size_t num_reference) {
+  if (num_variant != num_reference)
+    detail::fail("paired comparison: ", num_variant, " runs of the variant against ", num_reference,
+                 " of the reference; they must be the same seeds");
+  if (num_variant == 0) detail::fail("paired comparison: no seeds");
+  detail::check_between("alpha", options.alpha, 0.0, 0.5);
+  if (!(options.min_effect >= 0.0 && std::isfinite(options.min_effect)))
+    detail::fail("min_effect (", options.min_effect, ") must be finite and not negative");
+  if (options.resamples == 0) detail::fail("resamples (0) must be positive");
+  if (options.comparisons == 0) detail::fail("comparisons (0) must be positive");
+}
+
+/// The outcome as a number that orders like it: what is missing is the worst infinity.
+double ordered_value(const Outcome& outcome, Direction direction) {
+  if (outcome && std::isfinite(*outcome)) return *outcome;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return direction == Direction::lower_is_better ? infinity : -infinity;
+}
+
+std::vector<double> ordered_values(const std::vector<Outcome>& outcomes, Direction direction) {
+  std::vector<double> values;
+  for (const Outcome& outcome : outcomes) values.push_back(ordered_value(outcome, direction));
+  return values;
+}
+
+/// 1, 1/2 or 0: does the variant win?
+double score(double variant, double reference, Direction direction) {
+  if (variant == reference) return 0.5;
+  return (variant > reference) == (direction == Direction::higher_is_better) ? 1.0 : 0.0;
+}
+
+double standardised(const std::vector<double>& values) {
+  const double centre = mean(values);
+  if (values.size() < 2 || centre == 0.0) return 0.0;
+  return centre / standard_deviation(values);  // ±∞ without spread
+}
+
+std::size_t count(const std::vector<double>& values, double wanted) {
+  return static_cast<std::size_t>(std::count(values.begin(), values.end(), wanted));
+}
+
+std::size_t count_infinite(const std::vector<double>& values) {
+  return static_cast<std::size_t>(
+      std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); }));
+}
+
+Interval hull(const Interval& a, const Interval& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high), a.level};
+}
+
+MeanDifference mean_difference(const std::vector<double>& differences, const CompareOptions& options) {
+  const Bootstrap resampled = bootstrap(differences, mean, options.resamples, stream_seed(options, kDifferenceStream));
+  const double equivalence_level = 1.0 - 2.0 * options.alpha;
+  return {resampled.estimate, differences.size() < 2 ? 0.0 : standard_deviation(differences),
+          bca_interval(resampled, 1.0 - options.alpha),
+          hull(bca_interval(resampled, equivalence_level), t_interval(differences, equivalence_level))};
+}
+
+/// A bootstrap cannot see beyond a sample that always gave the same result; the exact binomial limit can
+/// (Clopper & Pearson 1934): n wins of n are compatible with every probability above (alpha/2)^{1/n}.
+Interval improvement_interval(const std::vector<double>& scores, const CompareOptions& options) {
+  const double level = 1.0 - options.alpha;
+  const double limit = std::pow(options.alpha / 2.0, 1.0 / static_cast<double>(scores.size()));
+  if (count(scores, 1.0) == scores.size()) return {limit, 1.0, level};
+  if (count(scores, 0.0) == scores.size()) return {0.0, 1.0 - limit, level};
+  if (scores.size() == 1) return {0.0, 1.0, level};
+  return bca_interval(bootstrap(scores, mean, options.resamples, stream_seed(options, kImprovementStream)), level);
+}
+
+ProbabilityOfImprovement improvement(const std::vector<double>& variant, const std::vector<double>& reference,
+                                     const std::vector<double>& scores, Direction direction,
+                                     const CompareOptions& options) {
+  double sum = 0.0;
+  for (const double v : variant)
+    for (const double r : reference) sum += score(v, r, direction);
+  return {mean(scores), improvement_interval(scores, options),
+          sum / static_cast<double>(variant.size() * reference.size())};
+}
+
+std::string missing_reason(std::size_t missing, std::size_t num_runs) {
+  std::ostringstream text;
+  text << "signed ranks, because " << missing << " of " << num_runs << " runs have no value";
+  return text.str();
+}
+
+/// Everything that orders the pairs; leaves `difference` to the caller.
+PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference,
+                            Direction direction, PairedTest test, std::string reason, const CompareOptions& options) {
+  const double favour = direction == Direction::higher_is_better ? 1.0 : -1.0;
+  std::vector<double> advantage, scores;  // positive: in favour of the variant
+  for (std::size_t i = 0; i < variant.size(); ++i) {
+    scores.push_back(score(variant[i], reference[i], direction));
+    advantage.push_back(scores.back() == 0.5 ? 0.0 : favour * (variant[i] - reference[i]));  // ∞ − ∞ is a tie
+  }
+  const std::vector<double> added_up = test == PairedTest::signed_rank ? signed_midranks(advantage) : advantage;
+  const SignFlipTest tested = sign_flip_test(added_up, stream_seed(options, kTestStream));
+  return {direction,
+          options,
+          variant.size(),
+          count(scores, 1.0),
+          count(scores, 0.5),
+          count(scores, 0.0),
+          count_infinite(variant),
+          count_infinite(reference),
+          test,
+          std::move(reason),
+          tested.p,
+          tested.exact,
+          smallest_sign_flip_p(variant.size()),
+          standardised(added_up),
+          std::nullopt,
+          improvement(variant, reference, scores, direction, options)};
+}
+
+std::vector<double> subtract(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(a[i] - b[i]);
+  return differences;
+}
+
+/// The run as seen at the horizon: a later hit is none.
+std::vector<Hit> cut(std::vector<Hit> runs, double horizon) {
+  for (Hit& run : runs) run = {run.reached() && *run.time <= horizon ? run.time : std::nullopt, horizon};
+  return runs;
+}
+
+std::vector<Outcome> times(const std::vector<Hit>& runs) {
+  std::vector<Outcome> result;
+  for (const Hit& run : runs) result.push_back(run.time);
+  return result;
+}
+
+TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
+  const SurvivalCurve curve = kaplan_meier(runs);
+  const auto hits = std::count_if(runs.begin(), runs.end(), [](const Hit& run) { return run.reached(); });
+  return {static_cast<std::size_t>(hits), median_time(curve), restricted_mean(curve, horizon)};
+}
+
+}  // namespace
+
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
+                            Direction direction, const CompareOptions& options) {
+  check(options, variant.size(), reference.size());
+  const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
+  const std::size_t missing = count_infinite(v) + count_infinite(r);
+  if (missing > 0)
+    return compare_values(v, r, direction, PairedTest::signed_rank, missing_reason(missing, 2 * v.size()), options);
+  PairedResult result = compare_values(v, r, direction, PairedTest::sign_flip_of_mean,
+                                       "sign flips of the mean difference: every run has a value", options);
+  result.difference = mean_difference(subtract(v, r), options);
+  return result;
+}
+
+HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference,
+                       const CompareOptions& options) {
+  check(options, variant.size(), reference.size());
+  for (const auto* side : {&variant, &reference}) kaplan_meier(*side);  // checks every run before anything is cut
+  double horizon = variant.front().budget;
+  for (const auto* side : {&variant, &reference})
+    for (const Hit& run : *side) horizon = std::min(horizon, run.budget);
+
+  const Direction direction = Direction::lower_is_better;
+  const std::vector<Hit> v = cut(variant, horizon), r = cut(reference, horizon);
+  const std::vector<double> v_times = ordered_values(times(v), direction),
+                            r_times = ordered_values(times(r), direction);
+  HitResult result{compare_values(v_times, r_times, direction, PairedTest::signed_rank,
+                                  "signed ranks, because a run that never hits has no time", options),
+                   horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
+  result.paired.difference = mean_difference(differences, options);
+  return result;
+}
+
+}  // namespace ffn::stats

@@ -1,0 +1,100 @@
+// Compares a variant with a reference, paired by seed. Depends on the rest of ffn/stats only.
+//
+// Signs. Every difference is variant − reference in the metric's own units, whatever the direction: a loss that fell
+// by 0.03 is −0.03, an accuracy that rose by 0.03 is +0.03. Everything that *judges* – wins, losses, probability of
+// improvement, standardised effect – is counted in favour of the variant: more, or above 1/2, or positive, is better.
+//
+// The null hypothesis is that within a seed the names "variant" and "reference" could be swapped. Runs that ended
+// without a value are never dropped: they are worse than every value, and two of them tie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/stats/bootstrap.hpp"
+#include "ffn/stats/survival.hpp"
+
+namespace ffn::stats {
+
+enum class Direction { higher_is_better, lower_is_better };
+
+/// One run's metric; nullopt or a non-finite number means that it diverged or failed.
+using Outcome = std::optional<double>;
+
+struct CompareOptions {
+  double alpha = 0.05;      ///< chance of a false better/worse over the family; intervals have level 1 − alpha
+  double min_effect = 0.0;  ///< smallest difference that matters, metric units; 0: every difference matters
+  std::size_t resamples = kDefaultResamples;
+  std::uint64_t seed = 0;       ///< of the resampling; has nothing to do with the runs' seeds
+  std::size_t comparisons = 1;  ///< comparisons planned in the family, as far as known; see judge() in verdict.hpp
+};
+
+enum class PairedTest { sign_flip_of_mean, signed_rank };
+
+/// Mean of the paired differences, variant − reference, in metric units (for hits: of the times cut at the horizon).
+struct MeanDifference {
+  double mean;
+  double sd;                      ///< of the differences; 0 for a single seed
+  Interval interval;              ///< BCa, level 1 − alpha
+  Interval equivalence_interval;  ///< level 1 − 2·alpha: the wider of BCa and Student's t on either side. BCa alone
+                                  ///< calls a difference as large as the margin meaningless in 9.6 % of studies of
+                                  ///< 6 seeds where 5 % are promised; this one in 5.1 %
+};
+
+/// P(the variant beats the reference), ties counting half: 1 always, 1/2 no preference, 0 never.
+struct ProbabilityOfImprovement {
+  double paired;      ///< over seeds: (wins + ties / 2) / n (Bouthillier et al. 2021, arXiv:2103.03098)
+  Interval interval;  ///< of `paired`, level 1 − alpha: BCa over seeds; Clopper–Pearson when one side won every seed
+  double all_pairs;   ///< over all n² pairs of runs, rliable's P(X > Y) (Agarwal et al. 2021): U / n²
+};
+
+struct PairedResult {
+  Direction direction;
+  CompareOptions options;
+  std::size_t num_seeds;
+  std::size_t wins, ties, losses;                  ///< seeds at which the variant was better, equal, worse
+  std::size_t missing_variant, missing_reference;  ///< runs without a value (hits: runs that never hit)
+  PairedTest test;
+  std::string test_reason;     ///< why this test, in words
+  double p;                    ///< two-sided, before any correction
+  bool exact_p;                ///< all sign patterns enumerated
+  double smallest_p;           ///< the smallest p that this number of seeds can give
+  double standardised_effect;  ///< mean / sd of what the test adds up (differences or signed ranks), positive is
+                               ///< better; ±∞ without spread, 0 for a single seed
+  std::optional<MeanDifference> difference;  ///< nullopt when a value is missing: the mean is undefined
+  ProbabilityOfImprovement improvement;
+};
+
+/// Compares outcomes of the same seeds in the same order. With all values present the test is the sign-flip test of
+/// the mean difference; with a missing one it is the signed-rank test, in which a pair with one missing value ranks
+/// above all finite differences and a pair with two is a tie. Seeds that only one side was *meant* to run are the
+/// caller's to leave out. The verdict is judge()'s (verdict.hpp).
+/// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, or
+/// if resamples or comparisons is 0.
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
+                            Direction direction, const CompareOptions& options = {});
+
+/// Time to target of one side.
+struct TimeToTarget {
+  std::size_t num_hits;
+  std::optional<double> median;  ///< Kaplan–Meier; nullopt: not reached by half of the runs
+  RestrictedMean restricted_mean;
+};
+
+struct HitResult {
+  PairedResult paired;  ///< direction lower_is_better; `difference` is that of the restricted means
+  double horizon;       ///< the smallest budget of all runs: later hits count as never
+  TimeToTarget variant, reference;
+};
+
+/// Compares times to a target, right-censored at the budget, of the same seeds in the same order. The test is always
+/// the signed-rank test, in which never is worse than any hit and two nevers tie. The difference of restricted means
+/// up to the horizon is that of the Kaplan–Meier curves, and equals the mean over seeds of the differences of
+/// min(time, horizon), which is what its interval resamples. Throws as compare_paired and kaplan_meier do.
+HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference,
+                       const CompareOptions& options = {});
+
+}  // namespace ffn::stats

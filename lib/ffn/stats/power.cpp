@@ -1,0 +1,102 @@
+// Planning with the noncentral t distribution. Depends on Boost.Math.
+#include "ffn/stats/power.hpp"
+
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/non_central_t.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <utility>
+
+#include "ffn/stats/check.hpp"
+
+namespace ffn::stats {
+namespace {
+
+/// t with P(T > t) = upper_tail.
+double critical_t(std::size_t num_seeds, double upper_tail) {
+  const boost::math::students_t central(static_cast<double>(num_seeds - 1));
+  return boost::math::quantile(boost::math::complement(central, upper_tail));
+}
+
+/// P(T > t) for t > 0 and T noncentral t.
+double probability_above(double t, std::size_t num_seeds, double noncentrality) {
+  // T = (Z + noncentrality) / √(χ²/df). Boost's series fail for a huge noncentrality, where Z no longer matters:
+  // leaving it out changes the probability by less than 1e-6 beyond this bound.
+  constexpr double kHuge = 1e3;
+  const auto df = static_cast<double>(num_seeds - 1);
+  if (noncentrality < -kHuge) return 0.0;
+  if (noncentrality > kHuge) {
+    const double chi_squared = df * (noncentrality / t) * (noncentrality / t);
+    return std::isfinite(chi_squared) ? boost::math::cdf(boost::math::chi_squared(df), chi_squared) : 1.0;
+  }
+  return boost::math::cdf(boost::math::complement(boost::math::non_central_t(df, noncentrality), t));
+}
+
+/// The smallest n in [2, kMaxPlannedSeeds] with power_at(n) ≥ power, for a power that grows with n.
+template <class PowerAt>
+std::optional<std::size_t> smallest_num_seeds(PowerAt power_at, double power) {
+  if (power_at(kMaxPlannedSeeds) < power) return std::nullopt;
+  std::size_t too_few = 1, enough = kMaxPlannedSeeds;
+  while (enough - too_few > 1) {
+    const std::size_t middle = (too_few + enough) / 2;
+    (power_at(middle) < power ? too_few : enough) = middle;
+  }
+  return enough;
+}
+
+void check_test(std::size_t num_seeds, double alpha) {
+  if (num_seeds < 2) detail::fail("power needs at least 2 seeds, got ", num_seeds);
+  detail::check_between("alpha", alpha, 0.0, 1.0);
+}
+
+void check_sd(double sd) {
+  if (!(sd >= 0.0 && std::isfinite(sd))) detail::fail("sd (", sd, ") must be finite and not negative");
+}
+
+}  // namespace
+
+double paired_power(double standardised_effect, std::size_t num_seeds, double alpha) {
+  check_test(num_seeds, alpha);
+  if (std::isnan(standardised_effect)) detail::fail("standardised effect is nan");
+  if (std::isinf(standardised_effect)) return 1.0;
+  const double t = critical_t(num_seeds, alpha / 2.0);
+  const double noncentrality = std::abs(standardised_effect) * std::sqrt(static_cast<double>(num_seeds));
+  return probability_above(t, num_seeds, noncentrality) + probability_above(t, num_seeds, -noncentrality);
+}
+
+double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha, double power) {
+  check_test(num_seeds, alpha);
+  check_sd(sd);
+  detail::check_between("power", power, alpha, 1.0);
+  double too_small = 0.0, enough = 1.0;  // in units of sd
+  while (paired_power(enough, num_seeds, alpha) < power) too_small = std::exchange(enough, 2.0 * enough);
+  while (enough - too_small > 1e-12 * enough) {
+    const double middle = too_small + (enough - too_small) / 2.0;
+    (paired_power(middle, num_seeds, alpha) < power ? too_small : enough) = middle;
+  }
+  return enough * sd;
+}
+
+std::optional<std::size_t> seeds_for_effect(double standardised_effect, double alpha, double power) {
+  check_test(2, alpha);
+  detail::check_between("power", power, alpha, 1.0);
+  return smallest_num_seeds([&](std::size_t n) { return paired_power(standardised_effect, n, alpha); }, power);
+}
+
+std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha,
+                                                 double power) {
+  detail::check_between("alpha", alpha, 0.0, 0.5);
+  detail::check_between("power", power, 0.0, 1.0);
+  check_sd(sd);
+  if (!(min_effect > 0.0)) detail::fail("min_effect (", min_effect, ") must be positive");
+  if (!(std::abs(mean) < min_effect)) return std::nullopt;
+  if (sd == 0.0) return 2;
+  const auto power_at = [&](std::size_t n) {
+    const double t = critical_t(n, alpha), per_unit = std::sqrt(static_cast<double>(n)) / sd;
+    return probability_above(t, n, (min_effect + mean) * per_unit) +
+           probability_above(t, n, (min_effect - mean) * per_unit) - 1.0;
+  };
+  return smallest_num_seeds(power_at, power);
+}
+
+}  // namespace ffn::stats

@@ -1,0 +1,80 @@
+// Descriptive statistics of one sample. Depends on Boost.Math for the t distribution.
+#include "ffn/stats/summary.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "ffn/stats/check.hpp"
+
+namespace ffn::stats {
+namespace {
+
+void sort_values(const char* what, std::vector<double>& values) {
+  if (values.empty()) detail::fail(what, " needs at least 1 value(s), got 0");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::isnan(values[i])) detail::fail(what, " needs numbers, value ", i, " is nan");
+  std::sort(values.begin(), values.end());
+}
+
+}  // namespace
+
+Interval unbounded_interval(double level) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return {-infinity, infinity, level};
+}
+
+double mean(const std::vector<double>& values) {
+  detail::check_sample("mean", values);
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_deviation(const std::vector<double>& values) {
+  detail::check_sample("standard deviation", values, 2);
+  const double centre = mean(values);
+  double squares = 0.0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+double sorted_quantile(const std::vector<double>& ascending, double p) {
+  if (ascending.empty()) detail::fail("quantile needs at least 1 value(s), got 0");
+  if (!(p >= 0.0 && p <= 1.0)) detail::fail("quantile: p (", p, ") must lie in [0, 1]");
+  const double position = p * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const double fraction = position - static_cast<double>(below);
+  const double low = ascending[below];
+  if (fraction == 0.0) return low;
+  const double high = ascending[below + 1];
+  return low == high ? low : low + fraction * (high - low);  // the equality keeps ∞ − ∞ out
+}
+
+double quantile(std::vector<double> values, double p) {
+  sort_values("quantile", values);
+  return sorted_quantile(values, p);
+}
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double interquartile_mean(std::vector<double> values) {
+  sort_values("interquartile mean", values);
+  const auto trim = static_cast<std::ptrdiff_t>(values.size() / 4);
+  const double sum = std::accumulate(values.begin() + trim, values.end() - trim, 0.0);
+  return sum / static_cast<double>(static_cast<std::ptrdiff_t>(values.size()) - 2 * trim);
+}
+
+Interval t_interval(const std::vector<double>& values, double level) {
+  detail::check_sample("t interval", values);
+  detail::check_between("level", level, 0.0, 1.0);
+  if (values.size() == 1) return unbounded_interval(level);
+  const auto n = static_cast<double>(values.size());
+  const boost::math::students_t distribution(n - 1.0);
+  const double t = boost::math::quantile(boost::math::complement(distribution, (1.0 - level) / 2.0));
+  const double centre = mean(values);
+  const double half_width = t * standard_deviation(values) / std::sqrt(n);
+  return {centre - half_width, centre + half_width, level};
+}
+
+}  // namespace ffn::stats

@@ -1,0 +1,53 @@
+// Descriptive statistics of one sample: what a table row shows about one variant.
+// Depends on the standard library (and, in the .cpp, Boost.Math).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace ffn::stats {
+
+/// A confidence interval, in the units of what was estimated. An infinite limit means "nothing is known on
+/// this side"; low == high means that the sample had no spread to learn from.
+struct Interval {
+  double low;
+  double high;
+  double level;  ///< nominal coverage in (0, 1), e.g. 0.95
+
+  /// The value lies strictly outside.
+  bool excludes(double value) const { return value < low || value > high; }
+  /// The whole interval lies strictly between −limit and +limit.
+  bool within(double limit) const { return low > -limit && high < limit; }
+};
+
+/// The interval of a sample of one: (−∞, ∞).
+Interval unbounded_interval(double level);
+
+/// Arithmetic mean. Throws if empty or not finite.
+double mean(const std::vector<double>& values);
+
+/// Sample standard deviation with divisor n − 1. Throws if n < 2 or not finite.
+double standard_deviation(const std::vector<double>& values);
+
+/// Quantile by linear interpolation between order statistics (Hyndman & Fan 1996, type 7: the default of R and
+/// NumPy). ±∞ is allowed and sorts as expected. Throws if empty, if a value is NaN, or if p is outside [0, 1].
+double quantile(std::vector<double> values, double p);
+
+/// The same for values that are already ascending; looks at nothing but the two neighbours.
+double sorted_quantile(const std::vector<double>& ascending, double p);
+
+/// Median: quantile at 1/2.
+double median(std::vector<double> values);
+
+/// Interquartile mean by rliable's convention (Agarwal et al. 2021, arXiv:2108.13264; scipy.stats.trim_mean with
+/// 0.25): sort, drop ⌊n/4⌋ values at each end, average the rest. Nothing is dropped for n ≤ 3. The textbook IQM
+/// that weights the quarter points fractionally gives other numbers: 3.1667 against 4.3333 for {1, 2, 10}.
+/// ±∞ is allowed, so that diverged runs can enter as the worst value; the result is infinite when more of them
+/// are present than are dropped. Throws if empty or if a value is NaN.
+double interquartile_mean(std::vector<double> values);
+
+/// Student's t interval for the mean, mean ± t_{n−1} s/√n (Student 1908); (−∞, ∞) for n = 1.
+/// Throws if empty, not finite, or if the level is outside (0, 1).
+Interval t_interval(const std::vector<double>& values, double level);
+
+}  // namespace ffn::stats

@@ -1,0 +1,23 @@
+// Config → task. A kind without an overload does not compile.
+#include "ffn/tasks/sequence_xor.hpp"
+#include "ffn/tasks/text.hpp"
+#include "ffn/tasks/xor.hpp"
+
+namespace ffn {
+
+namespace {
+
+struct Build {
+  const std::vector<DataSeeds>& seeds;
+  std::unique_ptr<Task> operator()(const XorConfig& c) const { return std::make_unique<XorTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) {
+  return std::visit(Build{seeds}, config);
+}
+
+}  // namespace ffn

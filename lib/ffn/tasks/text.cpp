@@ -1,0 +1,57 @@
+#include "ffn/tasks/text.hpp"
+
+#include <algorithm>
+
+#include "ffn/core/random.hpp"
+#include "ffn/core/utf8.hpp"
+
+namespace ffn {
+
+TextTask::TextTask(const TextConfig& config, std::vector<DataSeeds> seeds)
+    : corpus_(read_corpus(config)), context_(config.context), seeds_(std::move(seeds)) {}
+
+TaskShape TextTask::shape() const {
+  const auto characters = static_cast<std::int64_t>(corpus_.alphabet.size());
+  return {true, characters, context_, characters};
+}
+
+void TextTask::write_window(const std::vector<std::int32_t>& text, std::size_t start, std::int64_t* inputs, std::int64_t* labels) const {
+  const auto length = static_cast<std::size_t>(context_);
+  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(start), length, inputs);
+  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(start) + 1, length, labels);
+}
+
+Batch TextTask::train_batch(std::int64_t step, std::int64_t batch_size) const {
+  const auto runs = static_cast<std::int64_t>(seeds_.size());
+  Batch batch{torch::empty({runs, batch_size, context_}, torch::kInt64), torch::empty({runs, batch_size * context_}, torch::kInt64)};
+  auto* inputs = batch.inputs.data_ptr<std::int64_t>();
+  auto* labels = batch.labels.data_ptr<std::int64_t>();
+  const auto starts = static_cast<std::uint32_t>(corpus_.train.size() - static_cast<std::size_t>(context_));
+  for (const auto& seeds : seeds_) {
+    RandomStream random(seeds.train, static_cast<std::uint64_t>(step));
+    for (std::int64_t i = 0; i < batch_size; ++i, inputs += context_, labels += context_) {
+      write_window(corpus_.train, random.below(starts), inputs, labels);
+    }
+  }
+  return batch;
+}
+
+Batch TextTask::validation(std::int64_t max_examples) const {
+  const auto runs = static_cast<std::int64_t>(seeds_.size());
+  const auto windows = static_cast<std::int64_t>(corpus_.valid.size() - 1) / context_;
+  const auto examples = std::min(windows, max_examples);
+  Batch batch{torch::empty({examples, context_}, torch::kInt64), torch::empty({examples * context_}, torch::kInt64)};
+  for (std::int64_t i = 0; i < examples; ++i) {
+    const auto start = static_cast<std::size_t>(i * windows / examples * context_);
+    write_window(corpus_.valid, start, batch.inputs.data_ptr<std::int64_t>() + i * context_, batch.labels.data_ptr<std::int64_t>() + i * context_);
+  }
+  return {batch.inputs.expand({runs, examples, context_}), batch.labels.expand({runs, examples * context_})};
+}
+
+std::map<std::string, std::string> TextTask::metadata() const {
+  std::string alphabet;
+  for (const auto c : corpus_.alphabet) append_utf8(alphabet, c);
+  return {{"alphabet", alphabet}};
+}
+
+}  // namespace ffn

@@ -1,0 +1,27 @@
+// Next-character prediction on a text.
+#pragma once
+
+#include "ffn/tasks/task.hpp"
+
+namespace ffn {
+
+class TextTask final : public Task {
+ public:
+  TextTask(const TextConfig& config, std::vector<DataSeeds> seeds);
+  TaskShape shape() const override;
+  /// Windows at random places of the training part. inputs: (R, B, T); labels: the same moved by one character, (R, B·T).
+  Batch train_batch(std::int64_t step, std::int64_t batch_size) const override;
+  /// Windows side by side over the held-out part, evenly spread when there are more than asked for; the same for all runs.
+  Batch validation(std::int64_t max_examples) const override;
+  /// "alphabet": the characters in the order of their ids, as UTF-8.
+  std::map<std::string, std::string> metadata() const override;
+
+ private:
+  void write_window(const std::vector<std::int32_t>& text, std::size_t start, std::int64_t* inputs, std::int64_t* labels) const;
+
+  TextCorpus corpus_;
+  std::int64_t context_;
+  std::vector<DataSeeds> seeds_;
+};
+
+}  // namespace ffn

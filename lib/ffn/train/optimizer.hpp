@@ -1,0 +1,32 @@
+// Optimizers on parameter rows: each run has its own learning rate and weight decay and is updated in one pass.
+#pragma once
+
+#include "ffn/config/train_config.hpp"
+#include "ffn/nn/parameter_row.hpp"
+
+namespace ffn {
+
+class RowOptimizer {
+ public:
+  /// One config per run, all of one kind. State starts at zero.
+  RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerConfig> configs);
+
+  /// The step_count-th update (from 1) of run r with its rate multiplied by `rate_factor` and its gradient by `grad_scale`.
+  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale);
+  double learning_rate(std::int64_t r) const;
+
+  /// State rows (R, P), by name: "mean" and "square", or "velocity".
+  const std::vector<std::pair<std::string, torch::Tensor>>& state() const { return state_; }
+
+ private:
+  struct Segment {
+    std::int64_t offset, count;
+    bool decays;
+  };
+  const nn::ParameterRow& row_;
+  std::vector<OptimizerConfig> configs_;
+  std::vector<Segment> segments_;
+  std::vector<std::pair<std::string, torch::Tensor>> state_;
+};
+
+}  // namespace ffn

@@ -1,0 +1,138 @@
+// Parameters and FLOPs against published models and sums by hand.
+#include "ffn/config/accounting.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+template <class Ffn>
+Ffn of_width(std::int64_t d_ff, bool bias) {
+  Ffn ffn;
+  ffn.d_ff = d_ff;
+  ffn.bias = bias;
+  return ffn;
+}
+
+AttentionConfig attention(std::int64_t heads, bool bias = false, const char* scores = "content") {
+  AttentionConfig config;
+  config.heads = heads, config.bias = bias, config.scores = scores;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("the base Transformer's layer: 1 048 576 in attention, 2 099 712 in the FFN") {
+  CHECK(attention_cost(attention(8), 512, 64).parameters == 1'048'576);
+  CHECK(ffn_cost(of_width<PositionwiseConfig>(2048, true), 512).parameters == 2'099'712);
+  CHECK(ffn_cost(of_width<PositionwiseConfig>(2048, true), 512).flops == 4 * 512 * 2048);
+}
+
+TEST_CASE("the toy layer of width 8 and 32: 256 and 552") {
+  CHECK(attention_cost(attention(2), 8, 8).parameters == 256);
+  CHECK(ffn_cost(of_width<PositionwiseConfig>(32, true), 8).parameters == 552);
+}
+
+TEST_CASE("GPT-3's layer: attention a third, FFN two thirds") {
+  // reference/science.md §6
+  CHECK(attention_cost(attention(96), 12288, 2048).parameters == 603'979'776);
+  CHECK(attention_cost(attention(96, true), 12288, 2048).parameters == 604'028'928);
+  CHECK(ffn_cost(of_width<PositionwiseConfig>(49152, false), 12288).parameters == 1'207'959'552);
+  CHECK(ffn_cost(of_width<PositionwiseConfig>(49152, true), 12288).parameters == 1'208'020'992);
+}
+
+TEST_CASE("Mixtral's experts") {
+  // reference/science.md §6: one expert 176 160 768, eight 1.409e9, the router 32 768.
+  CHECK(ffn_cost(of_width<GatedConfig>(14336, false), 4096).parameters == 176'160'768);
+  auto moe = of_width<MoeConfig>(14336, false);
+  moe.gated = true;
+  const Cost cost = ffn_cost(moe, 4096);
+  CHECK(cost.parameters == 8 * std::int64_t{176'160'768} + 32'768);
+  CHECK(cost.active_parameters == 2 * std::int64_t{176'160'768} + 32'768);
+  CHECK(cost.flops == 2 * cost.active_parameters);
+}
+
+TEST_CASE("a mixture of one plain expert is the plain layer and its router") {
+  auto moe = of_width<MoeConfig>(32, true);
+  moe.num_experts = moe.top_k = 1;
+  const Cost plain = ffn_cost(of_width<PositionwiseConfig>(32, true), 8), one = ffn_cost(moe, 8);
+  CHECK(one.parameters == plain.parameters + 8);
+  CHECK(one.active_parameters == one.parameters);
+  CHECK(one.flops == plain.flops + 2 * 8);
+}
+
+TEST_CASE("a gated layer has three matrices, and biases for gate, up and down") {
+  const Cost cost = ffn_cost(of_width<GatedConfig>(32, true), 8);
+  CHECK(cost.parameters == 3 * 8 * 32 + 2 * 32 + 8);
+  CHECK(cost.flops == 6 * 8 * 32);
+  CHECK(ffn_cost(NoFfnConfig{}, 8).parameters == 0);
+}
+
+TEST_CASE("attention's FLOPs grow with the sequence, its parameters by position with its square") {
+  CHECK(attention_cost(attention(2), 8, 16).flops == 8 * 64 + 4 * 16 * 8);
+  const Cost position = attention_cost(attention(2, true, "position"), 8, 16);
+  CHECK(position.parameters == 2 * 64 + 2 * 16 * 16 + 2 * 8);
+  CHECK(position.flops == 4 * 64 + 2 * 16 * 8);
+}
+
+TEST_CASE("the hidden width is d_ff, or a rounded multiple of d_model") {
+  PositionwiseConfig ffn;
+  CHECK(ffn.hidden_width(8) == 32);
+  ffn.expansion = 8.0 / 3;
+  CHECK(ffn.hidden_width(128) == 341);
+  ffn.expansion = 0.01;
+  CHECK(ffn.hidden_width(8) == 1);
+  ffn.d_ff = 7;
+  CHECK(ffn.hidden_width(8) == 7);
+}
+
+TEST_CASE("a whole model for vectors, counted by hand") {
+  ModelConfig model;
+  model.d_model = 8;
+  const auto cost = model_cost(model, TaskShape{false, 2, 1, 2});
+  CHECK(cost.ffn.parameters == 552);
+  CHECK(cost.ends.parameters == (2 * 8 + 8) + (8 * 2 + 2));
+  CHECK(cost.norms.parameters == 0);
+  CHECK(cost.attention.parameters == 0);
+  CHECK(cost.total.parameters == 594);
+  CHECK(cost.total.active_parameters == 594);
+  CHECK(cost.total.flops == 2 * 2 * 8 + 4 * 8 * 32 + 2 * 8 * 2);
+}
+
+TEST_CASE("a whole model for tokens, counted by hand") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 2;
+  model.attention = attention(2);
+  model.norm.kind = "layer";
+  const TaskShape task{true, 2, 8, 2};
+  const auto cost = model_cost(model, task);
+  CHECK(cost.norms.parameters == (2 * 2 + 1) * 2 * 8);  // two sub-layers in two blocks, one before the head
+  CHECK(cost.ends.parameters == 2 * 8 + 8 * 8 + (8 * 2 + 2));
+  CHECK(cost.total.parameters == 16 + 64 + 2 * (256 + 552) + 80 + 18);
+  model.norm.kind = "rms";
+  CHECK(model_cost(model, task).norms.parameters == 5 * 8);
+  model.norm.placement = "post";
+  CHECK(model_cost(model, task).norms.parameters == 4 * 8);
+  model.norm.placement = "sandwich";
+  CHECK(model_cost(model, task).norms.parameters == 9 * 8);
+  model.positions = "none";
+  CHECK(model_cost(model, task).ends.parameters == 2 * 8 + (8 * 2 + 2));
+  model.ffn = NoFfnConfig{};
+  CHECK(model_cost(model, task).norms.parameters == 5 * 8);
+}
+
+TEST_CASE("the largest model that a config can describe is still counted exactly") {
+  ModelConfig model;
+  model.d_model = 65536;
+  model.blocks = 256;
+  model.attention = attention(65536, true, "position");
+  auto moe = of_width<MoeConfig>(1 << 20, true);
+  moe.num_experts = moe.top_k = 1024;
+  moe.gated = true;
+  model.ffn = moe;
+  const auto cost = model_cost(model, TaskShape{true, 0x110000, 65536, 0x110000});
+  CHECK(cost.total.parameters > 0);
+  CHECK(cost.total.flops > 0);
+  CHECK(static_cast<double>(cost.ffn.parameters) == Approx(1024.0 * 3 * 65536 * (1 << 20)).epsilon(1e-4));
+}

@@ -1,0 +1,233 @@
+// What a reader of an error sees: the place, what was found, what was expected, what to do.
+#include "config/helpers.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+
+namespace {
+
+const std::string kActivations = "identity, relu, leaky_relu, elu, gelu, gelu_tanh, quick_gelu, silu, mish, relu2, tanh, sigmoid, softplus";
+
+}  // namespace
+
+TEST_CASE("a right config is read, comments, schema hint and all") {
+  const auto config = run_from(R"({
+    "$schema": "https://example.org/ffn-train.schema.json",
+    "name": "xor", "seed": 3,  // three
+    "task": {"kind": "xor", "bits": 4},
+    "model": {"d_model": 8, "ffn": {"kind": "positionwise", "expansion": 4, "activation": "relu"}},
+    "train": {"steps": 2000, "batch_size": 64, "optimizer": {"kind": "adamw", "lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}
+  })");
+  CHECK(config.name == "xor");
+  CHECK(config.seed == 3);
+  CHECK(std::get<XorConfig>(config.task).bits == 4);
+  CHECK(config.model.d_model == 8);
+  CHECK(std::get<PositionwiseConfig>(config.model.ffn).activation == "relu");
+  CHECK(std::get<PositionwiseConfig>(config.model.ffn).hidden_width(8) == 32);
+  CHECK(config.train.steps == 2000);
+  CHECK(std::get<AdamWConfig>(config.train.optimizer).lr == 0.01);
+  CHECK(config.train.target->at_least == 0.99);
+  CHECK(!config.train.target->at_most);
+  CHECK(!config.model.attention);
+}
+
+TEST_CASE("whole numbers may be written with a fraction of zero or an exponent") {
+  CHECK(run_from(R"({"train": {"steps": 2000.0}})").train.steps == 2000);
+  CHECK(run_from(R"({"train": {"steps": 2e3}})").train.steps == 2000);
+  CHECK(run_from(R"({"seed": 9007199254740993})").seed == 9007199254740993);  // 2^53 + 1: exact as an integer
+  CHECK(run_from(R"({"seed": 9223372036854775807})").seed == 9223372036854775807);
+}
+
+TEST_CASE("an unknown key is answered with the nearest one") {
+  CHECK(problems_in("{\"nmae\": \"x\"}") == "x.json:1  /nmae: unknown key \"nmae\"; did you mean \"name\"?");
+  CHECK(problems_in("{\"model\": {\n\"d_modle\": 8}}") == "x.json:2  /model/d_modle: unknown key \"d_modle\"; did you mean \"d_model\"?");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"LR\": 1}}}") == "x.json:1  /train/optimizer/LR: unknown key \"LR\"; did you mean \"lr\"?");
+}
+
+TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {
+  CHECK(problems_in("{\"zzz\": 1}") == "x.json:1  /zzz: unknown key \"zzz\"; known here: model, name, seed, task, train");
+  CHECK(problems_in("{\"task\": {\"kind\": \"xor\", \"wavelength\": 1}}") ==
+        "x.json:1  /task/wavelength: unknown key \"wavelength\"; known here: bits, jitter, kind, label_noise");
+}
+
+TEST_CASE("a key of another kind is unknown") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"top_k\": 2}}}") ==
+        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; known here: activation, bias, d_ff, dropout, expansion, kind");
+}
+
+TEST_CASE("an unknown key's text stays on one line, short and harmless") {
+  const auto strange = problems_in("{\"a\\n\\u001b[31m\\\"b\": 1}");
+  CHECK(strange.find("unknown key \"a\\n\\u001b[31m\\\"b\"; known here: ") != std::string::npos);
+  CHECK(strange.find('\n') == std::string::npos);
+  CHECK(strange.find('\x1b') == std::string::npos);
+  const auto longer = problems_in("{\"" + repeated("φ", 10'000) + "\": 1}");
+  CHECK(longer.size() < 400);
+  CHECK(longer.find("unknown key \"" + repeated("φ", 36) + "...; known here: ") != std::string::npos);
+}
+
+TEST_CASE("a value of the wrong type is shown with the type that was expected") {
+  CHECK(problems_in("{\"seed\": \"zero\"}") == "x.json:1  /seed: expected an integer, got \"zero\"");
+  CHECK(problems_in("{\"seed\": null}") == "x.json:1  /seed: expected an integer, got null");
+  CHECK(problems_in("{\"seed\": true}") == "x.json:1  /seed: expected an integer, got true");
+  CHECK(problems_in("{\"train\": {\"clip_norm\": \"big\"}}") == "x.json:1  /train/clip_norm: expected a number, got \"big\"");
+  CHECK(problems_in("{\"model\": {\"residual\": 1}}") == "x.json:1  /model/residual: expected true or false, got 1");
+  CHECK(problems_in("{\"name\": [\"a\", 1]}") == "x.json:1  /name: expected a string, got [\"a\",1]");
+  CHECK(problems_in("{\"model\": {\"positions\": 0}}") == "x.json:1  /model/positions: expected a string, got 0");
+  CHECK(problems_in("{\"model\": 5}") == "x.json:1  /model: expected an object { … }, got 5");
+  CHECK(problems_in("{\"model\": {\"attention\": true}}") == "x.json:1  /model/attention: expected null or an object { … }, got true");
+  CHECK(problems_in("{\"task\": \"xor\"}") == "x.json:1  /task: expected an object { \"kind\": … }, got \"xor\"");
+  CHECK(problems_in("{\"task\": {\"kind\": \"text\", \"file\": 5}}") == "x.json:1  /task/file: expected a path, got 5");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": \"wide\"}}}") == "x.json:1  /model/ffn/d_ff: expected an integer, got \"wide\"");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"expansion\": []}}}") == "x.json:1  /model/ffn/expansion: expected a number, got []");
+}
+
+TEST_CASE("3.7 is not an integer, and neither is a number too large for one") {
+  CHECK(problems_in("{\"train\": {\"steps\": 3.7}}") == "x.json:1  /train/steps: expected an integer, got 3.7");
+  CHECK(problems_in("{\"seed\": 1e300}") == "x.json:1  /seed: expected an integer, got 1e+300");
+  CHECK(problems_in("{\"seed\": 9223372036854775808}") == "x.json:1  /seed: expected an integer, got 9223372036854775808");
+  CHECK(problems_in("{\"seed\": 123456789012345678901234567890}") == "x.json:1  /seed: expected an integer, got 1.2345678901234568e+29");
+}
+
+TEST_CASE("a value out of range is shown with the range, to the last digit") {
+  CHECK(problems_in("{\"seed\": -1}") == "x.json:1  /seed: -1 is out of range; expected at least 0");
+  CHECK(problems_in("{\"model\": {\"d_model\": 0}}") == "x.json:1  /model/d_model: 0 is out of range; expected between 1 and 65536");
+  CHECK(problems_in("{\"model\": {\"d_model\": 65537}}") == "x.json:1  /model/d_model: 65537 is out of range; expected between 1 and 65536");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"lr\": 0}}}") == "x.json:1  /train/optimizer/lr: 0 is out of range; expected above 0");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"expansion\": 0}}}") ==
+        "x.json:1  /model/ffn/expansion: 0 is out of range; expected above 0 and at most 1024");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"dropout\": 0.951}}}") ==
+        "x.json:1  /model/ffn/dropout: 0.951 is out of range; expected between 0 and 0.95");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"beta1\": 1}}}") ==
+        "x.json:1  /train/optimizer/beta1: 1 is out of range; expected between 0 and 0.9999999");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"beta2\": 0.99999995}}}") ==
+        "x.json:1  /train/optimizer/beta2: 0.99999995 is out of range; expected between 0 and 0.9999999");
+}
+
+TEST_CASE("a duplicate key is an error with the line of the first") {
+  CHECK(problems_in("{\"train\": {\"steps\": 1,\n\"batch_size\": 2,\n\"steps\": 3}}") ==
+        "x.json:3  /train/steps: duplicate key \"steps\"; it already stands in line 1, remove one");
+}
+
+TEST_CASE("an unknown kind is answered with the nearest and all that exist") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"positonwise\"}}}") ==
+        "x.json:1  /model/ffn/kind: unknown kind \"positonwise\"; did you mean \"positionwise\"? Known: positionwise, gated, moe, none");
+  CHECK(problems_in("{\"task\": {\"kind\": \"chess\"}}") == "x.json:1  /task/kind: unknown kind \"chess\"; known: xor, sequence_xor, text");
+  CHECK(problems_in("{\"train\": {\"schedule\": {\"kind\": 3}}}") == "x.json:1  /train/schedule/kind: unknown kind 3; known: constant, cosine, wsd");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"kind\": null}}}") == "x.json:1  /train/optimizer/kind: unknown kind null; known: adamw, adam, sgd");
+}
+
+TEST_CASE("an unknown value of a choice is answered with the nearest and all that exist") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"activation\": \"ReLU\"}}}") ==
+        "x.json:1  /model/ffn/activation: unknown value \"ReLU\"; did you mean \"relu\"? Known: " + kActivations);
+  CHECK(problems_in("{\"model\": {\"norm\": {\"kind\": \"batch\"}}}") == "x.json:1  /model/norm/kind: unknown value \"batch\"; known: none, layer, rms");
+}
+
+TEST_CASE("facts across fields name both values") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"moe\", \"num_experts\": 2,\n\"top_k\": 4}}}") ==
+        "x.json:2  /model/ffn/top_k: top_k (4) exceeds num_experts (2)");
+  CHECK(problems_in("{\"model\": {\"d_model\": 10,\n\"attention\": {\"heads\": 4}}}") ==
+        "x.json:1  /model/d_model: d_model (10) is not divisible by attention.heads (4)");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 64,\n\"expansion\": 4}}}") ==
+        "x.json:2  /model/ffn/expansion: both d_ff (64) and expansion are set; remove one");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"none\"}}}") == "x.json:1  /model/ffn: neither attention nor an FFN: the blocks would be empty");
+  CHECK(problems_in("{\"train\": {\"target\": {}}}") == "x.json:1  /train/target/metric: a target needs exactly one of at_least and at_most");
+  CHECK(problems_in("{\"train\": {\"target\": {\"at_least\": 1, \"at_most\": 1}}}") ==
+        "x.json:1  /train/target/metric: a target needs exactly one of at_least and at_most");
+  CHECK(problems_in("{\"train\": {\"target\": {\"metric\": \"val/perplexity\", \"at_most\": 3}}}") ==
+        "x.json:1  /train: the target metric val/perplexity exists for text tasks only");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"kind\": \"sgd\", \"nesterov\": true, \"momentum\": 0}}}") ==
+        "x.json:1  /train/optimizer/nesterov: nesterov needs momentum above 0");
+  CHECK(problems_in("{\"task\": {\"kind\": \"sequence_xor\", \"first_offset\": 2}}") ==
+        "x.json:1  /task/second_offset: second_offset (2) equals first_offset; the XOR of a bit with itself is always 0");
+  CHECK(problems_in("{\"task\": {\"kind\": \"sequence_xor\", \"first_offset\": 8}}") ==
+        "x.json:1  /task/first_offset: offset (8) leaves no position to score in a sequence of length (8)");
+}
+
+TEST_CASE("a text task without a text says what to set") {
+  CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file of yours");
+  CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") == "x.json:2  /task/file: no text given; set task.file to a UTF-8 file of yours");
+}
+
+TEST_CASE("a name that is no directory name is refused with what is allowed") {
+  const std::string remedy = " is no directory name; use letters, digits, '-', '_', '.', '+', '='";
+  CHECK(problems_in("{\"name\": \"a/b\"}") == "x.json:1  /name: \"a/b\"" + remedy);
+  CHECK(problems_in("{\"name\": \"\"}") == "x.json:1  /name: \"\"" + remedy);
+  CHECK(problems_in("{\"name\": \"..\"}") == "x.json:1  /name: \"..\"" + remedy);
+  CHECK(problems_in("{\"name\": \"a b\"}") == "x.json:1  /name: \"a b\"" + remedy);
+  CHECK(problems_in("{\"name\": \"a\\n\\u001bb\"}") == "x.json:1  /name: \"a\\n\\u001bb\"" + remedy);
+  CHECK(problems_in("{\"name\": \"" + std::string(129, 'x') + "\"}").size() < 200);
+  CHECK(problems_in("{\"name\": \"A-z_0.9+lr=3e-3\"}") == "");
+}
+
+TEST_CASE("a section of heads 0 is an error, not a division by zero") {
+  CHECK(problems_in("{\"model\": {\"attention\": {\"heads\": 0}}}") == "x.json:1  /model/attention/heads: 0 is out of range; expected at least 1");
+}
+
+TEST_CASE("all problems of one file are reported together, each in its line") {
+  const std::string text =
+      "{ // a file full of slips\n"                                   // 1
+      "  \"name\": 5,\n"                                              // 2
+      "  \"sead\": 1,\n"                                              // 3
+      "  \"task\": { \"kind\": \"xor\", \"bits\": 99 },\n"            // 4
+      "  \"model\": { \"d_model\": 30, /* not\n"                      // 5
+      "     divisible */ \"attention\": { \"heads\": 4 },\n"          // 6
+      "    \"ffn\": {\n"                                              // 7
+      "      \"kind\": \"moe\", \"num_experts\": 2, \"top_k\": 3\n"   // 8
+      "    ,\"activation\": \"gleu\"\n"                               // 9
+      "  }},\n"                                                       // 10
+      "  \"train\": { \"steps\": 3.7\n"                               // 11
+      "  , \"optimizer\": { \"kind\": \"adamm\" },\n"                 // 12
+      "    \"target\": { \"metric\":\n"                               // 13
+      "         \"val/acuracy\", \"at_least\": 1 } }\n"               // 14
+      "}\n";
+  for (const bool crlf : {false, true}) {
+    std::string bytes;
+    for (const char c : text) bytes += crlf && c == '\n' ? std::string("\r\n") : std::string(1, c);
+    CHECK(problems_in(bytes) ==
+          "x.json:2  /name: expected a string, got 5\n"
+          "x.json:4  /task/bits: 99 is out of range; expected between 1 and 32\n"
+          "x.json:9  /model/ffn/activation: unknown value \"gleu\"; did you mean \"gelu\"? Known: " + kActivations + "\n"
+          "x.json:8  /model/ffn/top_k: top_k (3) exceeds num_experts (2)\n"
+          "x.json:5  /model/d_model: d_model (30) is not divisible by attention.heads (4)\n"
+          "x.json:11  /train/steps: expected an integer, got 3.7\n"
+          "x.json:12  /train/optimizer/kind: unknown kind \"adamm\"; did you mean \"adamw\"? Known: adamw, adam, sgd\n"
+          "x.json:13  /train/target/metric: unknown value \"val/acuracy\"; did you mean \"val/accuracy\"? Known: train/loss, "
+          "train/balance_loss, train/grad_norm, val/loss, val/accuracy, val/bits_per_char, val/perplexity\n"
+          "x.json:3  /sead: unknown key \"sead\"; did you mean \"seed\"?");
+  }
+  const auto error = thrown<ConfigError>([&] { run_from(text); });
+  REQUIRE(error);
+  CHECK(std::string(error->what()).find("x.json: 9 problems\n  x.json:2  /name: ") == 0);
+  CHECK(error->hint() == "`ffn-train list keys` shows every key with its default");
+}
+
+TEST_CASE("a fact that rests on a value which could not be read is not held against the rest") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"moe\", \"num_experts\": \"two\", \"top_k\": 9}}}") ==
+        "x.json:1  /model/ffn/num_experts: expected an integer, got \"two\"");
+  CHECK(problems_in("{\"model\": {\"d_model\": 30, \"attention\": {\"heads\": \"two\"}}}") ==
+        "x.json:1  /model/attention/heads: expected an integer, got \"two\"");
+  CHECK(problems_in("{\"model\": {\"d_model\": 30, \"attention\": 4}}") == "x.json:1  /model/attention: expected null or an object { … }, got 4");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 3.7, \"expansion\": 4}}}") == "x.json:1  /model/ffn/d_ff: expected an integer, got 3.7");
+  CHECK(problems_in("{\"task\": {\"kind\": \"txt\"}, \"train\": {\"target\": {\"metric\": \"val/perplexity\", \"at_most\": 3}}}") ==
+        "x.json:1  /task/kind: unknown kind \"txt\"; did you mean \"text\"? Known: xor, sequence_xor, text");
+  CHECK(problems_in("{\"train\": {\"target\": {\"at_least\": \"high\"}}}") == "x.json:1  /train/target/at_least: expected a number, got \"high\"");
+  CHECK(problems_in("{\"task\": {\"kind\": \"sequence_xor\", \"length\": 1}}") ==
+        "x.json:1  /task/length: 1 is out of range; expected between 2 and 4096");
+}
+
+TEST_CASE("defaults stay where nothing is written, also inside a section and after a kind is chosen") {
+  const auto config = run_from(R"({"train": {"optimizer": {"kind": "sgd"}}, "model": {"attention": {}, "ffn": {"kind": "moe", "top_k": 1}}})");
+  CHECK(std::get<SgdConfig>(config.train.optimizer).lr == 0.1);
+  CHECK(config.train.steps == 1000);
+  CHECK(config.model.attention->heads == 4);
+  CHECK(std::get<MoeConfig>(config.model.ffn).num_experts == 8);
+  CHECK(std::get<MoeConfig>(config.model.ffn).top_k == 1);
+}
+
+TEST_CASE("null means not set where a key is optional") {
+  const auto config = run_from(R"({"model": {"attention": null, "ffn": {"d_ff": null, "expansion": 2}}, "train": {"target": null}})");
+  CHECK(!config.model.attention);
+  CHECK(!config.train.target);
+  CHECK(std::get<PositionwiseConfig>(config.model.ffn).hidden_width(8) == 16);
+}

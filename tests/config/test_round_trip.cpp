@@ -1,0 +1,157 @@
+// What is written is read back, for every kind and every key.
+#include <set>
+
+#include "config/helpers.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+
+namespace {
+
+/// Reads a run's own JSON, as `config.json` of a run directory is read.
+RunConfig reread(const RunConfig& config) { return run_from(resolved_json(config).dump(2)); }
+
+/// Calls `visit` with every combination of task, FFN, optimizer and schedule, each with its defaults.
+template <class Visit>
+std::size_t each_kind(const Visit& visit) {
+  std::size_t count = 0;
+  const auto tasks = std::vector<TaskConfig>{XorConfig{}, SequenceXorConfig{}, TextConfig{}};
+  const auto ffns = std::vector<FfnConfig>{PositionwiseConfig{}, GatedConfig{}, MoeConfig{}, NoFfnConfig{}};
+  const auto optimizers = std::vector<OptimizerConfig>{AdamWConfig{}, AdamConfig{}, SgdConfig{}};
+  const auto schedules = std::vector<ScheduleConfig>{ConstantSchedule{}, CosineSchedule{}, WsdSchedule{}};
+  // A new alternative has to be added above to be covered.
+  REQUIRE(tasks.size() == std::variant_size_v<TaskConfig>);
+  REQUIRE(ffns.size() == std::variant_size_v<FfnConfig>);
+  REQUIRE(optimizers.size() == std::variant_size_v<OptimizerConfig>);
+  REQUIRE(schedules.size() == std::variant_size_v<ScheduleConfig>);
+  for (const auto& task : tasks) {
+    for (const auto& ffn : ffns) {
+      for (const auto& optimizer : optimizers) {
+        for (const auto& schedule : schedules) {
+          RunConfig config;
+          config.task = task;
+          config.model.ffn = ffn;
+          config.train.optimizer = optimizer;
+          config.train.schedule = schedule;
+          if (auto* text = std::get_if<TextConfig>(&config.task)) text->file = "/texts/a.txt";
+          if (std::holds_alternative<NoFfnConfig>(ffn)) config.model.attention.emplace();
+          visit(config);
+          ++count;
+        }
+      }
+    }
+  }
+  return count;
+}
+
+/// Moves every field away from its default, within its bounds. Of each pair that excludes one another, `use_first`
+/// tells which is set.
+class Changer final : public FieldVisitor {
+ public:
+  explicit Changer(bool use_first) : skipped_(use_first ? std::set<std::string>{"expansion", "at_most"} : std::set<std::string>{"d_ff", "at_least"}) {}
+  std::size_t changed = 0;
+
+  void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
+  void real(const Field&, double& x, Bounds<double> b) override { set(x, x == 0 ? 0.25 : x / 2, b); }
+  void flag(const Field&, bool& x) override { x = !x, ++changed; }
+  void text(const Field&, std::string& x) override { x += "-2", ++changed; }
+  void path(const Field&, std::string& x) override { x += ".other", ++changed; }
+  void choice(const Field&, std::string& x, const std::vector<Choice>& choices) override {
+    x = choices[0].name == x ? choices[1].name : choices[0].name;
+    ++changed;
+  }
+  void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t>) override {
+    if (!skipped_.count(f.name)) x = 48, ++changed;
+  }
+  void optional_real(const Field& f, std::optional<double>& x, Bounds<double>) override {
+    if (!skipped_.count(f.name)) x = 0.1 + 0.2, ++changed;  // 17 digits
+  }
+  void section(const Field&, const Describe& describe) override { describe(*this); }
+  void optional_section(const Field&, const OptionalSection& s) override {
+    s.set_present(true);
+    s.describe(*this);
+  }
+  void union_section(const Field&, const Union& u) override { u.describe(*this); }
+
+ private:
+  template <class T>
+  void set(T& member, T value, const Bounds<T>& bounds) {
+    REQUIRE(bounds.contains(value));
+    member = value;
+    ++changed;
+  }
+  std::set<std::string> skipped_;
+};
+
+/// Leaves of a tree: "/a/b" → value.
+void leaves(const Json& node, const std::string& pointer, std::map<std::string, std::string>& out) {
+  if (!node.is_object()) {
+    out[pointer] = node.dump();
+    return;
+  }
+  for (const auto& item : node.items()) leaves(item.value(), pointer + "/" + item.key(), out);
+}
+
+}  // namespace
+
+TEST_CASE("the default of every kind is written and read back unchanged") {
+  const auto count = each_kind([](const RunConfig& config) {
+    const auto written = resolved_json(config);
+    CAPTURE(written.dump());
+    CHECK(resolved_json(reread(config)) == written);
+  });
+  CHECK(count == 3 * 4 * 3 * 3);
+}
+
+TEST_CASE("a config with every field changed is written and read back unchanged") {
+  std::size_t fields = 0;
+  const auto count = each_kind([&](RunConfig config) {
+    std::map<std::string, std::string> defaults, changed;
+    leaves(resolved_json(config), "", defaults);
+    for (const bool use_first : {true, false}) {
+      RunConfig other = config;
+      Changer changer(use_first);
+      other.describe(changer);
+      const auto written = resolved_json(other);
+      CAPTURE(written.dump());
+      CHECK(resolved_json(reread(other)) == written);
+      changed.clear();
+      leaves(written, "", changed);
+      std::size_t kinds = 0;
+      for (const auto& [pointer, value] : changed) {
+        const bool is_kind = pointer == "/task/kind" || pointer == "/model/ffn/kind" || pointer == "/train/optimizer/kind" || pointer == "/train/schedule/kind";
+        kinds += is_kind;
+        if (is_kind) continue;
+        CAPTURE(pointer);
+        CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
+      }
+      CHECK(kinds == 4);
+      CHECK(changed.size() == changer.changed + kinds);
+      fields += changer.changed;
+    }
+  });
+  CHECK(count == 3 * 4 * 3 * 3);
+  CHECK(fields > count * 2 * 25);
+}
+
+TEST_CASE("numbers come back to the last bit") {
+  RunConfig config;
+  auto& adamw = std::get<AdamWConfig>(config.train.optimizer);
+  for (const double lr : {0.1 + 0.2, 1.0 / 3, 3e-4, 5e-324, 1.7976931348623157e308, 1e22}) {
+    adamw.lr = lr;
+    CHECK(std::get<AdamWConfig>(reread(config).train.optimizer).lr == lr);
+  }
+  for (const std::int64_t seed : {std::int64_t{0}, (std::int64_t{1} << 53) + 1, std::numeric_limits<std::int64_t>::max()}) {
+    config.seed = seed;
+    CHECK(reread(config).seed == seed);
+  }
+}
+
+TEST_CASE("a text's path survives, also with spaces and beyond ASCII") {
+  RunConfig config;
+  for (const std::string file : {"/texts/a b.txt", "/texts/Straße \"1\".txt", "/texts/φ\\x.txt"}) {
+    config.task = TextConfig{file, 64, 0.1};
+    CHECK(std::get<TextConfig>(reread(config).task).file == file);
+  }
+}

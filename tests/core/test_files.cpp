@@ -1,0 +1,102 @@
+// Reading files with limits and clear errors; replacing files as a whole.
+#include "core/helpers.hpp"
+#include "ffn/core/files.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::size_t files_in(const fs::path& directory) {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(directory)) count += !entry.path().empty();
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a file is read whole, whatever its bytes") {
+  const ScratchDirectory scratch;
+  std::string bytes;
+  for (int i = 0; i < 300'000; ++i) bytes += static_cast<char>(i * 7);
+  CHECK(read_file(scratch.write("all", bytes), "config", ExitCode::usage, 1 << 20) == bytes);
+  CHECK(read_file(scratch.write("empty", ""), "config", ExitCode::usage, 1 << 20).empty());
+}
+
+TEST_CASE("a missing file is named, with where relative paths start") {
+  const ScratchDirectory scratch;
+  const CurrentDirectory here(scratch.path());
+  const auto error = thrown<UsageError>([] { read_file("configs/no.json", "config", ExitCode::usage, 100); });
+  REQUIRE(error);
+  CHECK(error->code() == ExitCode::usage);
+  CHECK(error->what() == std::string("no config at configs/no.json"));
+  CHECK(error->hint() == "check the path; relative paths start at " + scratch.path().string());
+}
+
+TEST_CASE("the error's type follows the exit code") {
+  const ScratchDirectory scratch;
+  CHECK(message<UsageError>([&] { read_file(scratch / "no", "config", ExitCode::usage, 100); }) == "no config at " + scratch / "no");
+  CHECK(message<DataError>([&] { read_file(scratch / "no", "text file", ExitCode::data, 100); }) == "no text file at " + scratch / "no");
+}
+
+TEST_CASE("a directory is no file") {
+  const ScratchDirectory scratch;
+  const auto name = scratch.path().string();
+  CHECK(message<UsageError>([&] { read_file(name, "config", ExitCode::usage, 100); }) == name + " is a directory, not a config");
+}
+
+TEST_CASE("a file over the limit is refused, one at the limit is not") {
+  const ScratchDirectory scratch;
+  const std::size_t limit = 1 << 20;
+  CHECK(read_file(scratch.write("full", std::string(limit, 'x')), "config", ExitCode::usage, limit).size() == limit);
+  const auto over = scratch.write("over", std::string(limit + 1, 'x'));
+  CHECK(message<UsageError>([&] { read_file(over, "config", ExitCode::usage, limit); }) == over + " is larger than 1 MiB; this is no config");
+}
+
+TEST_CASE("a source without end is left at the limit") {
+  if (!fs::exists("/dev/zero")) return;
+  CHECK(message<UsageError>([] { read_file("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
+        "/dev/zero is larger than 1 MiB; this is no config");
+}
+
+TEST_CASE("a name that the system refuses is an error with its reason") {
+  const std::string name(5000, 'x');
+  CHECK(message<UsageError>([&] { read_file(name, "config", ExitCode::usage, 100); }) == "cannot read the config " + name + ": File name too long");
+}
+
+TEST_CASE("an atomic write replaces the content and leaves nothing beside it") {
+  const ScratchDirectory scratch;
+  const auto file = scratch / "status.json";
+  write_file_atomically(file, "old");
+  CHECK(content_of(file) == "old");
+  const std::string bytes = repeated(std::string("new\0", 4), 100'000);
+  write_file_atomically(file, bytes);
+  CHECK(content_of(file) == bytes);
+  write_file_atomically(file, "");
+  CHECK(content_of(file).empty());
+  CHECK(files_in(scratch.path()) == 1);
+}
+
+TEST_CASE("a write that cannot be done names the file and the reason and leaves nothing behind") {
+  const ScratchDirectory scratch;
+  CHECK(thrown<SystemError>([&] { write_file_atomically(scratch / "no/status.json", "x"); }));
+  const auto no_directory = message<SystemError>([&] { write_file_atomically(scratch / "no/status.json", "x"); });
+  CHECK(no_directory.find("cannot create " + scratch / "no/status.json") == 0);
+  CHECK(no_directory.find("No such file or directory") != std::string::npos);
+
+  fs::create_directories(scratch / "taken/inside");
+  CHECK(message<SystemError>([&] { write_file_atomically(scratch / "taken", "x"); }) == "cannot replace " + scratch / "taken" + ": Is a directory");
+  CHECK(files_in(scratch.path()) == 1);
+}
+
+TEST_CASE("directories are made with their parents, and a file in the way is named") {
+  const ScratchDirectory scratch;
+  make_directories(scratch / "a/b/c");
+  make_directories(scratch / "a/b/c");
+  CHECK(fs::is_directory(scratch / "a/b/c"));
+  scratch.write("file", "x");
+  CHECK(message<SystemError>([&] { make_directories(scratch / "file/below"); }) ==
+        "cannot create the directory " + scratch / "file/below" + ": Not a directory");
+}

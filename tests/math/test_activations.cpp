@@ -1,0 +1,384 @@
+// The activation catalogue: values, slopes, float against double, every instruction set, every array length.
+#include "ffn/math/activations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "ffn/math/activation_rows.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr double kInfinity64 = std::numeric_limits<double>::infinity();
+
+double value(const Activation& row, double z) {
+  double y = 0;
+  row.forward64(1, &z, &y);
+  return y;
+}
+double slope(const Activation& row, double z) {
+  const double one = 1;
+  double dz = 0;
+  row.backward64(1, &z, &one, &dz);
+  return dz;
+}
+float value_f(const Activation& row, float z) {
+  float y = 0;
+  row.forward(1, &z, &y);
+  return y;
+}
+float slope_f(const Activation& row, float z, float dy = 1) {
+  float dz = 0;
+  row.backward(1, &z, &dy, &dz);
+  return dz;
+}
+
+/// The catalogue as compiled for each instruction set that this processor has.
+std::map<std::string, std::vector<Activation>> builds() {
+  std::map<std::string, std::vector<Activation>> out;
+  const auto add = [&](const char* isa, std::size_t (*rows)(const Activation**)) {
+    const Activation* first = nullptr;
+    const std::size_t count = rows(&first);
+    out[isa].assign(first, first + count);
+  };
+  add("baseline", baseline::activation_rows);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add("x86-64-v3", x86_64_v3::activation_rows);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) add("x86-64-v4", x86_64_v4::activation_rows);
+#endif
+  return out;
+}
+
+/// From 0 outwards to ±1e4, densest near 0, with denormals, the smallest normals and ±50.
+std::vector<float> grid() {
+  std::vector<float> z = {0.0f, -0.0f};
+  for (const float x : {1e-45f, 1e-40f, 1.17549435e-38f, 1e-30f, 1e-20f, 1e-10f, 1e-7f, 50.0f, 80.0f, 86.9f, 87.1f, 88.8f, 89.0f, 104.0f, 1e3f, 1e4f}) {
+    z.push_back(x), z.push_back(-x);
+  }
+  for (int i = 1; i <= 20'000; ++i) {
+    const float x = static_cast<float>(std::sinh(i * 5e-4));  // to 11 013
+    z.push_back(x), z.push_back(-x);
+  }
+  return z;
+}
+
+/// φ written down once more, from its definition.
+const std::map<std::string, std::function<double(double)>>& definitions() {
+  const auto phi = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+  const auto sigma = [](double z) { return z < 0 ? std::exp(z) / (1 + std::exp(z)) : 1 / (1 + std::exp(-z)); };
+  const auto softplus = [](double z) { return z > 30 ? z + std::exp(-z) : std::log1p(std::exp(z)); };
+  static const std::map<std::string, std::function<double(double)>> all = {
+      {"identity", [](double z) { return z; }},
+      {"relu", [](double z) { return std::max(0.0, z); }},
+      {"leaky_relu", [](double z) { return z > 0 ? z : z / 100; }},
+      {"elu", [](double z) { return z > 0 ? z : std::expm1(z); }},
+      {"gelu", [=](double z) { return z * phi(z); }},
+      {"gelu_tanh", [](double z) { return z / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (z + 0.044715 * std::pow(z, 3)))); }},
+      {"quick_gelu", [=](double z) { return z * sigma(1.702 * z); }},
+      {"silu", [=](double z) { return z * sigma(z); }},
+      {"mish", [=](double z) { return z * std::tanh(softplus(z)); }},
+      {"relu2", [](double z) { return std::pow(std::max(0.0, z), 2); }},
+      {"tanh", [](double z) { return std::tanh(z); }},
+      {"sigmoid", sigma},
+      {"softplus", softplus},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every activation is documented, has a name of its own and is found by it") {
+  std::map<std::string, int> names;
+  for (const auto& row : activations()) {
+    ++names[row.name];
+    CHECK(std::string(row.formula).size() > 0);
+    CHECK(std::string(row.source).size() > 5);
+    CHECK(std::string(activation(row.name).name) == row.name);
+  }
+  CHECK(names.size() == activations().size());
+  CHECK(names.size() == 13);
+  CHECK_THROWS_AS(activation("nope"), std::out_of_range);
+  CHECK_THROWS_WITH(activation("nope"), "no activation named nope");
+}
+
+TEST_CASE("the kernels are those of the best instruction set that the processor has") {
+  const auto all = builds();
+  const auto& best = all.count("x86-64-v4") ? all.at("x86-64-v4") : all.count("x86-64-v3") ? all.at("x86-64-v3") : all.at("baseline");
+  CHECK(all.count(kernel_isa()) == 1);
+  REQUIRE(best.size() == activations().size());
+  for (std::size_t i = 0; i < best.size(); ++i) CHECK(activations()[i].forward == best[i].forward);
+}
+
+TEST_CASE("activations have their published values") {
+  // reference/science.md §1.1, computed there with PyTorch.
+  CHECK(value(activation("gelu"), 1) == Approx(0.841345).margin(5e-7));
+  CHECK(value(activation("gelu"), -1) == Approx(-0.158655).margin(5e-7));
+  CHECK(value(activation("silu"), 1) == Approx(0.731059).margin(5e-7));
+  CHECK(value(activation("silu"), -1) == Approx(-0.268941).margin(5e-7));
+  CHECK(value(activation("mish"), 1) == Approx(0.865098).margin(5e-7));
+  CHECK(value(activation("mish"), -1) == Approx(-0.303401).margin(5e-7));
+  CHECK(value(activation("relu2"), 3) == 9);
+  CHECK(value(activation("leaky_relu"), -2) == -0.02);
+  CHECK(value(activation("softplus"), 0) == Approx(std::log(2.0)).epsilon(1e-15));
+  CHECK(value(activation("sigmoid"), 0) == 0.5);
+}
+
+TEST_CASE("the smooth activations have their published minima") {
+  struct Minimum {
+    const char* name;
+    double at, value;
+  };
+  for (const auto& m : {Minimum{"gelu", -0.7518, -0.16997}, Minimum{"silu", -1.2785, -0.27846}, Minimum{"mish", -1.1924, -0.30884}, Minimum{"quick_gelu", -0.7512, -0.16361}}) {
+    CAPTURE(m.name);
+    double lowest = 0, at = 0;
+    for (double z = -3; z < 0; z += 1e-4) {
+      if (value(activation(m.name), z) < lowest) lowest = value(activation(m.name), at = z);
+    }
+    CHECK(lowest == Approx(m.value).margin(5e-6));
+    CHECK(at == Approx(m.at).margin(2e-4));
+    CHECK(slope(activation(m.name), m.at) == Approx(0).margin(2e-4));
+  }
+}
+
+TEST_CASE("the two approximations of GELU differ from it as published") {
+  double tanh_gap = 0, quick_gap = 0;
+  for (double z = -5; z < 5; z += 1e-3) {
+    const double exact = value(activation("gelu"), z);
+    tanh_gap = std::max(tanh_gap, std::abs(value(activation("gelu_tanh"), z) - exact));
+    quick_gap = std::max(quick_gap, std::abs(value(activation("quick_gelu"), z) - exact));
+  }
+  CHECK(tanh_gap == Approx(4.73e-4).margin(1e-6));  // reference/science.md §1.1
+  CHECK(quick_gap == Approx(2.03e-2).margin(1e-4));
+}
+
+TEST_CASE("every activation is its definition, in double") {
+  std::size_t seen = 0;
+  for (const auto& row : activations()) {
+    CAPTURE(row.name);
+    REQUIRE(definitions().count(row.name) == 1);
+    const auto& phi = definitions().at(row.name);
+    double worst = 0, where = 0;
+    for (const double z : grid()) {
+      // Relative to |z| as well: z·Φ(z) by erf cancels far below 0, where it is about |z|·1e-16.
+      const double error = std::abs(value(row, z) - phi(z)) / std::max({1e-3, std::abs(phi(z)), std::abs(z)});
+      if (!(error <= worst)) worst = error, where = z;
+    }
+    CAPTURE(where);
+    CHECK(worst < 1e-13);  // a few hundred roundings of 1.1e-16
+    ++seen;
+  }
+  CHECK(seen == 13);
+}
+
+TEST_CASE("slopes are the differences of the values, in double") {
+  std::size_t seen = 0;
+  for (const auto& row : activations()) {
+    CAPTURE(row.name);
+    double worst = 0, where = 0;
+    for (const double z : grid()) {
+      const double h = 1e-6 * std::max(1.0, std::abs(z));
+      // Within h of a kink the difference is meaningless; relu2's and elu's slopes are continuous but bend there.
+      if (std::abs(z) < 2 * h) continue;
+      const double difference = (value(row, z + h) - value(row, z - h)) / (2 * h);
+      const double error = std::abs(slope(row, z) - difference) / std::max(1.0, std::abs(difference));
+      if (!(error <= worst)) worst = error, where = z;
+    }
+    CAPTURE(where);
+    CHECK(worst < 1e-8);  // rounding: ε/h = 1e-10 · a few; truncation: h²·φ'''/6 = 1e-13
+    ++seen;
+  }
+  CHECK(seen == 13);
+}
+
+TEST_CASE("rows are marked as kinked where the slope jumps at 0, and only there") {
+  std::size_t kinks = 0;
+  for (const auto& row : activations()) {
+    CAPTURE(row.name);
+    const double jump = std::abs(slope(row, 1e-12) - slope(row, -1e-12));
+    CHECK(row.kink_at_zero == (jump > 1e-6));
+    kinks += row.kink_at_zero;
+  }
+  CHECK(kinks == 2);
+}
+
+TEST_CASE("slopes at 0 are those that PyTorch takes") {
+  CHECK(slope(activation("relu"), 0) == 0);
+  CHECK(slope(activation("leaky_relu"), 0) == 0.01);
+  CHECK(slope(activation("relu2"), 0) == 0);
+  CHECK(slope(activation("elu"), 0) == 1);
+  CHECK(slope(activation("gelu"), 0) == 0.5);
+  CHECK(slope(activation("silu"), 0) == 0.5);
+  CHECK(slope(activation("mish"), 0) == Approx(0.6).epsilon(1e-15));
+  CHECK(slope(activation("tanh"), 0) == 1);
+  CHECK(slope(activation("sigmoid"), 0) == 0.25);
+}
+
+TEST_CASE("float agrees with double in every build, to the extremes") {
+  std::size_t seen = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      CAPTURE(isa, row.name);
+      double worst = 0, worst_slope = 0;
+      float where = 0, where_slope = 0;
+      for (const float z : grid()) {
+        // A few roundings (6e-8 each) of the largest number on the way, which is about |z| or |φ(z)|.
+        const double exact = value(row, z), exact_slope = slope(row, z), size = std::max({1.0, std::abs(exact), std::abs(static_cast<double>(z))});
+        const double error = std::abs(value_f(row, z) - exact) / size, slope_error = std::abs(slope_f(row, z) - exact_slope) / std::max(1.0, std::abs(exact_slope));
+        if (!(error <= worst)) worst = error, where = z;
+        if (!(slope_error <= worst_slope)) worst_slope = slope_error, where_slope = z;
+      }
+      CAPTURE(where, where_slope);
+      CHECK(worst < 4e-7);
+      CHECK(worst_slope < 2e-6);  // products of three rounded factors, up to 10 in size
+      ++seen;
+    }
+  }
+  CHECK(seen % 13 == 0);
+  CHECK(seen >= 13);
+}
+
+TEST_CASE("small values keep their relative precision where the activation passes through 0") {
+  std::size_t seen = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      if (value(row, 0) != 0) continue;  // sigmoid, softplus
+      CAPTURE(isa, row.name);
+      for (const float z : {1e-30f, -1e-30f, 1e-10f, -1e-10f, 1e-5f, -1e-5f, 1e-3f, -1e-3f}) {
+        CAPTURE(z);
+        CHECK(value_f(row, z) == Approx(value(row, z)).epsilon(1e-6).margin(1e-44));
+      }
+      ++seen;
+    }
+  }
+  CHECK(seen % 11 == 0);
+  CHECK(seen >= 11);
+}
+
+TEST_CASE("NaN in is NaN out, forward and backward, in every build") {
+  std::size_t seen = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      CAPTURE(isa, row.name);
+      CHECK(std::isnan(value_f(row, kNan)));
+      CHECK(std::isnan(slope_f(row, kNan)));
+      CHECK(std::isnan(slope_f(row, 1.0f, kNan)));
+      CHECK(std::isnan(slope_f(row, -1.0f, kNan)));
+      CHECK(std::isnan(value(row, static_cast<double>(kNan))));
+      CHECK(std::isnan(slope(row, static_cast<double>(kNan))));
+      ++seen;
+    }
+  }
+  CHECK(seen % 13 == 0);
+  CHECK(seen >= 13);
+}
+
+TEST_CASE("at infinity the result is the limit or NaN, never another number") {
+  struct Limits {
+    double below, above, slope_below, slope_above;
+  };
+  const std::map<std::string, Limits> limits = {
+      {"identity", {-kInfinity64, kInfinity64, 1, 1}}, {"relu", {0, kInfinity64, 0, 1}},      {"leaky_relu", {-kInfinity64, kInfinity64, 0.01, 1}},
+      {"elu", {-1, kInfinity64, 0, 1}},                {"gelu", {0, kInfinity64, 0, 1}},      {"gelu_tanh", {0, kInfinity64, 0, 1}},
+      {"quick_gelu", {0, kInfinity64, 0, 1}},          {"silu", {0, kInfinity64, 0, 1}},      {"mish", {0, kInfinity64, 0, 1}},
+      {"relu2", {0, kInfinity64, 0, kInfinity64}},     {"tanh", {-1, 1, 0, 0}},               {"sigmoid", {0, 1, 0, 0}},
+      {"softplus", {0, kInfinity64, 0, 1}},
+  };
+  const auto sane = [](double found, double limit) { return std::isnan(found) || found == Approx(limit).margin(1e-12) || found == limit; };
+  std::size_t seen = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      CAPTURE(isa, row.name);
+      const auto& l = limits.at(row.name);
+      CHECK(sane(value_f(row, kInfinity), l.above));
+      CHECK(sane(value_f(row, -kInfinity), l.below));
+      CHECK(sane(slope_f(row, kInfinity), l.slope_above));
+      CHECK(sane(slope_f(row, -kInfinity), l.slope_below));
+      CHECK(sane(value(row, kInfinity64), l.above));
+      CHECK(sane(value(row, -kInfinity64), l.below));
+      CHECK(sane(slope(row, kInfinity64), l.slope_above));
+      CHECK(sane(slope(row, -kInfinity64), l.slope_below));
+      // A value that goes to infinity has to arrive there: a run that diverges has to show.
+      CHECK(value_f(row, kInfinity) == static_cast<float>(l.above));
+      ++seen;
+    }
+  }
+  CHECK(seen % 13 == 0);
+  CHECK(seen >= 13);
+}
+
+TEST_CASE("the piecewise activations are exact at infinity and give no negative zero") {
+  for (const auto& [isa, rows] : builds()) {
+    CAPTURE(isa);
+    for (const auto& row : rows) {
+      const std::string name = row.name;
+      if (name != "relu" && name != "relu2") continue;
+      CHECK(value_f(row, -kInfinity) == 0.0f);
+      CHECK(slope_f(row, -kInfinity) == 0.0f);
+      CHECK(!std::signbit(value_f(row, -1.0f)));
+      CHECK(!std::signbit(value(row, -1.0)));
+      if (name == "relu") CHECK(slope_f(row, kInfinity) == 1.0f);
+    }
+  }
+}
+
+TEST_CASE("an element gets the same bits at any array length and alignment, also in place") {
+  constexpr std::size_t kLongest = 67, kOffsets = 16;
+  std::vector<float> z(kLongest + kOffsets), dy(z.size());
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    z[i] = static_cast<float>(std::sinh((static_cast<double>(i) - 40) * 0.12));
+    dy[i] = static_cast<float>(std::cos(static_cast<double>(i)));
+  }
+  const float special[] = {0.0f, -0.0f, 1e-45f, -1e-40f, 1e-30f, -50.0f, 88.5f, -88.5f, 1e4f, -1e4f, kInfinity, -kInfinity, kNan};
+  for (std::size_t i = 0; i < std::size(special); ++i) z[5 * i + 3] = special[i];
+  const auto same = [](float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); };
+
+  std::size_t seen = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      CAPTURE(isa, row.name);
+      std::vector<float> one_y(z.size()), one_dz(z.size());
+      for (std::size_t i = 0; i < z.size(); ++i) one_y[i] = value_f(row, z[i]), one_dz[i] = slope_f(row, z[i], dy[i]);
+      std::size_t different = 0;
+      for (std::size_t n = 1; n <= kLongest; ++n) {
+        for (std::size_t offset = 0; offset < kOffsets; ++offset) {
+          // Output, in place, and all three backward arrays at different alignments.
+          std::vector<float> y(z.size() + 1), dz(z.size() + 1);
+          std::vector<float> in_place(z), in_place_dy(dy);
+          row.forward(n, z.data() + offset, y.data() + 1);
+          row.backward(n, z.data() + offset, dy.data() + offset, dz.data() + (offset + 5) % kOffsets);
+          row.forward(n, in_place.data() + offset, in_place.data() + offset);
+          row.backward(n, z.data() + offset, in_place_dy.data() + offset, in_place_dy.data() + offset);
+          for (std::size_t i = 0; i < n; ++i) {
+            const auto at = offset + i;
+            different += !same(y[1 + i], one_y[at]) + !same(in_place[at], one_y[at]) + !same(dz[(offset + 5) % kOffsets + i], one_dz[at]) +
+                         !same(in_place_dy[at], one_dz[at]);
+          }
+          if (offset + n < z.size()) different += !same(in_place[offset + n], z[offset + n]);  // nothing beyond the end
+          different += y[0] != 0 || y[1 + n] != 0;
+        }
+      }
+      CHECK(different == 0);
+      ++seen;
+    }
+  }
+  CHECK(seen % 13 == 0);
+  CHECK(seen >= 13);
+}
+
+TEST_CASE("no elements are no work") {
+  for (const auto& row : activations()) {
+    row.forward(0, nullptr, nullptr);
+    row.backward(0, nullptr, nullptr, nullptr);
+    row.forward64(0, nullptr, nullptr);
+    row.backward64(0, nullptr, nullptr, nullptr);
+  }
+  SUCCEED();
+}

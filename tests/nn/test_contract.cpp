@@ -1,0 +1,313 @@
+// What holds for every FFN kind and every activation, checked over the catalogues.
+#include <set>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/nn/moe.hpp"
+#include "ffn/nn/network.hpp"
+#include "support/catch.hpp"
+#include "support/layers.hpp"
+
+using namespace ffn;
+using torch::Tensor;
+
+namespace {
+
+constexpr std::int64_t kModel = 6;
+
+// Every kind with the features that change its shape; a new alternative of FfnConfig has to be added to pass.
+std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activation = "gelu") {
+  std::vector<std::pair<std::string, FfnConfig>> out;
+  const auto sized = [&](auto config, bool bias) {
+    config.d_ff = 10;
+    config.activation = activation;
+    config.bias = bias;
+    return config;
+  };
+  for (const bool bias : {true, false}) {
+    const std::string suffix = bias ? "" : " without bias";
+    out.emplace_back("positionwise" + suffix, sized(PositionwiseConfig{}, bias));
+    out.emplace_back("gated" + suffix, sized(GatedConfig{}, bias));
+    for (const bool gated : {false, true}) {
+      auto moe = sized(MoeConfig{}, bias);
+      moe.num_experts = 5;
+      moe.gated = gated;
+      out.emplace_back(std::string(gated ? "moe of gated" : "moe of plain") + suffix, moe);
+    }
+  }
+  std::set<size_t> kinds;
+  for (const auto& [name, config] : out) kinds.insert(config.index());
+  REQUIRE(kinds.size() == std::variant_size_v<FfnConfig> - 1);  // all but "none"
+  return out;
+}
+
+Tensor some_input(std::int64_t runs, std::int64_t tokens) {
+  return torch::cos(torch::arange(runs * tokens * kModel, torch::kFloat64) * 0.7).view({runs, tokens, kModel});
+}
+
+Tensor forward(nn::FeedForward& ffn, const Tensor& x) { return ffn.forward(x, nn::ForwardContext{}).y; }
+
+}  // namespace
+
+TEST_CASE("every FFN keeps the shape of its input and has the parameters of the closed formula", "[nn]") {
+  for (const auto& [name, config] : all_ffns()) {
+    INFO(name);
+    const auto ffn = nn::make_ffn(3, kModel, config, 0);
+    nn::ParameterRow row(*ffn, torch::kFloat64);
+    row.initialise({1, 2, 3});
+    CHECK(row.num_parameters() == ffn_cost(config, kModel).parameters);
+    CHECK(forward(*ffn, some_input(3, 7)).sizes() == torch::IntArrayRef({3, 7, kModel}));
+  }
+}
+
+TEST_CASE("an FFN commutes with a permutation of the tokens", "[nn]") {
+  const Tensor order = torch::tensor({3, 0, 6, 1, 5, 2, 4}, torch::kInt64);
+  for (const auto& [name, config] : all_ffns("silu")) {
+    INFO(name);
+    const auto ffn = nn::make_ffn(2, kModel, config, 0);
+    nn::ParameterRow row(*ffn, torch::kFloat64);
+    row.initialise({1, 2});
+    const Tensor x = some_input(2, 7);
+    const Tensor a = forward(*ffn, x).index_select(1, order), b = forward(*ffn, x.index_select(1, order));
+    CHECK((a - b).abs().max().item<double>() < 1e-14);  // sums over D in another block of the product
+  }
+}
+
+TEST_CASE("gradients of every activation in every FFN kind pass a finite-difference check", "[nn]") {
+  int checked = 0;
+  for (const auto& phi : activations()) {
+    // Inputs by formula keep pre-activations away from 0, where a kink would make differences meaningless.
+    for (const auto& [name, config] : all_ffns(phi.name)) {
+      const auto ffn = nn::make_ffn(2, kModel, config, 0);
+      nn::ParameterRow row(*ffn, torch::kFloat64);
+      row.initialise({4, 5});
+      Tensor x = some_input(2, 3).clone().requires_grad_();
+      const auto scalar = [&] {
+        const auto out = ffn->forward(x, nn::ForwardContext{});
+        Tensor loss = (out.y * torch::sin(torch::arange(out.y.numel(), torch::kFloat64)).view_as(out.y)).sum();
+        return out.balance_loss.defined() ? loss + out.balance_loss.sum() : loss;
+      };
+      double worst = test::gradient_error(scalar, x);
+      for (auto& p : ffn->parameters()) worst = std::max(worst, test::gradient_error(scalar, p));
+      INFO(name << " " << phi.name);
+      CHECK(worst < 1e-7);  // a right backward is near 1e-10, a wrong factor near 1
+      ++checked;
+    }
+  }
+  CHECK(checked == 13 * 8);
+}
+
+TEST_CASE("a mixture of one expert equals the dense layer", "[nn]") {
+  for (const bool gated : {false, true}) {
+    MoeConfig moe;
+    moe.d_ff = 10;
+    moe.num_experts = 1;
+    moe.top_k = 1;
+    moe.gated = gated;
+    PositionwiseConfig plain;
+    plain.d_ff = 10;
+    GatedConfig gate;
+    gate.d_ff = 10;
+    const auto mixture = nn::make_ffn(1, kModel, moe, 0), dense = nn::make_ffn(1, kModel, gated ? FfnConfig(gate) : FfnConfig(plain), 0);
+    nn::ParameterRow mixture_row(*mixture, torch::kFloat64), dense_row(*dense, torch::kFloat64);
+    mixture_row.initialise({1});
+    auto weights = mixture_row.export_run(0);
+    std::vector<TensorData> of_dense;
+    for (auto w : weights) {
+      if (w.name.rfind("experts.0.", 0) != 0) continue;
+      w.name = w.name.substr(10);
+      of_dense.push_back(w);
+    }
+    dense_row.import_run(0, of_dense);
+    const Tensor x = some_input(1, 5);
+    CHECK((forward(*mixture, x) - forward(*dense, x)).abs().max().item<double>() < 1e-15);  // mm against baddbmm
+  }
+}
+
+TEST_CASE("a mixture drops no token, and its loads add up to 1", "[nn]") {
+  MoeConfig config;
+  config.num_experts = 4;
+  config.top_k = 3;
+  config.d_ff = 3;
+  const auto moe = nn::make_ffn(2, kModel, config, 0);
+  nn::ParameterRow row(*moe, torch::kFloat64);
+  row.initialise({1, 2});
+  const auto out = moe->forward(some_input(2, 40), nn::ForwardContext{});
+  CHECK(out.load.sum(-1).allclose(torch::ones({2}, torch::kFloat64)));
+  CHECK((out.y.abs().sum(-1) > 0).all().item<bool>());
+  CHECK((out.balance_loss > 0.5).all().item<bool>());
+}
+
+TEST_CASE("identical experts with renormalised weights equal one of them", "[nn]") {
+  MoeConfig config;
+  config.num_experts = 3;
+  config.top_k = 2;
+  config.d_ff = 5;
+  const auto moe = nn::make_ffn(1, kModel, config, 0);
+  nn::ParameterRow row(*moe, torch::kFloat64);
+  row.initialise({1});
+  auto weights = row.export_run(0);
+  for (auto& w : weights) {
+    for (const auto& first : weights) {
+      const auto dot = w.name.find('.', 8);
+      if (w.name.rfind("experts.", 0) == 0 && first.name == "experts.0" + w.name.substr(dot)) w.bytes = first.bytes;
+    }
+  }
+  row.import_run(0, weights);
+  PositionwiseConfig plain;
+  plain.d_ff = 5;
+  const auto dense = nn::make_ffn(1, kModel, plain, 0);
+  nn::ParameterRow dense_row(*dense, torch::kFloat64);
+  std::vector<TensorData> of_dense;
+  for (auto w : weights) {
+    if (w.name.rfind("experts.1.", 0) == 0) w.name = w.name.substr(10), of_dense.push_back(w);
+  }
+  dense_row.import_run(0, of_dense);
+  const Tensor x = some_input(1, 9);
+  CHECK((forward(*moe, x) - forward(*dense, x)).abs().max().item<double>() < 1e-15);
+}
+
+TEST_CASE("a ReLU FFN without bias is homogeneous of degree 1, a bilinear one of degree 2", "[nn]") {
+  const auto check = [](const FfnConfig& config, double degree) {
+    const auto ffn = nn::make_ffn(1, kModel, config, 0);
+    nn::ParameterRow row(*ffn, torch::kFloat64);
+    row.initialise({1});
+    const Tensor x = some_input(1, 5), once = forward(*ffn, x), thrice = forward(*ffn, 3 * x);
+    CHECK((thrice - std::pow(3, degree) * once).abs().max().item<double>() < 1e-13);
+  };
+  PositionwiseConfig relu;
+  relu.activation = "relu";
+  relu.bias = false;
+  check(relu, 1);
+  GatedConfig bilinear;
+  bilinear.activation = "identity";
+  bilinear.bias = false;
+  check(bilinear, 2);
+}
+
+TEST_CASE("a 2×2 ReLU FFN computed by hand", "[nn]") {
+  PositionwiseConfig config;
+  config.activation = "relu";
+  config.d_ff = 2;
+  const auto ffn = nn::make_ffn(1, 2, config, 0);
+  nn::ParameterRow row(*ffn, torch::kFloat64);
+  auto weights = row.export_run(0);
+  const auto set = [&](const std::string& name, std::vector<double> values) {
+    for (auto& w : weights) {
+      if (w.name == name) w.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+    }
+  };
+  set("up.weight", {1, 2, -1, 1});    // (F, D): hidden 0 = x0 + 2 x1 + 1, hidden 1 = -x0 + x1 - 1
+  set("up.bias", {1, -1});
+  set("down.weight", {1, 10, 2, 0});  // (D, F): y0 = h0 + 10 h1 + 0.5, y1 = 2 h0 - 0.5
+  set("down.bias", {0.5, -0.5});
+  row.import_run(0, weights);
+  const Tensor x = torch::tensor({1.0, 2.0, -3.0, 0.0}, torch::kFloat64).view({1, 2, 2});
+  // token (1, 2): h = (6, 0) → (6.5, 11.5); token (-3, 0): h = (0, 2) → (20.5, -0.5)
+  CHECK(torch::equal(forward(*ffn, x), torch::tensor({6.5, 11.5, 20.5, -0.5}, torch::kFloat64).view({1, 2, 2})));
+}
+
+TEST_CASE("dropout keeps the mean, drops its share, and is the identity in evaluation", "[nn]") {
+  const Tensor h = torch::ones({2, 50, 400});
+  nn::ForwardContext context;
+  context.training = true;
+  context.dropout_rates = {0.25, 0.5};
+  context.dropout_seeds = {1, 2};
+  const Tensor out = nn::dropout(h, context, 0);
+  // 20 000 draws: standard error of the share 0.003
+  CHECK(out[0].eq(0).to(torch::kFloat64).mean().item<double>() == Approx(0.25).margin(0.015));
+  CHECK(out[1].eq(0).to(torch::kFloat64).mean().item<double>() == Approx(0.5).margin(0.015));
+  CHECK(out.mean().item<double>() == Approx(1.0).margin(0.02));
+  CHECK(torch::equal(nn::dropout(h, context, 0), out));
+  CHECK_FALSE(torch::equal(nn::dropout(h, context, 1), out));
+  context.step = 1;
+  CHECK_FALSE(torch::equal(nn::dropout(h, context, 0), out));
+  context.training = false;
+  CHECK(torch::equal(nn::dropout(h, context, 0), h));
+}
+
+TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
+  int checked = 0;
+  for (const bool tokens : {true, false}) {
+    const TaskShape task{tokens, tokens ? 7 : 3, tokens ? 5 : 1, 4};
+    for (const char* norm : {"none", "layer", "rms"}) {
+      for (const char* placement : {"pre", "post", "sandwich"}) {
+        for (const char* scores : {"", "content", "position"}) {
+          for (const auto& [name, ffn] : all_ffns()) {
+            ModelConfig config;
+            config.d_model = kModel;
+            config.blocks = 2;
+            config.norm.kind = norm;
+            config.norm.placement = placement;
+            config.residual = true;
+            config.ffn = ffn;
+            if (*scores) {
+              config.attention.emplace();
+              config.attention->heads = 2;
+              config.attention->scores = scores;
+            }
+            nn::Network network(1, config, task);
+            CHECK(nn::ParameterRow(*network).num_parameters() == model_cost(config, task).total.parameters);
+            ++checked;
+          }
+        }
+      }
+    }
+  }
+  CHECK(checked == 2 * 3 * 3 * 3 * 8);
+}
+
+TEST_CASE("causal attention does not look ahead", "[nn]") {
+  for (const char* scores : {"content", "position"}) {
+    AttentionConfig config;
+    config.heads = 2;
+    config.scores = scores;
+    nn::Attention attention(1, kModel, 5, config);
+    nn::ParameterRow row(*attention, torch::kFloat64);
+    row.initialise({3});
+    const Tensor x = some_input(1, 5);
+    Tensor changed = x.clone();
+    changed.select(1, 4).add_(1);
+    const Tensor a = attention(x, 5), b = attention(changed, 5);
+    CHECK(torch::equal(a.narrow(1, 0, 4), b.narrow(1, 0, 4)));
+    CHECK_FALSE(torch::equal(a.select(1, 4), b.select(1, 4)));
+  }
+}
+
+TEST_CASE("weights that do not fit are refused with the list of differences", "[nn]") {
+  PositionwiseConfig config;
+  config.d_ff = 3;
+  const auto ffn = nn::make_ffn(1, 2, config, 0);
+  nn::ParameterRow row(*ffn);
+  auto weights = row.export_run(0);
+  weights[0].shape = {2, 3};
+  weights[1].dtype = DType::f64;
+  weights[2].name = "down.wait";
+  try {
+    row.import_run(0, weights);
+    FAIL("accepted");
+  } catch (const CheckpointError& error) {
+    const std::string what = error.what();
+    INFO(what);
+    for (const char* name : {"up.weight", "up.bias", "down.weight", "down.wait"}) CHECK(what.find(name) != std::string::npos);
+  }
+}
+
+TEST_CASE("the same seed gives a parameter the same values in every model that has it", "[nn]") {
+  ModelConfig with, without;
+  with.attention.emplace();
+  const TaskShape task{true, 7, 5, 4};
+  nn::Network a(1, with, task), b(1, without, task);
+  nn::ParameterRow row_a(*a), row_b(*b);
+  row_a.initialise({9});
+  row_b.initialise({9});
+  int shared = 0;
+  for (const auto& x : row_a.export_run(0)) {
+    for (const auto& y : row_b.export_run(0)) {
+      if (x.name != y.name) continue;
+      CHECK(x.bytes == y.bytes);
+      ++shared;
+    }
+  }
+  CHECK(shared == 8);
+}

@@ -1,0 +1,137 @@
+// Outputs and every gradient against PyTorch's, float64 (scripts/make-golden wrote the values).
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "ffn/nn/attention.hpp"
+#include "ffn/nn/moe.hpp"
+#include "ffn/nn/norm.hpp"
+#include "support/catch.hpp"
+#include "support/layers.hpp"
+
+using namespace ffn;
+using nlohmann::json;
+
+namespace {
+
+const json& golden() {
+  static const json document = [] {
+    std::ifstream in(std::string(FFN_SOURCE_DIR) + "/tests/golden/layers.json");
+    return json::parse(in);
+  }();
+  return document;
+}
+std::int64_t size(const char* name) { return golden()["shape"][name].get<std::int64_t>(); }
+
+// Both sides compute in float64; what is left is the order of sums. tanh, exp and erf agree to a few ulp.
+constexpr double kTolerance = 1e-12;
+
+void compare(const std::string& what, const torch::Tensor& found, const json& expected) {
+  const auto flat = found.contiguous().view(-1);
+  REQUIRE(flat.numel() == static_cast<std::int64_t>(expected.size()));
+  double worst = 0;
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    worst = std::max(worst, std::abs(flat[i].item<double>() - expected[static_cast<size_t>(i)].get<double>()));
+  }
+  INFO(what << ": largest difference " << worst);
+  CHECK(worst < kTolerance);
+}
+
+struct Result {
+  torch::Tensor y, balance_loss;
+};
+
+// Runs the layer with R = 2, of which run 1 has the formula's weights and run 0 has others, and compares run 1.
+template <class Module, class Forward>
+void check_case(const std::string& name, Module module, const Forward& forward) {
+  const json& expected = golden()["cases"].at(name);
+  nn::ParameterRow row(*module, torch::kFloat64);
+  row.initialise({11, 12});
+  test::fill_by_formula(row, 1);
+  torch::Tensor x = test::formula_tensor("input", {size("B") * size("T"), size("D")}).unsqueeze(0).repeat({2, 1, 1}).requires_grad_();
+
+  const Result result = forward(module, x);
+  torch::Tensor loss = (result.y * test::formula_tensor("cotangent", {size("B") * size("T"), size("D")})).sum();
+  if (result.balance_loss.defined()) loss = loss + 0.1 * result.balance_loss.sum();
+  loss.backward();
+
+  compare(name + " y", result.y.detach()[1], expected["y"]);
+  compare(name + " input gradient", x.grad()[1], expected["input_gradient"]);
+  if (expected.contains("balance_loss")) {
+    CHECK(std::abs(result.balance_loss[1].template item<double>() - expected["balance_loss"].get<double>()) < kTolerance);
+  }
+  // Gradients in the weights' file layout: put them where the values are and export.
+  row.values().copy_(row.gradients());
+  const auto gradients = row.export_run(1);
+  CHECK(gradients.size() == expected["gradients"].size());
+  for (const auto& g : gradients) {
+    std::vector<std::int64_t> shape = g.shape;
+    compare(name + " " + g.name, torch::from_blob(const_cast<char*>(g.bytes.data()), shape, torch::kFloat64).clone(), expected["gradients"].at(g.name));
+  }
+}
+
+template <class Config>
+Config sized(const std::string& activation, bool bias = true) {
+  Config config;
+  config.d_ff = size("F");
+  config.activation = activation;
+  config.bias = bias;
+  return config;
+}
+
+void check_ffn(const std::string& name, const FfnConfig& config) {
+  check_case(name, nn::make_ffn(2, size("D"), config, 0), [](auto& module, const torch::Tensor& x) {
+    const auto out = module->forward(x, nn::ForwardContext{});
+    return Result{out.y, out.balance_loss};
+  });
+}
+
+}  // namespace
+
+TEST_CASE("plain and gated FFNs equal PyTorch's, gradients included, for every activation", "[nn]") {
+  int seen = 0;
+  for (const auto& phi : activations()) {
+    check_ffn(std::string("positionwise/") + phi.name, sized<PositionwiseConfig>(phi.name));
+    check_ffn(std::string("gated/") + phi.name, sized<GatedConfig>(phi.name));
+    ++seen;
+  }
+  CHECK(seen == 13);
+}
+
+TEST_CASE("FFNs without biases equal PyTorch's", "[nn]") {
+  check_ffn("positionwise/no_bias", sized<PositionwiseConfig>("gelu", false));
+  check_ffn("gated/no_bias", sized<GatedConfig>("silu", false));
+}
+
+TEST_CASE("a mixture equals the sum over all experts with a mask, gradients and balance loss included", "[nn]") {
+  auto config = sized<MoeConfig>("gelu");
+  config.num_experts = size("E");
+  config.top_k = size("K");
+  check_ffn("moe/plain", config);
+  config.activation = "silu";
+  config.gated = true;
+  check_ffn("moe/gated", config);
+}
+
+TEST_CASE("attention by content and by position equals PyTorch's", "[nn]") {
+  for (const bool causal : {true, false}) {
+    for (const char* scores : {"content", "position"}) {
+      AttentionConfig config;
+      config.heads = size("H");
+      config.causal = causal;
+      config.scores = scores;
+      nn::Attention attention(2, size("D"), size("T"), config);
+      check_case(std::string("attention/") + scores + (causal ? "/causal" : ""), attention.ptr(), [](auto& module, const torch::Tensor& x) {
+        return Result{module->forward(x, size("T")), {}};
+      });
+    }
+  }
+}
+
+TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[nn]") {
+  for (const char* kind : {"layer", "rms"}) {
+    NormConfig config;
+    config.kind = kind;
+    nn::Norm norm(2, size("D"), config);
+    check_case(std::string("norm/") + kind, norm.ptr(), [](auto& module, const torch::Tensor& x) { return Result{module->forward(x), {}}; });
+  }
+}

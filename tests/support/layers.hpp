@@ -1,0 +1,70 @@
+// Helpers for tests of layers: deterministic weights by formula, gradients against finite differences.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ffn/nn/parameter_row.hpp"
+
+namespace ffn::test {
+
+/// The i-th value of a tensor by formula: equal here and in scripts/make-golden.
+inline double formula(const std::string& name, std::int64_t i) {
+  return 0.5 * std::sin(static_cast<double>(i) * 1.3 + static_cast<double>(name.size()));
+}
+
+inline torch::Tensor formula_tensor(const std::string& name, std::vector<std::int64_t> shape) {
+  std::int64_t n = 1;
+  for (const auto s : shape) n *= s;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(formula(name, i));
+  return torch::tensor(values, torch::kFloat64).view(shape);
+}
+
+/// Fills run r of a float64 row, in the layout of weight files.
+inline void fill_by_formula(nn::ParameterRow& row, std::int64_t r) {
+  auto tensors = row.export_run(r);
+  for (auto& tensor : tensors) {
+    auto* values = reinterpret_cast<double*>(tensor.bytes.data());
+    for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(double); ++i) values[i] = formula(tensor.name, static_cast<std::int64_t>(i));
+  }
+  row.import_run(r, tensors);
+}
+
+/// Largest error of d(f·w)/dv by autograd against central differences, relative to max(1, |g|), over every element of
+/// `variable` (a leaf with gradient, float64). f returns the scalar.
+inline double gradient_error(const std::function<torch::Tensor()>& f, torch::Tensor variable) {
+  constexpr double kStep = 1e-6;
+  if (variable.grad().defined()) variable.mutable_grad().zero_();
+  f().backward();
+  const torch::Tensor gradient = variable.grad().clone().reshape(-1);
+  torch::NoGradGuard no_grad;
+  double worst = 0;
+  torch::Tensor flat = variable.is_contiguous() ? variable.view(-1) : torch::Tensor();
+  for (std::int64_t i = 0; i < gradient.numel(); ++i) {
+    // Non-contiguous variables are views of a parameter row: reach the element through its index.
+    torch::Tensor element = flat.defined() ? flat[i] : [&] {
+      torch::Tensor at = variable;
+      std::int64_t rest = i, below = variable.numel();
+      for (std::int64_t d = 0; d < variable.dim(); ++d) {
+        below /= variable.size(d);
+        at = at.select(0, rest / below);
+        rest %= below;
+      }
+      return at;
+    }();
+    const double original = element.item<double>();
+    element.fill_(original + kStep);
+    const double above = f().item<double>();
+    element.fill_(original - kStep);
+    const double below = f().item<double>();
+    element.fill_(original);
+    const double expected = (above - below) / (2 * kStep), found = gradient[i].item<double>();
+    worst = std::max(worst, std::abs(found - expected) / std::max(1.0, std::abs(expected)));
+  }
+  return worst;
+}
+
+}  // namespace ffn::test

@@ -1,0 +1,109 @@
+// Labels match the definition, batches are functions of (seed, step), text splits where it says.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include "ffn/core/error.hpp"
+#include "ffn/tasks/task.hpp"
+#include "support/catch.hpp"
+
+using namespace ffn;
+using torch::Tensor;
+
+namespace {
+
+std::string text_file(const std::string& content) {
+  const auto path = std::filesystem::temp_directory_path() / ("ffn-text-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+std::string alphabet_text() {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "abcdefghij é\n"[i % 13] == '\xc3' ? 'x' : "abcdefghijkl\n"[i % 13];
+  return text + "é";
+}
+
+std::vector<TaskConfig> all_tasks(const std::string& file) {
+  TextConfig text;
+  text.file = file;
+  text.context = 8;
+  std::vector<TaskConfig> out = {XorConfig{}, SequenceXorConfig{}, text};
+  REQUIRE(out.size() == std::variant_size_v<TaskConfig>);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every task gives the same batch for the same seed and step, and another for another", "[tasks]") {
+  const auto file = text_file(alphabet_text());
+  for (const auto& config : all_tasks(file)) {
+    const auto a = make_task(config, {{1, 2}, {3, 4}}), b = make_task(config, {{3, 4}});
+    const auto shape = a->shape();
+    const auto batch = a->train_batch(5, 33), again = a->train_batch(5, 33), next = a->train_batch(6, 33), alone = b->train_batch(5, 33);
+    CHECK(torch::equal(batch.inputs, again.inputs));
+    CHECK(torch::equal(batch.labels, again.labels));
+    CHECK_FALSE(torch::equal(batch.inputs, next.inputs));
+    CHECK_FALSE(torch::equal(batch.inputs[0], batch.inputs[1]));
+    CHECK(torch::equal(batch.inputs[1], alone.inputs[0]));
+    CHECK(batch.labels.sizes() == torch::IntArrayRef({2, 33 * shape.sequence_length}));
+    CHECK(batch.labels.max().item<std::int64_t>() < shape.num_classes);
+    if (shape.tokens) CHECK(batch.inputs.max().item<std::int64_t>() < shape.input_width);
+  }
+}
+
+TEST_CASE("xor labels are the parity of the bits, all patterns are validated, and noise flips its share", "[tasks]") {
+  XorConfig config;
+  config.bits = 3;
+  config.label_noise = 0.2;
+  const auto task = make_task(config, {{1, 2}});
+  const auto set = task->validation(512);
+  REQUIRE(set.inputs.sizes() == torch::IntArrayRef({1, 8, 3}));
+  CHECK(torch::equal(set.inputs.gt(0).sum(-1).remainder(2), set.labels));
+  const auto batch = task->train_batch(0, 20000);
+  const double flipped = batch.inputs.gt(0).sum(-1).remainder(2).ne(batch.labels).to(torch::kFloat64).mean().item<double>();
+  CHECK(flipped == Approx(0.2).margin(0.012));  // 4 standard errors
+  config.jitter = 0.5;
+  const auto noisy = make_task(config, {{1, 2}})->train_batch(0, 20000);
+  CHECK((noisy.inputs - batch.inputs).std().item<double>() == Approx(0.5).margin(0.01));
+  CHECK(torch::equal(noisy.labels, batch.labels));
+}
+
+TEST_CASE("sequence_xor labels are the XOR of two earlier bits and undefined before", "[tasks]") {
+  SequenceXorConfig config;
+  config.length = 40;
+  config.first_offset = 3;
+  config.second_offset = 1;
+  const auto batch = make_task(config, {{1, 2}})->train_batch(0, 50);
+  const Tensor x = batch.inputs[0], y = batch.labels.view({50, 40});
+  CHECK(y.narrow(1, 0, 3).eq(-1).all().item<bool>());
+  CHECK(torch::equal(y.narrow(1, 3, 37), x.narrow(1, 0, 37).bitwise_xor(x.narrow(1, 2, 37))));
+  CHECK(x.to(torch::kFloat64).mean().item<double>() == Approx(0.5).margin(0.05));
+}
+
+TEST_CASE("text targets are the inputs moved by one, and validation text is never trained on", "[tasks]") {
+  std::string text;
+  for (int i = 0; i < 900; ++i) text += static_cast<char>('a' + i % 3);
+  for (int i = 0; i < 100; ++i) text += static_cast<char>('x' + i % 3);
+  TextConfig config;
+  config.file = text_file(text);
+  config.context = 10;
+  const auto task = make_task(config, {{1, 2}});
+  CHECK(task->metadata().at("alphabet") == "abcxyz");
+  const auto batch = task->train_batch(0, 200);
+  CHECK(batch.inputs.max().item<std::int64_t>() == 2);  // a, b, c only
+  CHECK(torch::equal(batch.inputs[0].narrow(1, 1, 9), batch.labels.view({200, 10}).narrow(1, 0, 9)));
+  const auto set = task->validation(512);
+  CHECK(set.inputs.size(1) == 9);  // 99 characters with a target
+  CHECK(set.inputs.min().item<std::int64_t>() == 3);
+  CHECK(task->validation(4).inputs.size(1) == 4);
+}
+
+TEST_CASE("a text that is not UTF-8 is refused with the offset, one too short with its length", "[tasks]") {
+  TextConfig config;
+  config.file = text_file("hello \xff world");
+  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("not valid UTF-8 at byte 6"));
+  config.file = text_file("short");
+  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("has 5 characters"));
+}

@@ -1,0 +1,166 @@
+// A run trained alone and the same run trained among seven others write the same bits; so does an interrupted and resumed one.
+#include "ffn/train/trainer.hpp"
+#include "observer.hpp"
+#include "support/catch.hpp"
+
+using namespace ffn;
+
+namespace {
+
+struct OneThread {
+  OneThread() { at::set_num_threads(1); }
+} one_thread;
+
+RunConfig base(const FfnConfig& ffn, bool attention) {
+  RunConfig config;
+  SequenceXorConfig sequence;
+  sequence.length = 7;
+  XorConfig bits;
+  bits.bits = 3;
+  bits.jitter = 0.1;
+  bits.label_noise = 0.05;
+  if (attention) config.task = sequence;
+  else config.task = bits;
+  config.model.d_model = 10;  // odd sizes: vector bodies and scalar tails both occur
+  config.model.ffn = ffn;
+  if (attention) {
+    config.model.blocks = 2;
+    config.model.attention.emplace();
+    config.model.attention->heads = 2;
+    config.model.norm.kind = "layer";
+    config.model.residual = true;
+  }
+  config.train.steps = 23;
+  config.train.batch_size = 9;
+  config.train.eval_every = 5;
+  config.train.eval_examples = 33;
+  config.train.checkpoint_every = 1000;
+  config.train.clip_norm = 1.0;
+  return config;
+}
+
+template <class Config>
+FfnConfig some_ffn(const char* activation, double dropout = 0.2) {
+  Config config;
+  config.d_ff = 13;
+  config.activation = activation;
+  config.dropout = dropout;
+  return config;
+}
+
+std::vector<std::pair<std::string, RunConfig>> cases() {
+  std::vector<std::pair<std::string, RunConfig>> out;
+  for (const bool attention : {false, true}) {
+    const std::string where = attention ? " in blocks" : " alone";
+    for (const auto& phi : activations()) out.emplace_back(std::string("positionwise ") + phi.name + where, base(some_ffn<PositionwiseConfig>(phi.name), attention));
+    out.emplace_back("gated" + where, base(some_ffn<GatedConfig>("silu"), attention));
+    out.emplace_back("moe" + where, base(some_ffn<MoeConfig>("gelu"), attention));
+    auto moe = std::get<MoeConfig>(some_ffn<MoeConfig>("mish"));
+    moe.gated = true;
+    moe.num_experts = 3;
+    out.emplace_back("moe of gated" + where, base(moe, attention));
+  }
+  auto position = base(some_ffn<PositionwiseConfig>("relu"), true);
+  position.model.attention->scores = "position";
+  position.model.norm.kind = "rms";
+  position.model.norm.placement = "sandwich";
+  out.emplace_back("attention by position, sandwich RMS", position);
+  auto sgd = base(some_ffn<PositionwiseConfig>("tanh"), false);
+  sgd.train.optimizer = SgdConfig{};
+  sgd.train.schedule = CosineSchedule{};
+  out.emplace_back("SGD with cosine", sgd);
+  return out;
+}
+
+test::Collected train(const std::vector<RunConfig>& runs) {
+  test::Collected collected;
+  Trainer({runs, {}}, collected).train();
+  return collected;
+}
+
+}  // namespace
+
+TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[train][cohort]") {
+  int checked = 0;
+  for (const auto& [name, config] : cases()) {
+    INFO(name);
+    std::vector<RunConfig> runs(8, config);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      runs[r].seed = static_cast<std::int64_t>(r);
+      // A cohort may also mix rates of learning, decay and dropout.
+      std::visit([&](auto& optimizer) { optimizer.lr *= r % 2 ? 1.0 : 0.5; }, runs[r].train.optimizer);
+      std::visit([&](auto& f) { if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(f)>>) f.dropout = r % 3 ? 0.2 : 0.1; }, runs[r].model.ffn);
+    }
+    const auto together = train(runs);
+    for (const std::size_t r : {std::size_t{0}, std::size_t{3}, std::size_t{7}}) {
+      const auto alone = train({runs[r]});
+      CHECK(test::bits_of(alone, 0) == test::bits_of(together, r));
+    }
+    CHECK(test::bits_of(together, 0) != test::bits_of(together, 1));
+    ++checked;
+  }
+  CHECK(checked == 2 * 16 + 2);
+}
+
+TEST_CASE("a run that is interrupted and resumed ends in the same bits, dropout included", "[train]") {
+  int checked = 0;
+  for (const auto& [name, config] : cases()) {
+    if (checked >= 6 && name.find("moe") == std::string::npos) continue;  // a few activations and all mixtures
+    INFO(name);
+    std::vector<RunConfig> runs(3, config);
+    for (std::size_t r = 0; r < runs.size(); ++r) runs[r].seed = static_cast<std::int64_t>(r);
+    const auto whole = train(runs);
+    for (const std::int64_t stop : {1, 5, 12}) {
+      test::Collected collected;
+      collected.stop_at = stop;
+      Trainer({runs, {}}, collected).train();
+      REQUIRE(collected.results.at(0).end == RunEnd::interrupted);
+      Cohort rest{runs, {}};
+      for (std::size_t r = 0; r < runs.size(); ++r) rest.resume.push_back(collected.checkpoints.at(r).back());
+      collected.stop_at = -1;
+      Trainer(rest, collected).train();
+      for (std::size_t r = 0; r < runs.size(); ++r) CHECK(test::bits_of(collected, r) == test::bits_of(whole, r));
+    }
+    ++checked;
+  }
+  CHECK(checked >= 8);
+}
+
+TEST_CASE("a run that blows up stops as diverged and leaves its neighbours alone", "[train]") {
+  auto config = base(some_ffn<PositionwiseConfig>("relu2", 0.0), false);
+  config.train.steps = 60;
+  config.train.clip_norm = 0;
+  SgdConfig sgd;
+  sgd.lr = 0.01;
+  config.train.optimizer = sgd;
+  auto wild = config;
+  std::get<SgdConfig>(wild.train.optimizer).lr = 1e6;
+  const auto together = train({config, wild, config});
+  REQUIRE(together.results.at(1).end == RunEnd::diverged);
+  REQUIRE(together.results.at(1).divergence);
+  CHECK(together.results.at(1).divergence->learning_rate == Approx(1e6));
+  CHECK(together.results.at(1).steps < 60);
+  CHECK(together.results.at(0).end == RunEnd::done);
+  CHECK(test::bits_of(together, 0) == test::bits_of(train({config}), 0));
+}
+
+TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") {
+  auto config = base(some_ffn<PositionwiseConfig>("gelu", 0.0), false);
+  config.task = XorConfig{};
+  config.train.steps = 400;
+  config.train.batch_size = 64;
+  config.train.eval_every = 10;
+  std::visit([](auto& o) { o.lr = 0.01; }, config.train.optimizer);
+  config.train.target.emplace();
+  config.train.target->at_least = 0.99;
+  const auto collected = train({config});
+  REQUIRE(collected.results.at(0).hit);
+  std::int64_t first = -1;
+  for (const auto& e : collected.evaluations.at(0)) {
+    for (const auto& [name, value] : e.metrics) {
+      if (name == "val/accuracy" && value >= 0.99 && first < 0) first = e.step;
+    }
+  }
+  CHECK(collected.results.at(0).hit->step == first);
+  CHECK(first > 0);
+}

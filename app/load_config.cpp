@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ffn/config/study_config.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn::app {
@@ -48,8 +49,8 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
     if (override_text.find('=') == std::string::npos && fs::exists(override_text)) {
       throw UsageError("'" + override_text + "' is a file, not an override", "give one config with --config; a study or several calls train several");
     }
-    apply_override(document, override_text);
   }
+  apply_overrides(document, overrides);
   return document;
 }
 

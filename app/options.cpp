@@ -21,6 +21,8 @@ void add_commands(CLI::App& app, CommonOptions& common, Command& command) {
   app.get_formatter()->column_width(34);
   app.require_subcommand(0, 1);
   add_train(app, common, command);
+  add_compare(app, common, command);
+  add_plan(app, common, command);
   add_validate(app, common, command);
   add_params(app, common, command);
   add_list(app, common, command);

@@ -28,6 +28,8 @@ ColorMode color_mode(const CommonOptions& common);
 using Command = std::function<int()>;
 
 void add_train(CLI::App& app, CommonOptions& common, Command& command);
+void add_compare(CLI::App& app, CommonOptions& common, Command& command);
+void add_plan(CLI::App& app, CommonOptions& common, Command& command);
 void add_validate(CLI::App& app, CommonOptions& common, Command& command);
 void add_params(CLI::App& app, CommonOptions& common, Command& command);
 void add_list(CLI::App& app, CommonOptions& common, Command& command);

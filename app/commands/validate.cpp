@@ -3,17 +3,20 @@
 #include <nlohmann/json.hpp>
 
 #include "../load_config.hpp"
+#include "ffn/config/study_config.hpp"
 
 namespace ffn::app {
 
 namespace {
 
-// Returns the problem as text, or "" when the file is fine. Reads a text task's file too: its absence is found here.
-std::string check(const std::string& file) {
+// Throws what is wrong. Reads a text task's file too: its absence is found here.
+void check(const std::string& file) {
   const Document document = load_with_overrides(file, {});
-  const auto config = read_run_config(document, file);
-  task_shape(config.task);
-  return "";
+  if (is_study(document)) {
+    for (const auto& variant : read_study(document, file).variants) task_shape(variant.config.task);
+  } else {
+    task_shape(read_run_config(document, file).task);
+  }
 }
 
 }  // namespace

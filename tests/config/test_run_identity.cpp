@@ -100,3 +100,19 @@ TEST_CASE("a missing text is an error with its path") {
   config.task = TextConfig{"/no/such/text.txt", 8, 0.1};
   CHECK(message<DataError>([&] { run_identity(config); }) == "no text file at /no/such/text.txt");
 }
+
+TEST_CASE("runs that differ in seed, rate, decay or dropout alone share a cohort") {
+  const auto key = [](const std::string& text) { return cohort_key(run_from(text)); };
+  const auto base = key("{}");
+  CHECK(key(R"({"name": "other", "seed": 5, "train": {"optimizer": {"lr": 1, "weight_decay": 0}}, "model": {"ffn": {"dropout": 0.5}}})") == base);
+  std::set<std::string> seen = {base};
+  std::size_t count = 1;
+  for (const char* text : {R"({"train": {"steps": 999}})", R"({"train": {"batch_size": 65}})", R"({"train": {"optimizer": {"kind": "sgd"}}})",
+                           R"({"train": {"optimizer": {"beta1": 0.8}}})", R"({"train": {"schedule": {"kind": "wsd"}}})", R"({"model": {"d_model": 33}})",
+                           R"({"model": {"ffn": {"activation": "relu"}}})", R"({"model": {"ffn": {"kind": "none"}}})", R"({"task": {"bits": 3}})"}) {
+    CAPTURE(text);
+    CHECK(seen.insert(key(text)).second);
+    ++count;
+  }
+  CHECK(count == 10);
+}

@@ -61,24 +61,29 @@ void paths_of(const Json& value, const std::string& prefix, const std::set<std::
   }
 }
 
+template <class Ffn>
+Ffn with_both_sizes() {
+  Ffn ffn;
+  ffn.d_ff = 8, ffn.expansion = 1;
+  return ffn;
+}
+
 /// Configs that between them have every section and alternative.
 std::vector<RunConfig> one_of_each() {
   std::vector<RunConfig> configs(4);
   configs[1].task = SequenceXorConfig{};
-  configs[1].model.ffn = GatedConfig{};
+  configs[1].model.ffn = with_both_sizes<GatedConfig>();
   configs[1].train.optimizer = AdamConfig{};
   configs[1].train.schedule = CosineSchedule{};
   configs[1].model.attention.emplace();
   configs[2].task = TextConfig{};
-  configs[2].model.ffn = MoeConfig{};
+  configs[2].model.ffn = with_both_sizes<MoeConfig>();
   configs[2].train.optimizer = SgdConfig{};
   configs[2].train.schedule = WsdSchedule{};
   configs[2].train.target.emplace().at_least = 1;
   configs[3].model.ffn = NoFfnConfig{};
   configs[3].train.target.emplace().at_most = 1;
-  PositionwiseConfig both;
-  both.d_ff = 8, both.expansion = 1;
-  configs[0].model.ffn = both;
+  configs[0].model.ffn = with_both_sizes<PositionwiseConfig>();
   return configs;
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("a base's own errors name the base") {
 }
 
 TEST_CASE("a config may come through a pipe") {
-  if (!fs::exists("/dev/fd")) return;
+  INFO("needs /dev/fd, as Unix has it");
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const std::string text = "{\n\"x\": 1}";

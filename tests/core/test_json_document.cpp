@@ -234,3 +234,13 @@ TEST_CASE("shortened values fit a line and stay well-formed") {
   CHECK(shortened(Json(repeated("φ", 100))) == "\"" + repeated("φ", 36) + "...");
   CHECK(shortened(Json(std::string("\xFF"))) == "\"\xEF\xBF\xBD\"");
 }
+
+TEST_CASE("numbers are shown as people write them, to the last digit") {
+  CHECK(number_text(0.0) == "0");
+  CHECK(number_text(2.0) == "2");
+  CHECK(number_text(0.95) == "0.95");
+  CHECK(number_text(0.9999999) == "0.9999999");
+  CHECK(number_text(1e-5) == "1e-05");
+  CHECK(number_text(-3.5) == "-3.5");
+  CHECK(number_text(std::int64_t{1} << 62) == "4611686018427387904");
+}

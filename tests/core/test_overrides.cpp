@@ -91,9 +91,9 @@ TEST_CASE("sections that an override opens on its way come from the override") {
 }
 
 TEST_CASE("an override without a path or '=' is refused with an example") {
-  CHECK(refusal("train.steps") == "'train.steps' is no override");
-  CHECK(refusal("=5") == "'=5' is no override");
-  CHECK(refusal("") == "'' is no override");
+  CHECK(refusal("train.steps") == "override 'train.steps' has no path and '='");
+  CHECK(refusal("=5") == "override '=5' has no path and '='");
+  CHECK(refusal("") == "override '' has no path and '='");
   CHECK(thrown<UsageError>([] { with("x"); })->hint() == "write it as dotted.path=value, for example train.steps=500");
 }
 
@@ -113,5 +113,7 @@ TEST_CASE("an override with a duplicate key, deep nesting or bytes that are not 
   CHECK(refusal("a={\"x\": 1, \"x\": 2}") == "override 'a={\"x\": 1, \"x\": 2}': duplicate key \"x\"; it already stands in line 1, remove one");
   CHECK(refusal("a=" + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
   CHECK(refusal("a=" + repeated("[", 100'000)).size() < 300);
+  CHECK(refusal("a" + repeated(".a", 60'000) + "=1").find("': nested deeper than 64 levels") != std::string::npos);
+  CHECK(refusal("a" + repeated(".a", 63) + "=1") == "nothing was thrown");
   CHECK(refusal("a=Stra\xDF" "e") == "an override is not valid UTF-8 at byte 6");
 }

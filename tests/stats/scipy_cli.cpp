@@ -38,7 +38,9 @@ SurvivalCurve curve(const Numbers& times_and_budgets) {
 
 const std::map<std::string, Answer> kAnswers{
     {"mean_sd_iqm",
-     [](const Numbers&, const Numbers& x) -> Numbers { return {mean(x), standard_deviation(x), interquartile_mean(x)}; }},
+     [](const Numbers&, const Numbers& x) -> Numbers {
+       return {mean(x), standard_deviation(x), interquartile_mean(x)};
+     }},
     {"quantile", [](const Numbers& p, const Numbers& x) -> Numbers { return {quantile(x, p[0])}; }},
     {"t_interval", [](const Numbers& p, const Numbers& x) { return limits(t_interval(x, p[0])); }},
     {"bca", [](const Numbers& p, const Numbers& x) { return limits(bca_interval(resampled(p, x), p[0])); }},
@@ -48,13 +50,9 @@ const std::map<std::string, Answer> kAnswers{
     {"holm", [](const Numbers&, const Numbers& x) { return holm_adjusted(x); }},
     {"power", [](const Numbers& p, const Numbers&) -> Numbers { return {paired_power(p[0], whole(p[1]), p[2])}; }},
     {"seeds",
-     [](const Numbers& p, const Numbers&) -> Numbers {
-       return {static_cast<double>(seeds_for_effect(p[0], p[1], p[2]).value_or(0))};
-     }},
+     [](const Numbers& p, const Numbers&) -> Numbers { return {static_cast<double>(seeds_for_effect(p[0], p[1], p[2]).value_or(0))}; }},
     {"detectable",
-     [](const Numbers& p, const Numbers&) -> Numbers {
-       return {smallest_detectable_difference(whole(p[0]), p[1], p[2], p[3])};
-     }},
+     [](const Numbers& p, const Numbers&) -> Numbers { return {smallest_detectable_difference(whole(p[0]), p[1], p[2], p[3])}; }},
     {"survival_at",  // S after each parameter time
      [](const Numbers& p, const Numbers& x) {
        Numbers result;
@@ -84,10 +82,8 @@ int main() {
     words >> name;
     Numbers parameters, values;
     for (Numbers* target = &parameters; words >> word;) {
-      if (word == ":")
-        target = &values;
-      else
-        target->push_back(std::stod(word));
+      if (word == ":") target = &values;
+      else target->push_back(std::stod(word));
     }
     const auto answer = kAnswers.find(name);
     if (answer == kAnswers.end()) {

@@ -23,8 +23,7 @@ std::vector<Hit> hits(const std::vector<std::optional<double>>& times, double bu
 }  // namespace
 
 TEST_CASE("rliable's probability of improvement counts wins over all pairs of runs") {
-  const PairedResult result =
-      compare_paired({.91, .88, .93, .90, .87}, {.89, .86, .90, .88, .85}, kHigher);
+  const PairedResult result = compare_paired({.91, .88, .93, .90, .87}, {.89, .86, .90, .88, .85}, kHigher);
   CHECK(result.improvement.all_pairs == Approx(.76));
   CHECK(result.improvement.paired == 1);
   CHECK(result.p == .0625);  // differences .02 .02 .03 .02 .02
@@ -99,8 +98,7 @@ TEST_CASE("a diverged run is worse than every value in both directions and two o
 }
 
 TEST_CASE("six diverged references against six finished variants reach the smallest p") {
-  const PairedResult result =
-      compare_paired({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, std::vector<Outcome>(6, kDiverged), kLower);
+  const PairedResult result = compare_paired({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, std::vector<Outcome>(6, kDiverged), kLower);
   CHECK(result.p == 0.03125);
   CHECK(result.improvement.paired == 1);
   CHECK(result.improvement.all_pairs == 1);
@@ -192,8 +190,7 @@ TEST_CASE("hits are summarised by median and restricted mean up to the horizon")
 TEST_CASE("the difference of hits is that of the restricted means, whatever is censored") {
   const auto a = hits({10, kNever, 700, 30, kNever, 999, 1000}), b = hits({kNever, 5, 600, 31, kNever, 1, 1000});
   const HitResult result = compare_hits(a, b);
-  CHECK(result.paired.difference->mean ==
-        Approx(result.variant.restricted_mean.mean - result.reference.restricted_mean.mean));
+  CHECK(result.paired.difference->mean == Approx(result.variant.restricted_mean.mean - result.reference.restricted_mean.mean));
 }
 
 TEST_CASE("unequal budgets are compared up to the smallest") {

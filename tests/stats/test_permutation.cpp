@@ -86,7 +86,7 @@ TEST_CASE("above 20 seeds the p value is Monte Carlo, seeded, and never 0") {
   CHECK(drawn == sign_flip_test(d, 1).p);
   CHECK(drawn != sign_flip_test(d, 2).p);
   CHECK(drawn == Approx(exact).margin(4 * std::sqrt(exact * (1 - exact) / kMonteCarloFlips)));  // 4 standard errors
-  d.resize(70, 0.0);  // more signs than a word of random bits
+  d.resize(70, 0.0);                                                                            // more signs than a word of random bits
   CHECK(sign_flip_test(d, 1).p == Approx(exact).margin(4 * std::sqrt(exact * (1 - exact) / kMonteCarloFlips)));
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("the Kaplan-Meier curve agrees with the published one of the 6-MP data
   const SurvivalCurve curve = kaplan_meier(six_mp());
   REQUIRE(curve.steps.size() == 7);
   // Klein & Moeschberger 2003, table 4.1
-  const double expected[7][3] = {{6, 21, 0.857}, {7, 17, 0.807},  {10, 15, 0.753}, {13, 12, 0.690},
+  const double expected[7][3] = {{6, 21, 0.857},  {7, 17, 0.807}, {10, 15, 0.753}, {13, 12, 0.690},
                                  {16, 11, 0.627}, {22, 7, 0.538}, {23, 6, 0.448}};
   for (std::size_t i = 0; i < 7; ++i) {
     CHECK(curve.steps[i].time == expected[i][0]);
@@ -38,7 +38,7 @@ TEST_CASE("the Kaplan-Meier curve agrees with the published one of the 6-MP data
   CHECK(curve.follow_up == 35);
   CHECK(median_time(curve) == 23);
   const RestrictedMean restricted = restricted_mean(curve, 35);
-  CHECK(restricted.mean == Approx(23.287).margin(5e-4));          // R: survfit prints rmean 23.29, se 2.83
+  CHECK(restricted.mean == Approx(23.287).margin(5e-4));  // R: survfit prints rmean 23.29, se 2.83
   CHECK(restricted.standard_error == Approx(2.827).margin(5e-4));
 }
 

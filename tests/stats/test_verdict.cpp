@@ -12,8 +12,7 @@ namespace {
 constexpr auto kLower = Direction::lower_is_better;
 
 /// A result as compare_paired would give it for these differences (variant − reference).
-PairedResult from_differences(const std::vector<double>& differences, double min_effect = 0,
-                              Direction direction = kLower) {
+PairedResult from_differences(const std::vector<double>& differences, double min_effect = 0, Direction direction = kLower) {
   CompareOptions options;
   options.min_effect = min_effect;
   std::vector<Outcome> variant, reference;
@@ -46,8 +45,7 @@ TEST_CASE("the sentence names the family that the p value is corrected for") {
   const PairedResult clear = from_differences(kClear);
   const auto judgements = judge({clear, from_differences(kUnclear), from_differences(kUnclear)});
   CHECK(judgements[0].p_holm == Approx(3 * 0.0078125));
-  CHECK(verdict_sentence(clear, judgements[0]) ==
-        "better: −0.031 [−0.039, −0.022], p = 0.0234 (Holm, 3 comparisons), 8 of 8 seeds");
+  CHECK(verdict_sentence(clear, judgements[0]) == "better: −0.031 [−0.039, −0.022], p = 0.0234 (Holm, 3 comparisons), 8 of 8 seeds");
 }
 
 TEST_CASE("an unclear difference is undecided and says how many more seeds would settle it") {
@@ -62,8 +60,7 @@ TEST_CASE("an unclear difference is undecided and says how many more seeds would
 TEST_CASE("a difference too small for any plan says so") {
   const PairedResult result = from_differences({-.05, .05, -.04, .04, -.03, .03, -.02, .021});
   CHECK_FALSE(judge_one(result).seeds_to_decide.has_value());
-  CHECK(sentence(result) ==
-        "undecided: 0.000 [−0.026, +0.025], p = 1.00, 4 of 8 seeds; no number of seeds up to 1000 would settle it");
+  CHECK(sentence(result) == "undecided: 0.000 [−0.026, +0.025], p = 1.00, 4 of 8 seeds; no number of seeds up to 1000 would settle it");
 }
 
 TEST_CASE("five seeds are too few whatever they show") {
@@ -101,8 +98,7 @@ TEST_CASE("no meaningful difference needs the whole equivalence interval within 
   CHECK(judge_one(from_differences(small, .0005)).verdict == Verdict::undecided);
   const PairedResult result = from_differences(small, .005);
   CHECK(judge_one(result).verdict == Verdict::no_meaningful_difference);
-  CHECK(sentence(result) ==
-        "no meaningful difference: 0.0000 [−0.0009, +0.0009] lies within ±0.005 (90 % interval), 8 seeds");
+  CHECK(sentence(result) == "no meaningful difference: 0.0000 [−0.0009, +0.0009] lies within ±0.005 (90 % interval), 8 seeds");
 }
 
 TEST_CASE("a significant difference below the margin is no meaningful difference") {
@@ -139,7 +135,8 @@ TEST_CASE("by ranks the probability of improvement decides, and must agree with 
   PairedResult result = compare_paired(variant, reference, kLower);
   CHECK(judge_one(result).verdict == Verdict::better);
   CHECK(sentence(result) ==
-        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; signed ranks, because 2 of 16 runs have no value");
+        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; signed ranks, because 2 of 16 runs have no "
+        "value");
   CHECK(judge_one(compare_paired(reference, variant, kLower)).verdict == Verdict::worse);
 
   result.improvement.interval = {0.4, 1.0, 0.95};
@@ -158,7 +155,8 @@ TEST_CASE("hits are judged by ranks and told with their restricted means") {
   const HitResult result = compare_hits(variant, reference);
   CHECK(judge_one(result.paired).verdict == Verdict::better);
   CHECK(sentence(result.paired) ==
-        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2738, −1125]");
+        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2738, "
+        "−1125]");
 }
 
 TEST_CASE("a family has one alpha and may be empty") {
@@ -182,4 +180,15 @@ TEST_CASE("numbers in a sentence have as many digits as their interval deserves"
   CHECK(text(-2e-12, -3e-12, -1e-12, 0.00123) == "better: −2e-12 [−3e-12, −1e-12], p = 0.0012, 8 of 8 seeds");
   CHECK(text(-0.02, -0.02, -0.02, 0.01) == "better: −0.02 [−0.02, −0.02], p = 0.01, 8 of 8 seeds");
   CHECK(text(-0.0004, -INFINITY, INFINITY, 0.5) == "better: −0.0004 [−∞, +∞], p = 0.50, 8 of 8 seeds");
+}
+
+TEST_CASE("by ranks the plan is for the harder of the two conditions") {
+  // Six small losses and four clear wins: the signed ranks lean to the wins, the count of seeds to the losses.
+  std::vector<Outcome> variant(10, 1.0), reference{3, 4, 5, .99, .98, .97, .96, .95, .94, std::nullopt};
+  const PairedResult result = compare_paired(variant, reference, kLower);
+  REQUIRE(result.test == PairedTest::signed_rank);
+  CHECK(result.wins == 4);
+  // P(better) 0.4, sd of the scores √(0.24 · 10/9) = 0.516: d_z = 0.1937, 212 seeds.
+  // Signed ranks 7 8 9 −6 … −1 10: mean 1.3, sd 6.39: d_z = 0.2033, 192 seeds.
+  CHECK(judge_one(result).seeds_to_decide == 212);
 }

@@ -1,11 +1,12 @@
 // One list per knob. A config struct names its fields once, in describe(FieldVisitor&): name, member, doc, bounds.
 // Reading, validating, writing, the JSON Schema and the documentation are visitors over that list.
-// Depends on the standard library only, so that config headers compile in a blink.
+// Depends on the standard library and JSON's forward declarations only, so that config headers compile in a blink.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +42,9 @@ struct Choice {
   std::string doc;
 };
 
+/// Outer form of a field that is JSON itself; what is inside is checked by whoever reads it.
+enum class Shape { any, object, list };
+
 class FieldVisitor {
  public:
   using Describe = std::function<void(FieldVisitor&)>;
@@ -71,6 +75,7 @@ class FieldVisitor {
   virtual void choice(const Field&, std::string&, const std::vector<Choice>&) = 0;
   /// A file name; a relative one is resolved against the place where it was written.
   virtual void path(const Field&, std::string&) = 0;
+  virtual void json(const Field&, nlohmann::ordered_json&, Shape) = 0;
   /// Absent and null mean "not set".
   virtual void optional_integer(const Field&, std::optional<std::int64_t>&, Bounds<std::int64_t>) = 0;
   virtual void optional_real(const Field&, std::optional<double>&, Bounds<double>) = 0;
@@ -78,8 +83,9 @@ class FieldVisitor {
   virtual void optional_section(const Field&, const OptionalSection&) = 0;
   virtual void union_section(const Field&, const Union&) = 0;
 
-  /// A fact across fields, stated after them: `field` is the key to blame, `message` names both values.
-  virtual void require(bool /*holds*/, const char* /*field*/, const std::string& /*message*/) {}
+  /// A fact across fields, stated after them: `field` is the key to blame, `message` names both values, `others` are the
+  /// other keys that it rests on (dotted where they stand deeper). A fact is not held against keys that are in error.
+  virtual void require(bool /*holds*/, const char* /*field*/, const std::string& /*message*/, const std::vector<const char*>& /*others*/ = {}) {}
 
   template <class T>
   void group(const Field& field, T& member) {

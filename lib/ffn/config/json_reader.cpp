@@ -3,7 +3,6 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "ffn/core/suggest.hpp"
 
@@ -13,12 +12,9 @@ namespace {
 
 template <class T>
 std::string bounds_text(const Bounds<T>& b) {
-  std::ostringstream out;
-  const bool no_high = b.high == std::numeric_limits<T>::max();
-  if (no_high) out << (b.above ? "above " : "at least ") << b.low;
-  else if (b.above) out << "above " << b.low << " and at most " << b.high;
-  else out << "between " << b.low << " and " << b.high;
-  return out.str();
+  const std::string low = number_text(b.low), high = number_text(b.high);
+  if (b.high == std::numeric_limits<T>::max()) return (b.above ? "above " : "at least ") + low;
+  return b.above ? "above " + low + " and at most " + high : "between " + low + " and " + high;
 }
 
 // Accepts 2000 and 2000.0, not 3.7: JSON knows one kind of number, a count is a whole one.
@@ -71,7 +67,7 @@ const Json* JsonReader::find_value(const char* name) {
 }
 
 void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind) {
-  scopes_.push_back({node, pointer, {}, problems.size()});
+  scopes_.push_back({node, pointer, {}});
   if (has_kind) scopes_.back().known.insert("kind");
   describe(*this);
   const auto& known = scopes_.back().known;
@@ -79,22 +75,18 @@ void JsonReader::members(const Json* node, const std::string& pointer, const Des
     const std::vector<std::string> names(known.begin(), known.end());
     for (const auto& item : node->items()) {
       if (known.count(item.key())) continue;
-      std::string key = item.key();
-      if (key.size() > 40) key = key.substr(0, 37) + "...";
       const std::string remedy = did_you_mean(item.key(), names);
       problem(pointer + "/" + escape_pointer(item.key()),
-              "unknown key \"" + key + "\"" + (remedy.empty() ? "; known here: " + join(names) : remedy));
+              "unknown key " + shortened(item.key()) + (remedy.empty() ? "; known here: " + join(names) : remedy));
     }
   }
   scopes_.pop_back();
 }
 
 template <class T>
-void JsonReader::check_bounds(const Field& field, T value, const Bounds<T>& bounds) {
-  if (bounds.contains(value)) return;
-  std::ostringstream found;
-  found << value;
-  problem(pointer_to(field.name), found.str() + " is out of range; expected " + bounds_text(bounds));
+void JsonReader::take(const Field& field, T& member, T value, const Bounds<T>& bounds) {
+  if (!bounds.contains(value)) return problem(pointer_to(field.name), number_text(value) + " is out of range; expected " + bounds_text(bounds));
+  member = value;
 }
 
 void JsonReader::integer(const Field& field, std::int64_t& member, Bounds<std::int64_t> bounds) {
@@ -102,16 +94,14 @@ void JsonReader::integer(const Field& field, std::int64_t& member, Bounds<std::i
   if (!value) return;
   const auto number = whole_number(*value);
   if (!number) return wrong_type(field, "an integer", *value);
-  member = *number;
-  check_bounds(field, member, bounds);
+  take(field, member, *number, bounds);
 }
 
 void JsonReader::real(const Field& field, double& member, Bounds<double> bounds) {
   const Json* value = find(field.name);
   if (!value) return;
   if (!value->is_number()) return wrong_type(field, "a number", *value);
-  member = value->get<double>();
-  check_bounds(field, member, bounds);
+  take(field, member, value->get<double>(), bounds);
 }
 
 void JsonReader::flag(const Field& field, bool& member) {
@@ -147,7 +137,15 @@ void JsonReader::path(const Field& field, std::string& member) {
   if (!value->is_string()) return wrong_type(field, "a path", *value);
   const std::filesystem::path typed = value->get<std::string>();
   const auto& origin = document_.origin(pointer_to(field.name));
-  member = typed.is_absolute() || origin.directory.empty() ? typed.string() : (origin.directory / typed).lexically_normal().string();
+  member = typed.empty() || typed.is_absolute() || origin.directory.empty() ? typed.string() : (origin.directory / typed).lexically_normal().string();
+}
+
+void JsonReader::json(const Field& field, Json& member, Shape shape) {
+  const Json* value = find(field.name);
+  if (!value) return;
+  if (shape == Shape::object && !value->is_object()) return wrong_type(field, "an object { … }", *value);
+  if (shape == Shape::list && !value->is_array()) return wrong_type(field, "a list [ … ]", *value);
+  member = *value;
 }
 
 void JsonReader::optional_integer(const Field& field, std::optional<std::int64_t>& member, Bounds<std::int64_t> bounds) {
@@ -202,9 +200,21 @@ void JsonReader::union_section(const Field& field, const Union& section) {
   members(value, pointer, section.describe, /*has_kind=*/true);
 }
 
-void JsonReader::require(bool holds, const char* field, const std::string& message) {
-  // A section that could not be read as written would only raise follow-up errors here.
-  if (!holds && problems.size() == scopes_.back().problems_before) problem(pointer_to(field), message);
+bool JsonReader::in_error(const std::string& pointer) const {
+  for (const auto& p : problems) {
+    if (pointer == p.pointer || pointer.rfind(p.pointer + "/", 0) == 0) return true;
+  }
+  return false;
+}
+
+void JsonReader::require(bool holds, const char* field, const std::string& message, const std::vector<const char*>& others) {
+  if (holds) return;
+  // Where a key could not be read as written, its default stands in: blaming that would only raise follow-up errors.
+  const auto pointer = [&](const char* dotted) { return scopes_.back().pointer + pointer_of(dotted); };
+  for (const char* other : others) {
+    if (in_error(pointer(other))) return;
+  }
+  if (!in_error(pointer(field))) problem(pointer(field), message);
 }
 
 }  // namespace ffn

@@ -18,12 +18,13 @@ class JsonReader final : public FieldVisitor {
   void text(const Field&, std::string&) override;
   void choice(const Field&, std::string&, const std::vector<Choice>&) override;
   void path(const Field&, std::string&) override;
+  void json(const Field&, Json&, Shape) override;
   void optional_integer(const Field&, std::optional<std::int64_t>&, Bounds<std::int64_t>) override;
   void optional_real(const Field&, std::optional<double>&, Bounds<double>) override;
   void section(const Field&, const Describe&) override;
   void optional_section(const Field&, const OptionalSection&) override;
   void union_section(const Field&, const Union&) override;
-  void require(bool holds, const char* field, const std::string& message) override;
+  void require(bool holds, const char* field, const std::string& message, const std::vector<const char*>& others) override;
 
   /// Reads the top level. Afterwards `problems` holds what was found, unknown keys included.
   void read(const Describe& describe);
@@ -34,7 +35,6 @@ class JsonReader final : public FieldVisitor {
     const Json* node;  // null: the section was absent, defaults stay
     std::string pointer;
     std::set<std::string> known;
-    std::size_t problems_before;
   };
 
   const Json* find(const char* name);  // value of a key of the current scope, marked as known
@@ -44,7 +44,8 @@ class JsonReader final : public FieldVisitor {
   void wrong_type(const Field&, const char* expected, const Json& found);
   void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false);
   template <class T>
-  void check_bounds(const Field&, T value, const Bounds<T>&);
+  void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
+  bool in_error(const std::string& pointer) const;                // it or a section around it
 
   const Document& document_;
   std::vector<Scope> scopes_;

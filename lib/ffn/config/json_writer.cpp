@@ -15,6 +15,7 @@ class JsonWriter final : public FieldVisitor {
   void text(const Field& f, std::string& x) override { out[f.name] = x; }
   void choice(const Field& f, std::string& x, const std::vector<Choice>&) override { out[f.name] = x; }
   void path(const Field& f, std::string& x) override { out[f.name] = x; }
+  void json(const Field& f, Json& x, Shape) override { out[f.name] = x; }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t>) override {
     if (x) out[f.name] = *x;
   }

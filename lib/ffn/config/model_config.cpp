@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/config/accounting.hpp"
+#include "ffn/core/json_document.hpp"
 #include "ffn/math/activations.hpp"
 
 namespace ffn {
@@ -20,6 +22,7 @@ std::string number(std::int64_t x) { return std::to_string(x); }
 }  // namespace
 
 std::int64_t FfnSize::hidden_width(std::int64_t d_model) const {
+  if (matched_width) return *matched_width;
   if (d_ff) return *d_ff;
   const double width = expansion.value_or(kDefaultExpansion) * static_cast<double>(d_model);
   return std::max<std::int64_t>(1, std::llround(width));
@@ -31,7 +34,11 @@ void FfnSize::describe_size(FieldVisitor& v) {
   v.choice({"activation", "φ"}, activation, activation_choices());
   v.flag({"bias", "add biases"}, bias);
   v.real({"dropout", "probability of zeroing a hidden unit in training"}, dropout, between(0.0, 0.95));
-  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one");
+  v.choice({"match", "solve the hidden width so that this FFN costs what the plain FFN of the same expansion costs"}, match,
+           {{"none", "no matching"}, {"params", "equal parameters"}, {"flops", "equal forward FLOPs per token"}, {"active_params", "equal parameters that one token touches"}});
+  v.real({"match_tolerance", "largest relative mismatch that is accepted"}, match_tolerance, between(0.0, 1.0));
+  v.require(!(d_ff && match != "none"), "match", "match solves the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
+  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
 }
 
 void PositionwiseConfig::describe(FieldVisitor& v) { describe_size(v); }
@@ -43,7 +50,7 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
   v.real({"balance_weight", "weight of the balance loss E·Σ fᵢPᵢ (1 at perfect balance) in the training loss"}, balance_weight, at_least(0.0));
-  v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")");
+  v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")", {"num_experts"});
 }
 
 void AttentionConfig::describe(FieldVisitor& v) {
@@ -62,6 +69,48 @@ void NormConfig::describe(FieldVisitor& v) {
   v.real({"epsilon", "added to the variance"}, epsilon, above(0.0));
 }
 
+namespace {
+
+std::int64_t matched_cost(const std::string& match, const Cost& cost) {
+  return match == "flops" ? cost.flops : match == "active_params" ? cost.active_parameters : cost.parameters;
+}
+
+// Solves the width of `ffn` against the plain FFN; returns the relative mismatch that is left. Every cost is affine in
+// the width, so two points give the line.
+template <class Config>
+double solve_width(Config& ffn, std::int64_t d_model) {
+  PositionwiseConfig plain;
+  plain.expansion = ffn.expansion;
+  plain.bias = ffn.bias;
+  const auto target = static_cast<double>(matched_cost(ffn.match, ffn_cost(plain, d_model)));
+  const auto at_width = [&](std::int64_t width) {
+    ffn.matched_width = width;
+    return static_cast<double>(matched_cost(ffn.match, ffn_cost(ffn, d_model)));
+  };
+  const double slope = at_width(2) - at_width(1), offset = at_width(1) - slope;
+  const auto width = std::max<std::int64_t>(1, std::llround((target - offset) / slope));
+  return at_width(width) / target - 1;
+}
+
+void describe_match(FieldVisitor& v, FfnConfig& config, std::int64_t d_model) {
+  const auto visit = [&](auto& ffn) {
+    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) {
+      ffn.matched_width.reset();
+      const bool sane = d_model > 0 && d_model <= 65536 && !ffn.d_ff && ffn.expansion.value_or(1) > 0 && ffn.expansion.value_or(1) <= 1024;
+      if (ffn.match == "none" || !sane) return;
+      const double mismatch = solve_width(ffn, d_model);
+      v.require(std::abs(mismatch) <= ffn.match_tolerance, "ffn.match",
+                "the nearest width (" + number(*ffn.matched_width) + ") misses the plain FFN's " + ffn.match + " by " +
+                    std::to_string(mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" + number_text(ffn.match_tolerance) +
+                    "); use a larger d_model or expansion, or raise match_tolerance",
+                {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.num_experts", "ffn.top_k"});
+    }
+  };
+  std::visit(visit, config);
+}
+
+}  // namespace
+
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
@@ -70,10 +119,11 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
   v.one_of({"ffn", "the feed-forward layer: what this tool is about"}, ffn);
+  describe_match(v, ffn, d_model);
   if (attention) {
-    v.require(d_model % attention->heads == 0, "d_model", "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")");
+    v.require(d_model % attention->heads == 0, "d_model", "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
+              {"attention.heads"});
   }
-  v.require(attention || !std::holds_alternative<NoFfnConfig>(ffn), "ffn", "neither attention nor an FFN: the blocks would be empty");
 }
 
 }  // namespace ffn

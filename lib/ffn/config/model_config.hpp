@@ -5,13 +5,17 @@
 
 namespace ffn {
 
-/// Fields that every FFN kind shares. The hidden width is d_ff, or expansion · d_model when d_ff is not set.
+/// Fields that every FFN kind shares. The hidden width is d_ff, or expansion · d_model when d_ff is not set, or what
+/// gives the cost of the plain FFN of that expansion when `match` is set.
 struct FfnSize {
   std::optional<std::int64_t> d_ff;
   std::optional<double> expansion;
   std::string activation = "gelu";
   bool bias = true;
   double dropout = 0.0;
+  std::string match = "none";
+  double match_tolerance = 0.01;
+  std::optional<std::int64_t> matched_width;  ///< solved by ModelConfig::describe when `match` asks for it
 
   static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
   std::int64_t hidden_width(std::int64_t d_model) const;

@@ -1,5 +1,6 @@
 #include "ffn/config/run_config.hpp"
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/json_reader.hpp"
@@ -26,10 +27,10 @@ void RunConfig::describe(FieldVisitor& v) {
   v.one_of({"task", "what is learned"}, task);
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
-  v.require(is_path_safe(name), "name", "\"" + name + "\" is no directory name; use letters, digits, '-', '_', '.', '+', '='");
+  v.require(is_path_safe(name), "name", shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
   const auto* text = std::get_if<TextConfig>(&task);
   const bool text_metric = train.target && (train.target->metric == "val/bits_per_char" || train.target->metric == "val/perplexity");
-  v.require(text || !text_metric, "train", "the target metric " + (train.target ? train.target->metric : "") + " exists for text tasks only");
+  v.require(text || !text_metric, "train.target.metric", "the target metric " + (train.target ? train.target->metric : "") + " exists for text tasks only", {"task.kind"});
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {
@@ -47,10 +48,20 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
 Json resolved_json(const RunConfig& config) { return write_json(config); }
 
 std::string run_identity(const RunConfig& config) {
-  Json json = write_json(config);
+  RunConfig same = config;
+  const auto settle_width = [&](auto& ffn) {  // d_ff 32 and expansion 4 of 8 are one layer
+    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) {
+      ffn.d_ff = ffn.hidden_width(config.model.d_model);
+      ffn.expansion.reset();
+      ffn.match = "none";
+      ffn.match_tolerance = 0;
+    }
+  };
+  std::visit(settle_width, same.model.ffn);
+  Json json = write_json(same);
   json.erase("name");
   json["train"].erase("checkpoint_every");
-  if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = read_corpus(*text).sha256;
+  if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
   return sha256_hex(json.dump()).substr(0, 16);
 }
 

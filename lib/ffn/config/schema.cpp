@@ -11,12 +11,10 @@ namespace {
 
 template <class T>
 std::string words(const Bounds<T>& b) {
-  std::ostringstream out;
-  const bool low = b.low != std::numeric_limits<T>::lowest(), high = b.high != std::numeric_limits<T>::max();
-  if (low) out << (b.above ? "> " : "≥ ") << b.low;
-  if (low && high) out << ", ";
-  if (high) out << "≤ " << b.high;
-  return out.str();
+  std::vector<std::string> limits;
+  if (b.low != std::numeric_limits<T>::lowest()) limits.push_back((b.above ? "> " : "≥ ") + number_text(b.low));
+  if (b.high != std::numeric_limits<T>::max()) limits.push_back("≤ " + number_text(b.high));
+  return join(limits);
 }
 
 std::string names(const std::vector<Choice>& choices) {
@@ -46,6 +44,9 @@ class DocVisitor final : public FieldVisitor {
   void text(const Field& f, std::string& x) override { add(f, "text", Json(x).dump(), ""); }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& c) override { add(f, "choice", Json(x).dump(), names(c)); }
   void path(const Field& f, std::string& x) override { add(f, "path", Json(x).dump(), "relative to the file it stands in"); }
+  void json(const Field& f, Json& x, Shape shape) override {
+    add(f, shape == Shape::object ? "object" : shape == Shape::list ? "list" : "JSON", x.dump(), "");
+  }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t> b) override {
     add(f, "integer", x ? Json(*x).dump() : "not set", words(b));
   }
@@ -98,6 +99,9 @@ class SchemaVisitor final : public FieldVisitor {
     Json values = Json::array(), docs = Json::array();
     for (const auto& choice : choices) values.push_back(choice.name), docs.push_back(choice.doc);
     put(f, {{"enum", values}, {"enumDescriptions", docs}}, x);
+  }
+  void json(const Field& f, Json& x, Shape shape) override {
+    put(f, shape == Shape::object ? Json{{"type", "object"}} : shape == Shape::list ? Json{{"type", "array"}} : Json::object(), x);
   }
   void optional_integer(const Field& f, std::optional<std::int64_t>&, Bounds<std::int64_t> b) override { put_optional(f, bounded("integer", b)); }
   void optional_real(const Field& f, std::optional<double>&, Bounds<double> b) override { put_optional(f, bounded("number", b)); }
@@ -158,6 +162,11 @@ std::vector<KeyDoc> key_docs(const FieldVisitor::Describe& describe) {
 Json json_schema(const FieldVisitor::Describe& describe) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "ffn-train config"}};
   schema.update(SchemaVisitor::object(describe));
+  // What load_document and read_run_config take care of before the fields are read.
+  const Json text = {{"type", "string"}};
+  schema["properties"]["$schema"] = text;
+  schema["properties"]["extends"] = {{"oneOf", Json::array({text, Json{{"type", "array"}, {"items", text}}})},
+                                     {"description", "configs that this one lies over, relative to this file; the last one wins"}};
   return schema;
 }
 

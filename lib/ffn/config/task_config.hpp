@@ -57,6 +57,9 @@ struct TextCorpus {
 /// Reads and splits the file. Throws DataError: missing file, not UTF-8 (with the offset), a part too short for one window.
 TextCorpus read_corpus(const TextConfig& config);
 
+/// SHA-256 of a file's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
+std::string file_identity(const std::string& file);
+
 /// Shape of the task; reads the text of a text task. Throws DataError.
 TaskShape task_shape(const TaskConfig& config);
 

@@ -71,7 +71,7 @@ void SgdConfig::describe(FieldVisitor& v) {
   v.flag({"nesterov", "look ahead along the velocity"}, nesterov);
   v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
   describe_decay(v, decay);
-  v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0");
+  v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0", {"momentum"});
 }
 
 void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_steps); }
@@ -93,7 +93,7 @@ void TargetConfig::describe(FieldVisitor& v) {
   v.choice({"metric", "what is watched at every evaluation"}, metric, choices);
   v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
   v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
-  v.require(at_least.has_value() != at_most.has_value(), "metric", "a target needs exactly one of at_least and at_most");
+  v.require(at_least.has_value() != at_most.has_value(), "at_least", "a target needs exactly one of at_least and at_most", {"at_most"});
 }
 
 void TrainConfig::describe(FieldVisitor& v) {

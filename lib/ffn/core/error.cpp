@@ -1,11 +1,13 @@
 #include "ffn/core/error.hpp"
 
+#include "ffn/core/utf8.hpp"
+
 namespace ffn {
 
 std::string Problem::text() const {
   std::string out;
   if (!place.empty()) out += place + "  ";
-  if (!pointer.empty()) out += pointer + ": ";
+  if (!pointer.empty()) out += without_controls(clipped(pointer, 100)) + ": ";
   return out + message;
 }
 

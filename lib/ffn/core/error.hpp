@@ -40,7 +40,7 @@ struct Problem {
   std::string pointer;  ///< JSON pointer, "/model/ffn/activation"; "" is the whole document
   std::string message;  ///< what was found, what was expected
 
-  std::string text() const;
+  std::string text() const;  ///< one line; a pointer made of strange keys is cut and cleaned
 };
 
 /// Everything wrong with a config, reported together.

@@ -315,47 +315,66 @@ std::string pointer_of(const std::string& dotted_path) {
   return pointer;
 }
 
-// JSON under the rules of a file, or the text itself.
-static Json override_value(const std::string& assignment, const std::string& typed) {
+Override split_override(const std::string& assignment) {
+  if (const auto offset = first_invalid_utf8(assignment)) {
+    throw UsageError("an override is not valid UTF-8 at byte " + std::to_string(*offset));
+  }
+  const std::string shown = "override '" + without_controls(clipped(assignment, 80)) + "'";
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(shown + " has no path and '='", "write it as dotted.path=value, for example train.steps=500");
+  }
+  return {assignment.substr(0, equals), assignment.substr(equals + 1), shown};
+}
+
+Json override_value(const std::string& typed, const std::string& shown) {
   const char* reached = typed.data();
   const std::string nowhere;
   DocumentBuilder builder(typed, nowhere, nowhere, &reached);
   if (Json::sax_parse(typed, &builder) && builder.problems.empty()) return builder.document.tree();
   if (builder.bad_syntax) return typed;
-  throw UsageError("override '" + clipped(assignment, 80) + "': " + builder.problems[0].message);
+  throw UsageError(shown + ": " + builder.problems[0].message);
 }
 
 void apply_override(Document& document, const std::string& assignment) {
-  const auto equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw UsageError("'" + assignment + "' is no override", "write it as dotted.path=value, for example train.steps=500");
-  }
-  if (const auto offset = first_invalid_utf8(assignment)) {
-    throw UsageError("an override is not valid UTF-8 at byte " + std::to_string(*offset));
-  }
-  const std::string path = assignment.substr(0, equals);
-  Json value = override_value(assignment, assignment.substr(equals + 1));
-  const Origin origin = {"override '" + assignment + "'", fs::current_path().string(), 0};
+  const auto [path, typed, shown] = split_override(assignment);
+  set_value(document, path, override_value(typed, shown), {shown, fs::current_path().string(), 0});
+}
 
-  Json* node = &document.tree();
-  std::string walked;
+static std::vector<std::string> path_segments(const std::string& path, const std::string& shown) {
+  std::vector<std::string> segments;
   for (size_t start = 0; start <= path.size();) {
     const auto dot = std::min(path.find('.', start), path.size());
-    const std::string segment = path.substr(start, dot - start);
-    if (segment.empty()) throw UsageError("override '" + assignment + "' has an empty path segment");
+    segments.push_back(path.substr(start, dot - start));
+    if (segments.back().empty()) throw UsageError(shown + " has an empty path segment");
+    start = dot + 1;
+  }
+  if (segments.size() > kMaxDepth) throw UsageError(shown + ": nested deeper than " + std::to_string(kMaxDepth) + " levels");
+  return segments;
+}
+
+void set_value(Document& document, const std::string& path, Json value, Origin origin) {
+  Json* node = &document.tree();
+  std::string walked;
+  for (const auto& segment : path_segments(path, origin.source)) {
     if (node->is_null()) {
       *node = Json::object();
       document.set_origin(pointer_of(walked), origin);
     }
     if (!node->is_object()) {
-      throw UsageError("override '" + assignment + "': " + walked + " is " + shortened(*node) + ", so it has no key \"" + segment + "\"");
+      throw UsageError(origin.source + ": " + walked + " is " + shortened(*node) + ", so it has no key " + shortened(segment));
     }
     node = &(*node)[segment];
     walked += (walked.empty() ? "" : ".") + segment;
-    start = dot + 1;
   }
   *node = std::move(value);
-  document.set_origin(pointer_of(path), origin);
+  document.set_origin(pointer_of(path), std::move(origin));
+}
+
+std::string number_text(double x) {
+  std::string text = Json(x).dump();
+  if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
+  return text;
 }
 
 std::string shortened(const Json& value) { return clipped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 40); }

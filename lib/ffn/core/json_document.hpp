@@ -2,6 +2,7 @@
 // nlohmann/json does the parsing; this adds positions, duplicate keys, limits and merging.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <memory>
@@ -66,11 +67,29 @@ Document load_document(const std::string& path);
 /// duplicate key or too deep a nesting, or the bytes are not UTF-8.
 void apply_override(Document& document, const std::string& assignment);
 
+/// An override taken apart: the path before the first '=', what was typed after it, and its name in errors.
+struct Override {
+  std::string path, typed, shown;
+};
+
+/// Throws UsageError when there is no '=' or no path, or the bytes are not UTF-8.
+Override split_override(const std::string& assignment);
+
+/// JSON under the rules of a file, or the text itself where it is no JSON. Throws UsageError beginning with `shown`.
+Json override_value(const std::string& typed, const std::string& shown);
+
+/// Puts a value at a dotted path, making objects on the way. Throws UsageError as apply_override does.
+void set_value(Document& document, const std::string& dotted_path, Json value, Origin origin);
+
 /// JSON pointer of a dotted path: "a.b" → "/a/b".
 std::string pointer_of(const std::string& dotted_path);
 
 /// Escapes one key for use in a JSON pointer (RFC 6901 §3).
 std::string escape_pointer(const std::string& key);
+
+/// A number as a person would write it, to the last digit that counts: "0.95", "2", "1e-05".
+std::string number_text(double x);
+inline std::string number_text(std::int64_t x) { return std::to_string(x); }
 
 /// Text for a message: at most 40 characters, on one line.
 std::string shortened(const Json& value);

@@ -61,6 +61,13 @@ std::size_t display_width(const std::string& text) {
   return width;
 }
 
+std::string without_controls(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  return text;
+}
+
 std::string clipped(const std::string& text, std::size_t width) {
   if (display_width(text) <= width) return text;
   std::size_t end = 0;

@@ -21,6 +21,9 @@ void append_utf8(std::string& out, std::uint32_t code_point);
 /// Number of terminal columns if every code point is one column wide.
 std::size_t display_width(const std::string& text);
 
+/// The text with each control character (line feed, escape, …) replaced by '?': safe on a terminal, and on one line.
+std::string without_controls(std::string text);
+
 /// The text, or its first `width` - 3 columns and "..." when it is wider. Well-formed if the text is.
 std::string clipped(const std::string& text, std::size_t width);
 

@@ -52,8 +52,8 @@ double adjusted_percentile(const Bootstrap& b, double z) {
   return normal_cdf(b.bias + shifted / denominator);
 }
 
-std::vector<double> sorted_replicates(const std::vector<double>& sample, const Statistic& statistic,
-                                      std::size_t resamples, std::uint64_t seed) {
+std::vector<double> sorted_replicates(const std::vector<double>& sample, const Statistic& statistic, std::size_t resamples,
+                                      std::uint64_t seed) {
   SplitMix64 random(seed);
   std::vector<double> replicates(resamples);
   std::vector<double> drawn(sample.size());
@@ -77,8 +77,7 @@ std::vector<double> jackknife(const std::vector<double>& sample, const Statistic
 
 }  // namespace
 
-Bootstrap bootstrap(const std::vector<double>& sample, const Statistic& statistic, std::size_t resamples,
-                    std::uint64_t seed) {
+Bootstrap bootstrap(const std::vector<double>& sample, const Statistic& statistic, std::size_t resamples, std::uint64_t seed) {
   detail::check_sample("bootstrap", sample);
   if (resamples == 0) detail::fail("bootstrap: resamples (0) must be positive");
   Bootstrap result{sample.size(), statistic(sample), sorted_replicates(sample, statistic, resamples, seed), 0.0, 0.0};
@@ -92,15 +91,13 @@ Interval bca_interval(const Bootstrap& b, double level) {
   detail::check_between("level", level, 0.0, 1.0);
   if (b.num_values == 1) return unbounded_interval(level);
   const double z = normal_quantile((1.0 + level) / 2.0);
-  return {sorted_quantile(b.replicates, adjusted_percentile(b, -z)),
-          sorted_quantile(b.replicates, adjusted_percentile(b, z)), level};
+  return {sorted_quantile(b.replicates, adjusted_percentile(b, -z)), sorted_quantile(b.replicates, adjusted_percentile(b, z)), level};
 }
 
 Interval percentile_interval(const Bootstrap& b, double level) {
   detail::check_between("level", level, 0.0, 1.0);
   if (b.num_values == 1) return unbounded_interval(level);
-  return {sorted_quantile(b.replicates, (1.0 - level) / 2.0), sorted_quantile(b.replicates, (1.0 + level) / 2.0),
-          level};
+  return {sorted_quantile(b.replicates, (1.0 - level) / 2.0), sorted_quantile(b.replicates, (1.0 + level) / 2.0), level};
 }
 
 }  // namespace ffn::stats

@@ -24,14 +24,14 @@ struct Bootstrap {
   std::size_t num_values;          ///< size of the original sample
   double estimate;                 ///< the statistic of the original sample
   std::vector<double> replicates;  ///< the statistic of every resample, ascending
-  double bias;          ///< z₀, Φ⁻¹ of the share of replicates below the estimate, ties half: E&T 1993, eq. 14.14
-  double acceleration;  ///< a, from the jackknife: E&T 1993, eq. 14.15; 0 where that has no spread
+  double bias;                     ///< z₀, Φ⁻¹ of the share of replicates below the estimate, ties half: E&T 1993, eq. 14.14
+  double acceleration;             ///< a, from the jackknife: E&T 1993, eq. 14.15; 0 where that has no spread
 };
 
 /// Resamples with replacement (Efron 1979), deterministically for a given seed on every platform.
 /// Throws if the sample is empty or not finite, or if resamples is 0.
-Bootstrap bootstrap(const std::vector<double>& sample, const Statistic& statistic,
-                    std::size_t resamples = kDefaultResamples, std::uint64_t seed = 0);
+Bootstrap bootstrap(const std::vector<double>& sample, const Statistic& statistic, std::size_t resamples = kDefaultResamples,
+                    std::uint64_t seed = 0);
 
 /// Bias-corrected and accelerated interval (Efron 1987, "Better Bootstrap Confidence Intervals"; E&T 1993,
 /// eq. 14.9–14.10), the method of scipy.stats.bootstrap.

@@ -38,6 +38,7 @@ double ordered_value(const Outcome& outcome, Direction direction) {
 
 std::vector<double> ordered_values(const std::vector<Outcome>& outcomes, Direction direction) {
   std::vector<double> values;
+  values.reserve(outcomes.size());
   for (const Outcome& outcome : outcomes) values.push_back(ordered_value(outcome, direction));
   return values;
 }
@@ -59,19 +60,15 @@ std::size_t count(const std::vector<double>& values, double wanted) {
 }
 
 std::size_t count_infinite(const std::vector<double>& values) {
-  return static_cast<std::size_t>(
-      std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); }));
+  return static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); }));
 }
 
-Interval hull(const Interval& a, const Interval& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high), a.level};
-}
+Interval hull(const Interval& a, const Interval& b) { return {std::min(a.low, b.low), std::max(a.high, b.high), a.level}; }
 
 MeanDifference mean_difference(const std::vector<double>& differences, const CompareOptions& options) {
   const Bootstrap resampled = bootstrap(differences, mean, options.resamples, stream_seed(options, kDifferenceStream));
   const double equivalence_level = 1.0 - 2.0 * options.alpha;
-  return {resampled.estimate, differences.size() < 2 ? 0.0 : standard_deviation(differences),
-          bca_interval(resampled, 1.0 - options.alpha),
+  return {resampled.estimate, differences.size() < 2 ? 0.0 : standard_deviation(differences), bca_interval(resampled, 1.0 - options.alpha),
           hull(bca_interval(resampled, equivalence_level), t_interval(differences, equivalence_level))};
 }
 
@@ -87,13 +84,11 @@ Interval improvement_interval(const std::vector<double>& scores, const CompareOp
 }
 
 ProbabilityOfImprovement improvement(const std::vector<double>& variant, const std::vector<double>& reference,
-                                     const std::vector<double>& scores, Direction direction,
-                                     const CompareOptions& options) {
+                                     const std::vector<double>& scores, Direction direction, const CompareOptions& options) {
   double sum = 0.0;
   for (const double v : variant)
     for (const double r : reference) sum += score(v, r, direction);
-  return {mean(scores), improvement_interval(scores, options),
-          sum / static_cast<double>(variant.size() * reference.size())};
+  return {mean(scores), improvement_interval(scores, options), sum / static_cast<double>(variant.size() * reference.size())};
 }
 
 std::string missing_reason(std::size_t missing, std::size_t num_runs) {
@@ -103,8 +98,8 @@ std::string missing_reason(std::size_t missing, std::size_t num_runs) {
 }
 
 /// Everything that orders the pairs; leaves `difference` to the caller.
-PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference,
-                            Direction direction, PairedTest test, std::string reason, const CompareOptions& options) {
+PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference, Direction direction, PairedTest test,
+                            std::string reason, const CompareOptions& options) {
   const double favour = direction == Direction::higher_is_better ? 1.0 : -1.0;
   std::vector<double> advantage, scores;  // positive: in favour of the variant
   for (std::size_t i = 0; i < variant.size(); ++i) {
@@ -145,6 +140,7 @@ std::vector<Hit> cut(std::vector<Hit> runs, double horizon) {
 
 std::vector<Outcome> times(const std::vector<Hit>& runs) {
   std::vector<Outcome> result;
+  result.reserve(runs.size());
   for (const Hit& run : runs) result.push_back(run.time);
   return result;
 }
@@ -157,21 +153,19 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 
 }  // namespace
 
-PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
-                            Direction direction, const CompareOptions& options) {
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
+                            const CompareOptions& options) {
   check(options, variant.size(), reference.size());
   const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
   const std::size_t missing = count_infinite(v) + count_infinite(r);
-  if (missing > 0)
-    return compare_values(v, r, direction, PairedTest::signed_rank, missing_reason(missing, 2 * v.size()), options);
-  PairedResult result = compare_values(v, r, direction, PairedTest::sign_flip_of_mean,
-                                       "sign flips of the mean difference: every run has a value", options);
+  if (missing > 0) return compare_values(v, r, direction, PairedTest::signed_rank, missing_reason(missing, 2 * v.size()), options);
+  PairedResult result =
+      compare_values(v, r, direction, PairedTest::sign_flip_of_mean, "sign flips of the mean difference: every run has a value", options);
   result.difference = mean_difference(subtract(v, r), options);
   return result;
 }
 
-HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference,
-                       const CompareOptions& options) {
+HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options) {
   check(options, variant.size(), reference.size());
   for (const auto* side : {&variant, &reference}) kaplan_meier(*side);  // checks every run before anything is cut
   double horizon = variant.front().budget;
@@ -180,14 +174,12 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
 
   const Direction direction = Direction::lower_is_better;
   const std::vector<Hit> v = cut(variant, horizon), r = cut(reference, horizon);
-  const std::vector<double> v_times = ordered_values(times(v), direction),
-                            r_times = ordered_values(times(r), direction);
+  const std::vector<double> v_times = ordered_values(times(v), direction), r_times = ordered_values(times(r), direction);
   HitResult result{compare_values(v_times, r_times, direction, PairedTest::signed_rank,
                                   "signed ranks, because a run that never hits has no time", options),
                    horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
   std::vector<double> differences;
-  for (std::size_t i = 0; i < v.size(); ++i)
-    differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
+  for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
   result.paired.difference = mean_difference(differences, options);
   return result;
 }

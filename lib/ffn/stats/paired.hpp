@@ -58,12 +58,12 @@ struct PairedResult {
   std::size_t wins, ties, losses;                  ///< seeds at which the variant was better, equal, worse
   std::size_t missing_variant, missing_reference;  ///< runs without a value (hits: runs that never hit)
   PairedTest test;
-  std::string test_reason;     ///< why this test, in words
-  double p;                    ///< two-sided, before any correction
-  bool exact_p;                ///< all sign patterns enumerated
-  double smallest_p;           ///< the smallest p that this number of seeds can give
-  double standardised_effect;  ///< mean / sd of what the test adds up (differences or signed ranks), positive is
-                               ///< better; ±∞ without spread, 0 for a single seed
+  std::string test_reason;                   ///< why this test, in words
+  double p;                                  ///< two-sided, before any correction
+  bool exact_p;                              ///< all sign patterns enumerated
+  double smallest_p;                         ///< the smallest p that this number of seeds can give
+  double standardised_effect;                ///< mean / sd of what the test adds up (differences or signed ranks), positive is
+                                             ///< better; ±∞ without spread, 0 for a single seed
   std::optional<MeanDifference> difference;  ///< nullopt when a value is missing: the mean is undefined
   ProbabilityOfImprovement improvement;
 };
@@ -74,8 +74,8 @@ struct PairedResult {
 /// caller's to leave out. The verdict is judge()'s (verdict.hpp).
 /// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, or
 /// if resamples or comparisons is 0.
-PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
-                            Direction direction, const CompareOptions& options = {});
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
+                            const CompareOptions& options = {});
 
 /// Time to target of one side.
 struct TimeToTarget {
@@ -94,7 +94,6 @@ struct HitResult {
 /// the signed-rank test, in which never is worse than any hit and two nevers tie. The difference of restricted means
 /// up to the horizon is that of the Kaplan–Meier curves, and equals the mean over seeds of the differences of
 /// min(time, horizon), which is what its interval resamples. Throws as compare_paired and kaplan_meier do.
-HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference,
-                       const CompareOptions& options = {});
+HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options = {});
 
 }  // namespace ffn::stats

@@ -17,7 +17,7 @@ constexpr double kSumTolerance = 1e-12;
 constexpr double kRankTolerance = 1e-10;
 constexpr std::uint64_t kRefresh = 64;
 
-/// Σ ±d_i, minus where the bit of `pattern` is set.
+/// Σ ±d_i, minus where the bit of `pattern` is set; for at most kMaxExactSeeds values.
 double signed_sum(const std::vector<double>& d, std::uint64_t pattern) {
   double sum = 0.0;
   for (std::size_t i = 0; i < d.size(); ++i) sum += ((pattern >> i) & 1u) != 0 ? -d[i] : d[i];
@@ -65,9 +65,12 @@ double simulate(const std::vector<double>& d, double threshold, std::uint64_t se
 
 SignFlipTest sign_flip_test(const std::vector<double>& differences, std::uint64_t seed) {
   detail::check_sample("sign-flip test", differences);
-  double scale = 0.0;
-  for (const double d : differences) scale += std::abs(d);
-  const double threshold = std::abs(signed_sum(differences, 0)) - kSumTolerance * scale;
+  double sum = 0.0, scale = 0.0;
+  for (const double d : differences) {
+    sum += d;
+    scale += std::abs(d);
+  }
+  const double threshold = std::abs(sum) - kSumTolerance * scale;
   if (differences.size() <= kMaxExactSeeds) return {enumerate(differences, threshold), true};
   return {simulate(differences, threshold, seed), false};
 }
@@ -79,8 +82,7 @@ std::vector<double> signed_midranks(const std::vector<double>& differences) {
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto magnitude = [&](std::size_t i) { return std::abs(differences[order[i]]); };
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return std::abs(differences[a]) < std::abs(differences[b]); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return std::abs(differences[a]) < std::abs(differences[b]); });
 
   std::vector<double> ranks(n);
   for (std::size_t first = 0, past = 0; first < n; first = past) {
@@ -111,8 +113,8 @@ std::size_t seeds_for_any_verdict(double alpha, std::size_t comparisons) {
   const double share = alpha / static_cast<double>(comparisons);
   const double resolution = 1.0 / static_cast<double>(kMonteCarloFlips + 1);
   if (share <= resolution)
-    detail::fail("alpha (", alpha, ") over ", comparisons, " comparisons is ", share,
-                 " each; the test for many seeds resolves p to ", resolution);
+    detail::fail("alpha (", alpha, ") over ", comparisons, " comparisons is ", share, " each; the test for many seeds resolves p to ",
+                 resolution);
   std::size_t num_seeds = 1;
   while (smallest_sign_flip_p(num_seeds) >= share) ++num_seeds;
   return num_seeds;

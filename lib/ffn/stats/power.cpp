@@ -83,8 +83,7 @@ std::optional<std::size_t> seeds_for_effect(double standardised_effect, double a
   return smallest_num_seeds([&](std::size_t n) { return paired_power(standardised_effect, n, alpha); }, power);
 }
 
-std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha,
-                                                 double power) {
+std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha, double power) {
   detail::check_between("alpha", alpha, 0.0, 0.5);
   detail::check_between("power", power, 0.0, 1.0);
   check_sd(sd);
@@ -93,8 +92,7 @@ std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double 
   if (sd == 0.0) return 2;
   const auto power_at = [&](std::size_t n) {
     const double t = critical_t(n, alpha), per_unit = std::sqrt(static_cast<double>(n)) / sd;
-    return probability_above(t, n, (min_effect + mean) * per_unit) +
-           probability_above(t, n, (min_effect - mean) * per_unit) - 1.0;
+    return probability_above(t, n, (min_effect + mean) * per_unit) + probability_above(t, n, (min_effect - mean) * per_unit) - 1.0;
   };
   return smallest_num_seeds(power_at, power);
 }

@@ -25,8 +25,7 @@ double paired_power(double standardised_effect, std::size_t num_seeds, double al
 /// The smallest true mean difference that n seeds detect with the given power, in the units of sd, the standard
 /// deviation of the paired differences. Throws if n < 2, sd is negative or not finite, alpha is outside (0, 1), or
 /// power is outside (alpha, 1).
-double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha = 0.05,
-                                      double power = kDefaultPower);
+double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha = 0.05, double power = kDefaultPower);
 
 /// The smallest number of seeds whose power reaches the target; nullopt if that exceeds kMaxPlannedSeeds.
 /// For d_z = 0.5 at 5 % and 80 %: 34. Same errors as paired_power, and power outside (alpha, 1).
@@ -37,7 +36,6 @@ std::optional<std::size_t> seeds_for_effect(double standardised_effect, double a
 /// mean is not within ±min_effect or more than kMaxPlannedSeeds are needed. Power by Boole's inequality,
 /// P(both reject) ≥ P(first) + P(second) − 1, which is exact as soon as one of the two is certain.
 /// Throws if sd is negative, min_effect is not positive, alpha is outside (0, 1/2), or power is outside (0, 1).
-std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha,
-                                                 double power = kDefaultPower);
+std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha, double power = kDefaultPower);
 
 }  // namespace ffn::stats

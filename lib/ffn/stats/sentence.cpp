@@ -27,28 +27,23 @@ std::string p_text(double p) {
 /// Numbers of one statement, all with as many decimals as give its interval's width two digits.
 class Scale {
  public:
-  explicit Scale(double width) : decimals_(-1) {
-    if (width > 0.0 && std::isfinite(width))
-      decimals_ = std::max(0, 1 - static_cast<int>(std::floor(std::log10(width))));
+  explicit Scale(double width) {
+    if (width > 0.0 && std::isfinite(width)) decimals_ = std::max(0, 1 - static_cast<int>(std::floor(std::log10(width))));
   }
 
   /// With sign; − is U+2212. 0 has none.
   std::string operator()(double value) const {
     const double size = std::abs(value);
     const bool plain = decimals_ >= 0 && decimals_ <= 9 && size < 1e9;
-    const std::string digits = std::isinf(size) ? "∞"
-                               : plain          ? formatted("%.*f", decimals_, size)
-                                                : significant(size, 3);
+    std::string digits = std::isinf(size) ? "∞" : plain ? formatted("%.*f", decimals_, size) : significant(size, 3);
     if (!std::isinf(size) && digits.find_first_of("123456789") == std::string::npos) return digits;
     return (value < 0.0 ? "−" : "+") + digits;
   }
 
-  std::string operator()(const Interval& interval) const {
-    return "[" + (*this)(interval.low) + ", " + (*this)(interval.high) + "]";
-  }
+  std::string operator()(const Interval& interval) const { return "[" + (*this)(interval.low) + ", " + (*this)(interval.high) + "]"; }
 
  private:
-  int decimals_;
+  int decimals_ = -1;  // unknown: three significant digits
 };
 
 std::string difference_text(double mean, const Interval& interval) {
@@ -58,8 +53,7 @@ std::string difference_text(double mean, const Interval& interval) {
 
 std::string improvement_text(const ProbabilityOfImprovement& p) {
   const auto two_decimals = [](double value) { return formatted("%.*f", 2, value); };
-  return "P(better) = " + two_decimals(p.paired) + " [" + two_decimals(p.interval.low) + ", " +
-         two_decimals(p.interval.high) + "]";
+  return "P(better) = " + two_decimals(p.paired) + " [" + two_decimals(p.interval.low) + ", " + two_decimals(p.interval.high) + "]";
 }
 
 std::string family_text(std::size_t comparisons) {
@@ -79,8 +73,7 @@ std::string rank_text(const PairedResult& result) {
 }
 
 std::string advice(const PairedResult& result, const Judgement& judgement) {
-  if (!judgement.seeds_to_decide)
-    return "; no number of seeds up to " + std::to_string(kMaxPlannedSeeds) + " would settle it";
+  if (!judgement.seeds_to_decide) return "; no number of seeds up to " + std::to_string(kMaxPlannedSeeds) + " would settle it";
   const std::size_t more = *judgement.seeds_to_decide - result.num_seeds;
   return "; about " + std::to_string(more) + " more seed" + (more == 1 ? "" : "s") + " would settle it";
 }
@@ -89,11 +82,16 @@ std::string advice(const PairedResult& result, const Judgement& judgement) {
 
 std::string to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::better: return "better";
-    case Verdict::worse: return "worse";
-    case Verdict::no_meaningful_difference: return "no meaningful difference";
-    case Verdict::undecided: return "undecided";
-    case Verdict::too_few_seeds: return "too few seeds";
+    case Verdict::better:
+      return "better";
+    case Verdict::worse:
+      return "worse";
+    case Verdict::no_meaningful_difference:
+      return "no meaningful difference";
+    case Verdict::undecided:
+      return "undecided";
+    case Verdict::too_few_seeds:
+      return "too few seeds";
   }
   return "";
 }
@@ -103,13 +101,11 @@ std::string verdict_sentence(const PairedResult& result, const Judgement& judgem
   const std::string n = std::to_string(result.num_seeds);
   if (judgement.verdict == Verdict::too_few_seeds)
     return start + "with " + n + " the smallest possible p is " + significant(judgement.smallest_p_holm, 3) +
-           family_text(judgement.comparisons) + "; at least " + std::to_string(judgement.seeds_for_verdict) +
-           " are needed";
+           family_text(judgement.comparisons) + "; at least " + std::to_string(judgement.seeds_for_verdict) + " are needed";
   if (judgement.verdict == Verdict::no_meaningful_difference) {
     const Interval& interval = result.difference->equivalence_interval;
-    return start + difference_text(result.difference->mean, interval) + " lies within ±" +
-           significant(result.options.min_effect, 3) + " (" + significant(100.0 * interval.level, 3) +
-           " % interval), " + n + " seeds";
+    return start + difference_text(result.difference->mean, interval) + " lies within ±" + significant(result.options.min_effect, 3) +
+           " (" + significant(100.0 * interval.level, 3) + " % interval), " + n + " seeds";
   }
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
   return start + effect_text(result) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +

@@ -11,9 +11,9 @@ namespace ffn::stats {
 /// When a run reached its target, in any unit of training effort (steps, tokens, seconds), the same for all.
 struct Hit {
   std::optional<double> time;  ///< nullopt or not finite: not within the budget, and whatever made the run fail
-  double budget;  ///< right-censoring time: what the run was given. For a run that diverged this is the *planned*
-                  ///< budget, not the step of its death: it is known that it never hits, and to censor it at its
-                  ///< death would credit it with the hits of the others
+  double budget;               ///< right-censoring time: what the run was given. For a run that diverged this is the *planned*
+                               ///< budget, not the step of its death: it is known that it never hits, and to censor it at its
+                               ///< death would credit it with the hits of the others
 
   bool reached() const;
 };

@@ -2,6 +2,7 @@
 #include "ffn/stats/verdict.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/multiplicity.hpp"
@@ -24,9 +25,7 @@ int side_of_interval(const PairedResult& result) {
 }
 
 /// +1 or −1: the side on which the test statistic lies.
-int side_of_test(const PairedResult& result) {
-  return (result.standardised_effect > 0.0) - (result.standardised_effect < 0.0);
-}
+int side_of_test(const PairedResult& result) { return (result.standardised_effect > 0.0) - (result.standardised_effect < 0.0); }
 
 bool equivalent(const PairedResult& result) {
   const double limit = result.options.min_effect;
@@ -42,10 +41,25 @@ Verdict decide(const PairedResult& result, double p_holm, double smallest_p_holm
   return Verdict::undecided;
 }
 
-/// The t test on signed ranks stands in for the signed-rank test (Conover & Iman 1981).
+/// (P(better) − 1/2) / sd of the seeds' scores 1, 1/2, 0; ±∞ if one side won every seed.
+double standardised_improvement(const PairedResult& result) {
+  const auto n = static_cast<double>(result.num_seeds), p = result.improvement.paired;
+  const double mean_square = (static_cast<double>(result.wins) + static_cast<double>(result.ties) / 4.0) / n;
+  const double variance = (mean_square - p * p) * n / (n - 1.0);
+  if (p == 0.5) return 0.0;
+  return (p - 0.5) / std::sqrt(std::max(0.0, variance));
+}
+
+/// What has to be detected: by ranks, both the test and P(better) have to decide, so the harder of the two. The t test
+/// on signed ranks stands in for the signed-rank test (Conover & Iman 1981).
+double effect_to_detect(const PairedResult& result) {
+  const double of_test = std::abs(result.standardised_effect);
+  return by_ranks(result) ? std::min(of_test, std::abs(standardised_improvement(result))) : of_test;
+}
+
 std::optional<std::size_t> seeds_to_decide(const PairedResult& result, const Judgement& judgement) {
   const double alpha = result.options.alpha;
-  auto needed = seeds_for_effect(result.standardised_effect, alpha / static_cast<double>(judgement.comparisons));
+  auto needed = seeds_for_effect(effect_to_detect(result), alpha / static_cast<double>(judgement.comparisons));
   if (result.difference && result.options.min_effect > 0.0) {
     const MeanDifference& d = *result.difference;
     const auto equivalence = seeds_for_equivalence(d.mean, d.sd, result.options.min_effect, alpha);

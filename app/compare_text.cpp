@@ -1,0 +1,138 @@
+#include "compare_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string facet_title(const Facet& facet) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : facet.keys) parts.push_back(last_segment(key) + " " + value);
+  return join(parts);
+}
+
+std::string render(const Table& table, TableForm form, bool color) {
+  return form == TableForm::markdown ? table.markdown() : form == TableForm::csv ? table.csv() : table.terminal_text(color);
+}
+
+std::string runs_text(const GroupResult& g) {
+  std::string text = std::to_string(g.num_done);
+  if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
+  if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
+  if (g.num_pending > 0) text += ", " + std::to_string(g.num_pending) + " to do";
+  return text;
+}
+
+std::string optional_number(const std::optional<double>& x, int digits = 3) { return x ? format_significant(*x, digits) : "-"; }
+
+std::string mean_text(const GroupResult& g) {
+  if (!g.mean) return "-";
+  return format_significant(*g.mean, 4) + (g.half_width ? " ± " + format_significant(*g.half_width, 2) : "");
+}
+
+// One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
+Table groups_table(const Comparison& c) {
+  const auto& first = c.facets.at(0);
+  const bool targets = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.has_target; }); });
+  std::vector<Column> columns;
+  for (const auto& [key, value] : first.keys) columns.push_back({last_segment(key), Align::right});
+  columns.push_back({last_segment(c.by), Align::left});
+  for (const char* name : {"runs", "mean", "IQM"}) columns.push_back({name == std::string("mean") ? c.metric + ": mean ± 95 %" : name, Align::right});
+  if (std::abs(c.alpha - 0.05) > 1e-12) columns[columns.size() - 2].header = c.metric + ": mean ± " + format_percent(1 - c.alpha, 0);
+  if (targets) {
+    for (const char* name : {"hits", "median steps", "restricted mean"}) columns.push_back({name, Align::right});
+  }
+  for (const char* name : {"parameters", "FLOPs/token", "time/run"}) columns.push_back({name, Align::right});
+  if (targets) columns.push_back({"time to target", Align::right});
+
+  Table table(columns);
+  for (const auto& facet : c.facets) {
+    for (const auto& g : facet.groups) {
+      std::vector<std::string> row;
+      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      row.insert(row.end(), {g.value, runs_text(g), mean_text(g), optional_number(g.iqm, 4)});
+      if (targets) {
+        const auto over = g.num_done + g.num_diverged + g.num_failed;
+        row.push_back(std::to_string(g.num_hits) + " of " + std::to_string(over));
+        row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : "not reached");
+        row.push_back(g.restricted_mean_steps ? format_significant(*g.restricted_mean_steps, 3) : "-");
+      }
+      row.insert(row.end(), {format_count(g.parameters), format_count(g.flops_per_token), format_duration(g.train_seconds)});
+      if (targets) row.push_back(g.seconds_to_target ? format_duration(*g.seconds_to_target) : "-");
+      table.add_row(row);
+    }
+  }
+  return table;
+}
+
+Table pairs_table(const Comparison& c, TableForm form) {
+  std::vector<Column> columns;
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
+  columns.push_back({last_segment(c.by), Align::left});
+  columns.push_back({"against " + c.reference, Align::left});
+  columns.push_back({"P(better)", Align::right});
+  columns.push_back({form == TableForm::csv ? "p_holm" : "p (Holm)", Align::right});
+  Table table(columns);
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      std::vector<std::string> row;
+      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      row.insert(row.end(), {pair.value, stats::verdict_sentence(pair.paired, pair.judgement), format_significant(pair.paired.improvement.paired, 2),
+                             format_significant(pair.judgement.p_holm, 2)});
+      table.add_row(row);
+    }
+  }
+  return table;
+}
+
+// "gelu is better than relu in 3 of 4 comparisons …": the answer in a sentence per value.
+std::string answer(const Comparison& c) {
+  std::ostringstream out;
+  const auto& order = c.facets.at(0).groups;
+  for (const auto& group : order) {
+    if (group.value == c.reference) continue;
+    std::map<stats::Verdict, std::vector<std::string>> where;
+    std::size_t total = 0;
+    for (const auto& facet : c.facets) {
+      for (const auto& pair : facet.pairs) {
+        if (pair.value != group.value) continue;
+        where[pair.judgement.verdict].push_back(facet_title(facet));
+        ++total;
+      }
+    }
+    if (total == 0) continue;
+    out << group.value << " against " << c.reference << " on " << c.metric << ": ";
+    std::vector<std::string> parts;
+    for (const auto& [verdict, titles] : where) {
+      std::string part = stats::to_string(verdict);
+      if (total > 1) part += " in " + std::to_string(titles.size()) + " of " + std::to_string(total) + (titles[0].empty() || titles.size() == total ? "" : " (" + join(titles, "; ") + ")");
+      parts.push_back(part);
+    }
+    out << join(parts, ", ") << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& c, TableForm form, bool color) {
+  const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
+  std::string out = render(groups_table(c), form, color);
+  if (has_pairs) out += "\n" + render(pairs_table(c, form), form, color);
+  if (form == TableForm::csv) return out;
+  if (has_pairs) out += "\n" + answer(c);
+  for (const auto& note : c.notes) out += "note: " + note + "\n";
+  return out;
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,22 @@
+// Training from the command line: one run, or a study.
+#pragma once
+
+#include "ffn/config/study_config.hpp"
+#include "options.hpp"
+
+namespace ffn::app {
+
+struct TrainOptions {
+  std::int64_t fast_dev_run = 0;
+  bool fresh = false, dry_run = false, fail_fast = false;
+};
+
+int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
+int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);
+
+/// Steps ran and what came out, nothing kept.
+int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common);
+
+std::size_t job_count(const CommonOptions& common);
+
+}  // namespace ffn::app

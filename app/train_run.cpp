@@ -1,0 +1,146 @@
+// One run from the command line. Finished work is recognised, half-finished work resumes.
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "ffn/record/log.hpp"
+#include "ffn/record/run_recorder.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/progress.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+#include "ffn/study/claim.hpp"
+#include "ffn/study/train_cohort.hpp"
+#include "signals.hpp"
+#include "train.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run's results for a person: what it reached, when, at what cost, and where everything is.
+void print_summary(const RunDirectory& directory, const RunConfig& config, const RunSummary& summary, const CommonOptions& common) {
+  if (common.json) {
+    Json out = summary_json(summary);
+    out["directory"] = directory.path().string();
+    std::cout << out.dump(2) << "\n";
+    return;
+  }
+  Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
+  for (const auto& m : summary.metrics) {
+    table.add_row({m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-",
+                   m.best ? format_count(m.best->step) : "-"});
+  }
+  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  std::cout << "\n" << format_count(summary.cost.parameters) << " parameters, " << format_count(summary.steps) << " steps in "
+            << format_duration(summary.train_seconds) << "\n";
+  if (config.train.target) {
+    const auto& target = *config.train.target;
+    const std::string goal = target.metric + (target.at_least ? " ≥ " + format_significant(*target.at_least) : " ≤ " + format_significant(*target.at_most));
+    std::cout << "target " << goal << ": " << (summary.hit ? "reached at step " + format_count(summary.hit->step) : std::string("not reached")) << "\n";
+  }
+  if (summary.divergence) std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
+  std::cout << "results: " << directory.path().string() << "\n";
+  if (std::holds_alternative<TextConfig>(config.task)) std::cout << "next: ffn-train sample " << directory.path().string() << " --prompt \"The \"\n";
+}
+
+int exit_code(RunEnd end) {
+  return static_cast<int>(end == RunEnd::done ? ExitCode::done : end == RunEnd::diverged ? ExitCode::run_failed : ExitCode::interrupted);
+}
+
+// Steps, loss and the end of a run that leaves nothing behind.
+class Dummy final : public TrainObserver {
+ public:
+  explicit Dummy(ProgressBar& bar) : bar_(bar) {}
+  void evaluated(std::size_t, const Evaluation& e) override { last_ = e; }
+  void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
+  void checkpointed(std::size_t, const Checkpoint&) override {}
+  void finished(std::size_t, const RunResult& result) override { end_ = result.end; }
+  bool stop_requested() override { return app::stop_requested(); }
+
+  Evaluation last_;
+  RunEnd end_ = RunEnd::done;
+
+ private:
+  ProgressBar& bar_;
+};
+
+ProgressOptions progress_options(const RunConfig& config, const CommonOptions& common) {
+  ProgressOptions options;
+  options.label = config.name + " seed " + std::to_string(config.seed);
+  options.total = config.train.steps;
+  options.animate = common.verbosity >= 0 && animation_enabled(2);
+  if (common.verbosity < 0) options.line_every_s = 1e300;
+  return options;
+}
+
+}  // namespace
+
+int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
+  config.train.steps = std::min(config.train.steps, steps);
+  config.train.eval_every = std::min(config.train.eval_every, steps);
+  ProgressBar bar(progress_options(config, common));
+  Dummy observer(bar);
+  load_engine().train({{config}, {}}, observer);
+  bar.finish();
+  Json out = {{"steps", observer.last_.step}, {"kept", false}};
+  for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
+  if (common.json) std::cout << out.dump(2) << "\n";
+  else std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4) << "; nothing was kept\n";
+  return exit_code(observer.end_);
+}
+
+int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common) {
+  task_shape(config.task);  // a missing text is an error before anything is written
+  const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
+  const auto claim = RunClaim::take(directory.path());
+  if (!claim) throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(), "wait for it, or choose another name= or -o");
+  const std::string identity = run_identity(config);
+  std::optional<Checkpoint> checkpoint;
+  if (const auto status = read_status(directory.path())) {
+    if (options.fresh) log_info("earlier results moved to " + move_aside(directory.path()).string());
+    else if (status->identity != identity) log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
+    else if (const auto summary = read_summary(directory.path()); summary && (status->state == RunState::done || status->state == RunState::diverged)) {
+      log_info("already trained; --fresh trains again");
+      print_summary(directory, config, *summary, common);
+      return exit_code(summary->end);
+    } else {
+      checkpoint = directory.read_checkpoint(identity);
+    }
+  }
+
+  Engine& engine = load_engine();
+  RecordedRun run{directory, config, identity, std::nullopt};
+  if (checkpoint) {
+    run.resumed_at = checkpoint->step;
+    log_info("resuming at step " + format_count(checkpoint->step));
+  }
+  ProgressBar bar(progress_options(config, common));
+  ProgressObserver progress(bar);
+  RunRecorder recorder({run}, common.argv, engine.info());
+  recorder.forward_to(&progress);
+  recorder.stop_when(stop_requested);
+  const LogFile log_file(directory.log_path());
+  LogOptions log_options{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [&bar] { bar.clear(); }};
+  set_up_log(log_options);
+  engine.set_log(write_log);
+  try {
+    engine.train({{config}, {checkpoint}}, recorder);
+  } catch (const std::exception& error) {
+    recorder.fail_unfinished(error.what());
+    throw;
+  }
+  bar.finish();
+  log_options.before_line = {};
+  set_up_log(log_options);
+  if (const auto& summary = recorder.summary(0)) {
+    print_summary(directory, config, *summary, common);
+    return exit_code(summary->end);
+  }
+  log_info("interrupted; the same command resumes");
+  return static_cast<int>(ExitCode::interrupted);
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,153 @@
+// A study from the command line: progress while it runs, the comparison at its end.
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include <csignal>
+
+#include "compare_text.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/progress.hpp"
+#include "ffn/study/compare_json.hpp"
+#include "ffn/study/run_study.hpp"
+#include "signals.hpp"
+#include "train.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+std::size_t job_count(const CommonOptions& common) {
+  return common.jobs > 0 ? static_cast<std::size_t>(common.jobs) : std::max(1u, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+// One bar over all run-steps of the study, one line per finished cohort.
+class StudyDisplay {
+ public:
+  StudyDisplay(const Plan& plan, const CommonOptions& common) : plan_(plan), quiet_(common.verbosity < 0) {
+    ProgressOptions options;
+    options.label = plan.study.name;
+    for (const auto& run : plan.runs) {
+      options.total += run.config.train.steps;
+      if (progress_of(run) == Progress::finished) done_steps_ += run.config.train.steps;
+    }
+    options.animate = !quiet_ && animation_enabled(2);
+    if (quiet_) options.line_every_s = 1e300;
+    bar_ = std::make_unique<ProgressBar>(options);
+    LogOptions log{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [this] { bar_->clear(); }};
+    set_up_log(log);
+  }
+  ~StudyDisplay() { bar_->finish(); }
+
+  void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
+    using Kind = WorkerMessage::Kind;
+    const auto& cohort = cohorts[m.cohort];
+    const auto runs = static_cast<std::int64_t>(cohort.size());
+    if (m.kind == Kind::run_finished) {
+      loss_ = m.loss;
+    } else if (m.kind == Kind::stepped) {
+      running_[m.cohort] = m.step * runs;
+      loss_ = m.loss;
+    } else if (m.kind == Kind::cohort_finished || m.kind == Kind::cohort_failed) {
+      running_.erase(m.cohort);
+      for (const auto index : cohort) done_steps_ += plan_.runs[index].config.train.steps;
+      ++finished_cohorts_;
+      if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) log_info(cohort_line(cohort, m, cohorts.size()));
+    }
+    std::int64_t steps = done_steps_;
+    for (const auto& [index, partial] : running_) steps += partial;
+    bar_->update(steps, loss_);
+  }
+
+ private:
+  std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
+    std::set<std::string> variants;
+    std::int64_t low = INT64_MAX, high = 0;
+    for (const auto index : cohort) {
+      variants.insert(plan_.study.variants[plan_.runs[index].variant].name);
+      low = std::min(low, plan_.runs[index].config.seed), high = std::max(high, plan_.runs[index].config.seed);
+    }
+    const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
+    return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + ", seeds " + std::to_string(low) + " to " +
+           std::to_string(high) + ": " + std::to_string(m.outcome.trained) + " runs";
+  }
+
+  const Plan& plan_;
+  bool quiet_;
+  std::unique_ptr<ProgressBar> bar_;
+  std::map<std::size_t, std::int64_t> running_;  // run-steps of cohorts in progress
+  std::int64_t done_steps_ = 0;
+  std::size_t finished_cohorts_ = 0;
+  double loss_ = 0;
+};
+
+void in_worker() {
+  // The terminal sends Ctrl-C to everyone; the parent decides and tells its workers with SIGTERM, repeats included.
+  std::signal(SIGINT, SIG_IGN);
+}
+
+std::optional<Comparison> compare_and_save(const Plan& plan, const CommonOptions& common) {
+  auto runs = find_runs({plan.directory});
+  // Only what the study describes now; an earlier, wider version may have left more.
+  std::set<fs::path> planned;
+  for (const auto& run : plan.runs) planned.insert(run.directory);
+  runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !planned.count(run.path); }), runs.end());
+  if (runs.empty()) return std::nullopt;
+  // The study's own order of values, not that of the directories.
+  std::map<fs::path, std::size_t> rank;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) rank[plan.runs[i].directory] = i;
+  std::sort(runs.begin(), runs.end(), [&](const FoundRun& a, const FoundRun& b) { return rank[a.path] < rank[b.path]; });
+  CompareRequest request;
+  request.config = plan.study.config.compare;
+  if (request.config.by.empty() && !plan.study.variants[0].assignments.empty()) request.config.by = plan.study.variants[0].assignments[0].key;
+  const auto comparison = compare_runs(runs, request);
+  write_file_atomically(plan.directory / "compare.json", comparison_json(comparison).dump(2) + "\n");
+  if (common.json) std::cout << comparison_json(comparison).dump(2) << "\n";
+  else std::cout << comparison_text(comparison, TableForm::terminal, color_enabled(color_mode(common), 1));
+  return comparison;
+}
+
+}  // namespace
+
+int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+  for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error before anything is written
+  const Plan plan = make_plan(study, common.out);
+  if (options.fresh && fs::exists(plan.directory)) log_info("earlier results moved to " + move_aside(plan.directory).string());
+
+  StudyOutcome outcome;
+  {
+    StudyDisplay display(plan, common);
+    StudyOptions run;
+    run.jobs = job_count(common);
+    run.fail_fast = options.fail_fast;
+    run.argv = common.argv;
+    run.stop = stop_requested;
+    run.in_worker = in_worker;
+    run.engine = []() -> Engine& {
+      Engine& engine = load_engine();
+      engine.set_log(write_log);
+      return engine;
+    };
+    run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };
+    outcome = run_study(plan, run);
+  }
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  if (!study.config.question.empty() && !common.json) std::cout << study.config.question << "\n\n";
+  compare_and_save(plan, common);
+  log_info("");
+  log_info(std::to_string(outcome.total) + " runs: " + std::to_string(outcome.trained) + " trained now, " + std::to_string(outcome.reused) + " found finished" +
+           (outcome.diverged > 0 ? ", " + std::to_string(outcome.diverged) + " diverged" : "") +
+           (outcome.failed.empty() ? "" : ", " + std::to_string(outcome.failed.size()) + " failed (see their status.json)"));
+  if (outcome.interrupted) {
+    log_info("interrupted; the same command goes on: ffn-train --config " + source);
+    return static_cast<int>(ExitCode::interrupted);
+  }
+  log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + plan.directory.string() + " --metric val/loss");
+  return static_cast<int>(outcome.failed.empty() ? ExitCode::done : ExitCode::partial);
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,368 @@
+#include "ffn/config/study_config.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include "ffn/config/json_reader.hpp"
+#include "ffn/core/hash.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+void CompareConfig::describe(FieldVisitor& v) {
+  v.text({"by", "dotted key whose values are compared; the first that varies when empty"}, by);
+  v.text({"metric", "a logged metric, steps_to_target, flops_to_target or seconds_to_target; steps_to_target when empty and there is a target, else val/loss"}, metric);
+  v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
+  v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.5, true});
+  v.real({"min_effect", "smallest difference that matters, in the metric's units; 0: any"}, min_effect, at_least(0.0));
+}
+
+void SweepConfig::describe(FieldVisitor& v) {
+  v.json({"grid", "key → values; all combinations"}, grid, Shape::object);
+  v.json({"zip", "list of objects key → values whose keys move together"}, zip, Shape::list);
+  v.json({"include", "list of objects key → value: further variants"}, include, Shape::list);
+  v.json({"exclude", "list of objects key → value: combinations to leave out"}, exclude, Shape::list);
+}
+
+void StudyConfig::describe(FieldVisitor& v) {
+  v.json({"seeds", "how many seeds, or a list of seeds; every variant runs with each"}, seeds, Shape::any);
+  v.group({"sweep", "what varies"}, sweep);
+  v.group({"compare", "how the variants are compared at the end"}, compare);
+  v.text({"question", "what the study is to answer"}, question);
+  v.text({"source", "where the question comes from"}, source);
+  v.json({"expect", "claims that are checked at the end"}, expect, Shape::list);
+}
+
+bool is_study(const Document& document) { return document.tree().contains("seeds") || document.tree().contains("sweep"); }
+
+// ---- axes
+
+namespace {
+
+std::vector<double> numbers(const Json& list, std::size_t count, const char* form) {
+  bool ok = list.is_array() && list.size() == count;
+  for (const auto& x : list) ok = ok && x.is_number();
+  if (!ok) throw std::invalid_argument(std::string("expected ") + form + ", got " + shortened(list));
+  return list.get<std::vector<double>>();
+}
+
+// Sweeps print their values: 0.003 rather than 0.0030000000000000005.
+double rounded(double x) {
+  if (x == 0) return 0;
+  const double scale = std::pow(10.0, 11 - std::floor(std::log10(std::abs(x))));
+  return std::isfinite(scale) ? std::round(x * scale) / scale : x;
+}
+
+Json as_number(double x) { return std::nearbyint(x) == x && std::abs(x) < 1e15 ? Json(static_cast<std::int64_t>(x)) : Json(x); }
+
+}  // namespace
+
+std::vector<Json> axis_values(const Json& axis) {
+  std::vector<Json> values;
+  if (axis.is_array()) values.assign(axis.begin(), axis.end());
+  else if (axis.is_object() && axis.size() == 1 && axis.contains("logspace")) {
+    const auto n = numbers(axis["logspace"], 3, "\"logspace\": [low, high, count]");
+    if (n[0] <= 0 || n[1] <= 0 || n[2] < 2 || n[2] > 10000 || std::nearbyint(n[2]) != n[2]) {
+      throw std::invalid_argument("\"logspace\" needs two positive ends and a count of at least 2, got " + shortened(axis["logspace"]));
+    }
+    for (int i = 0; i < static_cast<int>(n[2]); ++i) values.push_back(as_number(rounded(n[0] * std::pow(n[1] / n[0], i / (n[2] - 1)))));
+  } else if (axis.is_object() && axis.size() == 1 && axis.contains("range")) {
+    const auto n = numbers(axis["range"], 3, "\"range\": [start, stop, step]");
+    if (n[2] == 0 || (n[1] - n[0]) / n[2] <= 0 || (n[1] - n[0]) / n[2] > 10000) {
+      throw std::invalid_argument("\"range\" needs a step that leads from start to stop, got " + shortened(axis["range"]));
+    }
+    // A hair of slack: three steps of 0.1 end at 0.30000000000000004, which a stop of 0.3 has to leave out.
+    const auto count = static_cast<int>(std::ceil((n[1] - n[0]) / n[2] - 1e-9));
+    for (int i = 0; i < count; ++i) values.push_back(as_number(rounded(n[0] + i * n[2])));
+  } else {
+    throw std::invalid_argument("expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got " + shortened(axis));
+  }
+  if (values.empty()) throw std::invalid_argument("has no values");
+  return values;
+}
+
+namespace {
+
+// An assignment and the JSON pointer at which the study writes it.
+struct Entry {
+  std::string key;
+  Json value;
+  std::string pointer;
+};
+using Combination = std::vector<Entry>;
+
+struct Expansion {
+  const Document& document;
+  std::vector<Problem> problems;
+
+  void problem(const std::string& pointer, const std::string& message) { problems.push_back({document.origin(pointer).text(), pointer, message}); }
+
+  // Each axis is a list of combinations: one assignment for a grid key, several for a zip.
+  std::vector<std::vector<Combination>> axes(const SweepConfig& sweep) {
+    std::vector<std::vector<Combination>> out;
+    std::set<std::string> taken;
+    for (const auto& item : sweep.grid.items()) {
+      out.emplace_back();
+      for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) out.back().push_back({entry});
+      taken.insert(item.key());
+    }
+    for (std::size_t i = 0; i < sweep.zip.size(); ++i) out.push_back(zipped("/sweep/zip/" + std::to_string(i), sweep.zip[i], taken));
+    return out;
+  }
+
+  std::vector<Combination> zipped(const std::string& pointer, const Json& object, std::set<std::string>& taken) {
+    std::vector<Combination> axis;
+    if (!object.is_object() || object.empty()) {
+      problem(pointer, "expected an object key → values, got " + shortened(object));
+      return axis;
+    }
+    std::string first;
+    for (const auto& item : object.items()) {
+      if (!taken.insert(item.key()).second) problem(pointer, "\"" + item.key() + "\" is swept twice");
+      const auto list = entries(item.key(), item.value(), pointer);
+      if (first.empty()) {
+        axis.resize(list.size());
+        first = item.key();
+      } else if (list.size() != axis.size()) {
+        problem(pointer, "\"" + item.key() + "\" has " + std::to_string(list.size()) + " values, \"" + first + "\" has " +
+                             std::to_string(axis.size()) + "; keys that move together need equally many");
+        return axis;
+      }
+      for (std::size_t i = 0; i < list.size(); ++i) axis[i].push_back(list[i]);
+    }
+    return axis;
+  }
+
+  std::vector<Entry> entries(const std::string& key, const Json& axis, const std::string& parent) {
+    const std::string pointer = parent + "/" + escape_pointer(key);
+    std::vector<Entry> out;
+    try {
+      for (auto& value : axis_values(axis)) out.push_back({key, std::move(value), pointer + "/" + std::to_string(out.size())});
+    } catch (const std::invalid_argument& error) {
+      problem(pointer, error.what());
+    }
+    return out;
+  }
+
+  std::vector<Combination> combinations(const SweepConfig& sweep) {
+    std::vector<Combination> out = {{}};
+    for (const auto& axis : axes(sweep)) {
+      if (out.size() * axis.size() > kMaxVariants) {
+        problem("/sweep", "more than " + std::to_string(kMaxVariants) + " variants");
+        return {};
+      }
+      std::vector<Combination> crossed;
+      for (const auto& before : out) {
+        for (const auto& more : axis) {
+          crossed.push_back(before);
+          crossed.back().insert(crossed.back().end(), more.begin(), more.end());
+        }
+      }
+      out = std::move(crossed);
+    }
+    exclude(sweep, out);
+    include(sweep, out);
+    return out;
+  }
+
+  void exclude(const SweepConfig& sweep, std::vector<Combination>& all) {
+    for (std::size_t i = 0; i < sweep.exclude.size(); ++i) {
+      const Json& pattern = sweep.exclude[i];
+      const std::string pointer = "/sweep/exclude/" + std::to_string(i);
+      if (!pattern.is_object() || pattern.empty()) {
+        problem(pointer, "expected an object key → value, got " + shortened(pattern));
+        continue;
+      }
+      const auto matches = [&](const Combination& combination) {
+        std::size_t hits = 0;
+        for (const auto& entry : combination) hits += pattern.contains(entry.key) && pattern[entry.key] == entry.value;
+        return hits == pattern.size();
+      };
+      const auto before = all.size();
+      all.erase(std::remove_if(all.begin(), all.end(), matches), all.end());
+      if (all.size() == before) problem(pointer, "matches no variant; it names keys or values that are not swept");
+    }
+  }
+
+  void include(const SweepConfig& sweep, std::vector<Combination>& all) {
+    // A sweep that only includes has no base variant of its own.
+    const bool only_includes = sweep.grid.empty() && sweep.zip.empty() && !sweep.include.empty();
+    if (only_includes) all.clear();
+    for (std::size_t i = 0; i < sweep.include.size(); ++i) {
+      const std::string pointer = "/sweep/include/" + std::to_string(i);
+      if (!sweep.include[i].is_object() || sweep.include[i].empty()) {
+        problem(pointer, "expected an object key → value, got " + shortened(sweep.include[i]));
+        continue;
+      }
+      all.emplace_back();
+      for (const auto& item : sweep.include[i].items()) all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
+    }
+  }
+
+  static constexpr std::size_t kMaxVariants = 10000;
+};
+
+// ---- names
+
+std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+// Keys by their last segment where that is unique in the study, else whole.
+std::string short_key(const std::string& key, const std::set<std::string>& all) {
+  int same = 0;
+  for (const auto& other : all) same += last_segment(other) == last_segment(key);
+  if (same == 1) return last_segment(key);
+  std::string whole = key;
+  for (auto& c : whole) c = c == '.' ? '-' : c;
+  return whole;
+}
+
+std::string variant_name(const Combination& combination, const std::set<std::string>& keys) {
+  std::string name;
+  for (const auto& [key, value, pointer] : combination) {
+    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    for (auto& c : text) {
+      const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
+      if (!safe) c = '_';
+    }
+    name += (name.empty() ? "" : "+") + short_key(key, keys) + "=" + text;
+  }
+  constexpr std::size_t kLongest = 100;  // file systems allow 255 bytes
+  if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "-" + sha256_hex(name).substr(0, 8);
+  return name.empty() ? "base" : name;
+}
+
+std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
+  std::vector<std::int64_t> out;
+  const auto bad = [&](const std::string& why) { expansion.problem("/seeds", why); };
+  if (seeds.is_number_integer()) {
+    const auto count = seeds.get<std::int64_t>();
+    if (count < 1 || count > 100000) bad("expected a count between 1 and 100000, got " + shortened(seeds));
+    else for (std::int64_t s = 0; s < count; ++s) out.push_back(s);
+    return out;
+  }
+  if (!seeds.is_array() || seeds.empty()) return bad("expected a count or a list of seeds, got " + shortened(seeds)), out;
+  for (const auto& seed : seeds) {
+    if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) bad("expected integers of at least 0, got " + shortened(seed));
+    else if (std::find(out.begin(), out.end(), seed.get<std::int64_t>()) != out.end()) bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
+    else out.push_back(seed.get<std::int64_t>());
+  }
+  return out;
+}
+
+// The base's document with the variant's values in place.
+Document with_assignments(const Document& base, const Combination& combination, Expansion& expansion) {
+  Document document = base;
+  for (const auto& [key, value, pointer] : combination) {
+    try {
+      set_value(document, key, value, base.origin(pointer));
+    } catch (const UsageError& error) {
+      expansion.problem(pointer, error.what());
+    }
+  }
+  return document;
+}
+
+}  // namespace
+
+Study read_study(const Document& document, const std::string& source) {
+  Study study;
+  study.document = document.tree();
+  Document base = document;
+  base.tree().erase("$schema");
+  RunConfig run;
+  JsonReader reader(base);
+  reader.read([&](FieldVisitor& v) {
+    run.describe(v);
+    study.config.describe(v);
+  });
+  if (!reader.problems.empty()) throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
+  study.name = run.name;
+
+  Expansion expansion{base, {}};
+  study.seeds = seed_list(study.config.seeds, expansion);
+  const auto combinations = expansion.combinations(study.config.sweep);
+  std::set<std::string> keys, names;
+  for (const auto& combination : combinations) {
+    for (const auto& assignment : combination) keys.insert(assignment.key);
+  }
+  for (const char* key : {"seeds", "sweep", "compare", "expect", "question", "source"}) base.tree().erase(key);
+  for (const auto& combination : combinations) {
+    Variant variant{variant_name(combination, keys), {}, {}};
+    for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
+    if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
+    try {
+      variant.config = read_run_config(with_assignments(base, combination, expansion), source);
+      study.variants.push_back(std::move(variant));
+    } catch (const ConfigError& error) {
+      for (auto problem : error.problems()) {
+        problem.message += " (in variant " + variant.name + ")";
+        expansion.problems.push_back(std::move(problem));
+      }
+    }
+  }
+  if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
+  if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
+  return study;
+}
+
+// ---- command line
+
+namespace {
+
+// Splits at commas outside of brackets and quotes: "a,b" is two values, "[1,2]" one.
+std::vector<std::string> split_values(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && depth == 0 && !quoted) parts.emplace_back();
+    else parts.back() += c;
+  }
+  return parts;
+}
+
+// The study's grid, made if need be.
+Json& grid_of(Document& document, const std::string& key, const std::string& shown) {
+  Json* node = &document.tree();
+  std::string walked;
+  for (const char* section : {"sweep", "grid"}) {
+    node = &(*node)[section];
+    walked += (walked.empty() ? "" : ".") + std::string(section);
+    if (node->is_null()) *node = Json::object();
+    const std::string next = walked == "sweep" ? "grid" : key;
+    if (!node->is_object()) throw UsageError(shown + ": " + walked + " is " + shortened(*node) + ", so it has no key " + shortened(next));
+  }
+  return *node;
+}
+
+bool sweeps(const Document& document, const std::string& key) {
+  const auto pointer = Json::json_pointer("/sweep/grid/" + escape_pointer(key));
+  return document.tree().contains(pointer);
+}
+
+}  // namespace
+
+void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
+  for (const auto& text : overrides) {
+    const auto [key, typed, shown] = split_override(text);
+    const bool describes_the_study = key == "seeds" || key.rfind("sweep", 0) == 0;
+    const auto parts = split_values(typed);
+    if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
+      apply_override(document, text);
+      continue;
+    }
+    Json values = Json::array();
+    for (const auto& part : parts) values.push_back(override_value(part, shown));
+    grid_of(document, key, shown)[key] = std::move(values);
+    document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, std::filesystem::current_path().string(), 0});
+  }
+}
+
+}  // namespace ffn

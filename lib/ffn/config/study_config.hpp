@@ -1,0 +1,72 @@
+// A study: variants × seeds, from one document. The document's other keys are the run that all variants start from.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "ffn/config/run_config.hpp"
+
+namespace ffn {
+
+/// How the study's variants are compared at its end; `ffn-train compare` takes the same as options.
+struct CompareConfig {
+  std::string by;                       ///< dotted key; "" takes the first key that varies
+  std::string metric;                   ///< "" takes steps_to_target where there is a target, else val/loss
+  std::string reference;                ///< value of `by`, as text; "" takes the first
+  double alpha = 0.05;
+  double min_effect = 0.0;
+  void describe(FieldVisitor& v);
+};
+
+struct SweepConfig {
+  Json grid = Json::object();     ///< key → values; crossed
+  Json zip = Json::array();       ///< objects whose keys move together; each is one axis, crossed with the others
+  Json include = Json::array();   ///< further variants: the base with these values
+  Json exclude = Json::array();   ///< combinations to leave out
+  void describe(FieldVisitor& v);
+};
+
+struct StudyConfig {
+  Json seeds = 1;  ///< a count, or a list of seeds
+  SweepConfig sweep;
+  CompareConfig compare;
+  std::string question;         ///< what the study is to answer
+  std::string source;           ///< where the question comes from
+  Json expect = Json::array();  ///< claims that are checked at the end
+  void describe(FieldVisitor& v);
+};
+
+/// One value of one key of a variant.
+struct Assignment {
+  std::string key;  ///< dotted path
+  Json value;
+};
+
+struct Variant {
+  std::string name;                     ///< path-safe: "activation=relu+expansion=4"; "base" without a sweep
+  std::vector<Assignment> assignments;  ///< what differs from the base, in the order of the axes
+  RunConfig config;                     ///< with seed 0
+};
+
+struct Study {
+  std::string name;
+  StudyConfig config;
+  std::vector<std::int64_t> seeds;
+  std::vector<Variant> variants;
+  Json document;  ///< as read, overrides applied
+};
+
+/// True if the document describes more than one run: it has "seeds" or "sweep".
+bool is_study(const Document& document);
+
+/// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
+Study read_study(const Document& document, const std::string& source);
+
+/// Command-line form of a sweep: moves each `key=a,b,c` into the document's grid and returns the other assignments.
+/// A single value for a key that the file sweeps replaces its axis.
+void apply_overrides(Document& document, const std::vector<std::string>& overrides);
+
+/// The values of an axis: a list, {"logspace": [low, high, n]}, {"range": [start, stop, step]} (half-open).
+/// Throws std::invalid_argument saying what is wrong.
+std::vector<Json> axis_values(const Json& axis);
+
+}  // namespace ffn

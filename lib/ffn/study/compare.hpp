@@ -1,0 +1,78 @@
+// Which variant is better and how surely: reads run directories, pairs runs by seed, asks ffn/stats. Never loads LibTorch.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/config/study_config.hpp"
+#include "ffn/record/run_files.hpp"
+#include "ffn/stats/paired.hpp"
+#include "ffn/stats/verdict.hpp"
+
+namespace ffn {
+
+/// A run as found on disk.
+struct FoundRun {
+  std::filesystem::path path;
+  std::int64_t seed = 0;
+  std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
+  RunState state = RunState::pending;
+  std::optional<RunSummary> summary;  ///< of a run that is done or diverged
+  std::int64_t budget_steps = 0;
+  std::int64_t tokens_per_step = 0;
+};
+
+/// Every run below the directories. Throws DataError if there is none.
+std::vector<FoundRun> find_runs(const std::vector<std::filesystem::path>& directories);
+
+struct CompareRequest {
+  CompareConfig config;
+  std::size_t resamples = 10000;
+};
+
+/// One value of `by` within one facet.
+struct GroupResult {
+  std::string value;
+  std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
+  std::vector<double> values;  ///< of the metric, finite ones
+  std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
+  std::size_t num_hits = 0;
+  bool has_target = false;
+  std::optional<double> median_steps, restricted_mean_steps;  ///< steps to target; Kaplan–Meier
+  std::int64_t parameters = 0, flops_per_token = 0;
+  double train_seconds = 0;                   ///< mean per run
+  std::optional<double> seconds_to_target;    ///< mean over the hits
+};
+
+/// One value of `by` against the reference within one facet.
+struct PairResult {
+  std::string value, reference;
+  stats::PairedResult paired;
+  stats::Judgement judgement;
+  std::size_t unpaired_seeds = 0;  ///< seeds that only one side has finished
+};
+
+/// Runs that agree in every other key that varies.
+struct Facet {
+  std::map<std::string, std::string> keys;  ///< the values that define it; empty if there is one facet only
+  std::vector<GroupResult> groups;          ///< in the order of the config's values, the reference first
+  std::vector<PairResult> pairs;
+};
+
+struct Comparison {
+  std::string by, metric, reference;
+  bool higher_is_better = false;
+  double alpha = 0.05, min_effect = 0;
+  std::vector<Facet> facets;
+  std::vector<std::string> notes;
+};
+
+/// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
+/// seed, and judges all pairs of all facets as one family (Holm). Throws UsageError for an unknown key, metric or
+/// reference, naming those that exist.
+Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request);
+
+}  // namespace ffn

@@ -1,0 +1,51 @@
+#include "ffn/study/compare_json.hpp"
+
+#include <cmath>
+
+namespace ffn {
+namespace {
+
+template <class T>
+Json maybe(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf"); }
+
+Json interval(const stats::Interval& i) { return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}}; }
+
+Json group_json(const GroupResult& g) {
+  return {{"value", g.value}, {"runs", g.num_runs}, {"done", g.num_done}, {"diverged", g.num_diverged}, {"failed", g.num_failed}, {"pending", g.num_pending},
+          {"mean", maybe(g.mean)}, {"half_width", maybe(g.half_width)}, {"iqm", maybe(g.iqm)}, {"hits", g.num_hits},
+          {"median_steps_to_target", maybe(g.median_steps)}, {"restricted_mean_steps_to_target", maybe(g.restricted_mean_steps)},
+          {"parameters", g.parameters}, {"flops_per_token", g.flops_per_token}, {"train_seconds", g.train_seconds},
+          {"seconds_to_target", maybe(g.seconds_to_target)}, {"values", g.values}};
+}
+
+Json pair_json(const PairResult& pair) {
+  const auto& p = pair.paired;
+  Json out = {{"value", pair.value}, {"reference", pair.reference}, {"verdict", stats::to_string(pair.judgement.verdict)},
+              {"sentence", stats::verdict_sentence(p, pair.judgement)}, {"seeds", p.num_seeds}, {"wins", p.wins}, {"ties", p.ties}, {"losses", p.losses},
+              {"test", p.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"}, {"test_reason", p.test_reason},
+              {"p", p.p}, {"p_exact", p.exact_p}, {"p_holm", pair.judgement.p_holm}, {"comparisons", pair.judgement.comparisons}};
+  out["difference"] = p.difference ? Json{{"mean", p.difference->mean}, {"sd", p.difference->sd}, {"interval", interval(p.difference->interval)}} : Json(nullptr);
+  out["probability_of_improvement"] = {{"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
+  out["seeds_to_decide"] = maybe(pair.judgement.seeds_to_decide);
+  return out;
+}
+
+}  // namespace
+
+Json comparison_json(const Comparison& c) {
+  Json facets = Json::array();
+  for (const auto& facet : c.facets) {
+    Json groups = Json::array(), pairs = Json::array();
+    for (const auto& g : facet.groups) groups.push_back(group_json(g));
+    for (const auto& p : facet.pairs) pairs.push_back(pair_json(p));
+    facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
+  }
+  return {{"schema_version", 1}, {"by", c.by}, {"metric", c.metric}, {"direction", c.higher_is_better ? "higher" : "lower"}, {"reference", c.reference},
+          {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets}, {"notes", c.notes}};
+}
+
+}  // namespace ffn

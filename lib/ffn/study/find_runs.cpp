@@ -1,0 +1,70 @@
+// Run directories → FoundRun.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/core/files.hpp"
+#include "ffn/record/run_directory.hpp"
+#include "ffn/study/compare.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
+  if (!value.is_object()) {
+    out[prefix] = value.is_string() ? value.get<std::string>() : value.dump();
+    return;
+  }
+  for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
+}
+
+FoundRun read_run(const fs::path& path, const RunStatus& status) {
+  FoundRun run;
+  run.path = path;
+  run.state = status.state;
+  const std::string text = read_file(path / "config.json", "config", ExitCode::data, 1 << 22);
+  const Json config = Json::parse(text, nullptr, false);
+  if (config.is_discarded() || !config.is_object()) throw DataError((path / "config.json").string() + " is no JSON object");
+  flatten(config, "", run.keys);
+  run.seed = config.value("seed", std::int64_t{0});
+  run.budget_steps = config.value("/train/steps"_json_pointer, std::int64_t{0});
+  run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
+  const std::string kind = run.keys["task.kind"];
+  if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
+  if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
+  run.keys.erase("seed");
+  run.keys.erase("name");
+  if (status.state == RunState::done || status.state == RunState::diverged) run.summary = read_summary(path);
+  return run;
+}
+
+void search(const fs::path& directory, std::vector<FoundRun>& runs) {
+  if (const auto status = read_status(directory)) {
+    runs.push_back(read_run(directory, *status));
+    return;
+  }
+  std::error_code error;
+  std::vector<fs::path> children;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    // Directories that were moved aside hold earlier results, not this study's.
+    const bool aside = entry.path().filename().string().find(".old-") != std::string::npos;
+    if (!aside && entry.is_directory()) children.push_back(entry.path());
+  }
+  std::sort(children.begin(), children.end());
+  for (const auto& child : children) search(child, runs);
+}
+
+}  // namespace
+
+std::vector<FoundRun> find_runs(const std::vector<fs::path>& directories) {
+  std::vector<FoundRun> runs;
+  for (const auto& directory : directories) {
+    if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
+    search(directory, runs);
+  }
+  if (runs.empty()) throw DataError("no runs below " + directories.at(0).string(), "train first: ffn-train --config experiments/activations.json");
+  return runs;
+}
+
+}  // namespace ffn

@@ -1,0 +1,35 @@
+// What a study will run: every run with its place and identity, and which of them train together. Torch-free.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/config/study_config.hpp"
+
+namespace ffn {
+
+struct PlannedRun {
+  std::size_t variant;  ///< index into the study's variants
+  RunConfig config;     ///< with its seed, named after the study
+  std::string identity;
+  std::filesystem::path directory;
+};
+
+struct Plan {
+  Study study;
+  std::filesystem::path directory;  ///< out/<study>
+  std::vector<PlannedRun> runs;     ///< seed-major: the first seed of every variant, then the second, …
+};
+
+Plan make_plan(Study study, const std::filesystem::path& out);
+
+/// Indices into Plan::runs that train on one run axis.
+using PlannedCohort = std::vector<std::size_t>;
+
+/// Groups runs of equal shape. A cohort is as large as pays (tiny runs share their bookkeeping; large ones gain nothing),
+/// small enough that every one of `jobs` workers has something to do, and takes its runs seed by seed, so that a study
+/// that is stopped half-way has the same seeds for every variant. `largest` bounds the size further; 0 does not.
+std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs, std::size_t largest = 0);
+
+}  // namespace ffn

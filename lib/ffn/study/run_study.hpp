@@ -1,0 +1,30 @@
+// Runs what a study still lacks. Start it as often as you like, also twice at the same time: nothing is trained twice.
+#pragma once
+
+#include <set>
+
+#include "ffn/study/worker_pool.hpp"
+
+namespace ffn {
+
+struct StudyOptions {
+  std::size_t jobs = 1;
+  bool fail_fast = false;
+  std::vector<std::string> argv;
+  std::function<bool()> stop;
+  std::function<void(const WorkerMessage&, const std::vector<PlannedCohort>&)> on_message;
+  std::function<void()> in_worker;
+  std::function<Engine&()> engine;  ///< called when there is something to train
+};
+
+struct StudyOutcome {
+  std::size_t total = 0, reused = 0, trained = 0, diverged = 0;
+  std::set<std::size_t> failed;  ///< indices into Plan::runs, of this session
+  bool interrupted = false;
+};
+
+/// Trains every run that is not finished, resumes those that were begun, tries again those that failed in an earlier
+/// session. Runs that another process is training are waited for.
+StudyOutcome run_study(const Plan& plan, const StudyOptions& options);
+
+}  // namespace ffn

@@ -1,0 +1,275 @@
+#include "ffn/study/worker_pool.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+
+#include "ffn/core/error.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/record/run_directory.hpp"
+
+namespace ffn {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+void write_whole(int fd, const void* data, std::size_t size) {
+  ssize_t written;
+  do written = ::write(fd, data, size);
+  while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(size)) ::_exit(1);  // the other end is gone
+}
+
+bool read_whole(int fd, void* data, std::size_t size) {
+  auto* at = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = ::read(fd, at, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+// ---- the worker's side
+
+class Worker {
+ public:
+  Worker(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options, int commands, int messages)
+      : plan_(plan), cohorts_(cohorts), engine_(engine), options_(options), commands_(commands), messages_(messages) {}
+
+  [[noreturn]] void serve() {
+    std::size_t cohort;
+    while (read_whole(commands_, &cohort, sizeof cohort)) train(cohort);
+    ::_exit(0);  // no destructors: the parent owns what was inherited
+  }
+
+ private:
+  void train(std::size_t cohort) {
+    WorkerMessage end;
+    end.cohort = cohort;
+    try {
+      end.kind = WorkerMessage::Kind::cohort_finished;
+      end.outcome = train_cohort(plan_, cohorts_[cohort], engine_, options_.argv, hooks(cohort));
+    } catch (const std::exception& error) {
+      end.kind = WorkerMessage::Kind::cohort_failed;
+      std::strncpy(end.reason, error.what(), sizeof end.reason - 1);
+    }
+    send(end);
+  }
+
+  CohortHooks hooks(std::size_t cohort) {
+    CohortHooks hooks;
+    hooks.started = [this, cohort](std::size_t run, std::int64_t step) {
+      WorkerMessage m;
+      m.kind = WorkerMessage::Kind::run_started, m.cohort = cohort, m.run = run, m.step = step;
+      send(m);
+    };
+    hooks.stepped = [this, cohort](std::int64_t step, double loss) {
+      const auto now = Clock::now();
+      if (now - last_step_message_ < std::chrono::milliseconds(100)) return;
+      last_step_message_ = now;
+      WorkerMessage m;
+      m.kind = WorkerMessage::Kind::stepped, m.cohort = cohort, m.step = step, m.loss = loss;
+      send(m);
+    };
+    hooks.finished = [this, cohort](std::size_t run, RunEnd run_end) {
+      WorkerMessage m;
+      m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = run_end;
+      send(m);
+    };
+    hooks.stop = options_.stop;
+    return hooks;
+  }
+
+  void send(const WorkerMessage& message) { write_whole(messages_, &message, sizeof message); }
+
+  const Plan& plan_;
+  const std::vector<PlannedCohort>& cohorts_;
+  Engine& engine_;
+  const PoolOptions& options_;
+  int commands_, messages_;
+  Clock::time_point last_step_message_ = Clock::now();
+};
+
+// ---- the parent's side
+
+struct Child {
+  pid_t pid = -1;
+  int commands = -1, messages = -1;
+  std::size_t cohort = kNone;
+};
+
+class Pool {
+ public:
+  Pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options)
+      : plan_(plan), cohorts_(cohorts), engine_(engine), options_(options), attempts_(cohorts.size(), 0) {
+    for (std::size_t c = 0; c < cohorts.size(); ++c) queue_.push_back(c);
+  }
+
+  PoolResult run() {
+    const std::size_t count = std::min(options_.jobs, cohorts_.size());
+    for (std::size_t i = 0; i < count; ++i) children_.push_back(start());
+    for (auto& child : children_) assign(child);
+    while (busy()) {
+      wait_for_messages();
+      if (!stopping_ && options_.stop && options_.stop()) stop_all();
+    }
+    for (auto& child : children_) {
+      if (child.pid < 0) continue;
+      ::close(child.commands);  // the worker's read ends, and so does the worker
+      ::close(child.messages);
+      ::waitpid(child.pid, nullptr, 0);
+    }
+    result_.interrupted = result_.interrupted || stopping_;
+    return std::move(result_);
+  }
+
+ private:
+  Child start() {
+    int commands[2], messages[2];
+    if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(messages, O_CLOEXEC) != 0) throw SystemError(std::string("cannot create a pipe: ") + std::strerror(errno));
+    const pid_t parent = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid < 0) throw SystemError(std::string("cannot start a worker: ") + std::strerror(errno));
+    if (pid == 0) {
+      // A worker whose parent was killed checkpoints and ends instead of training for nobody.
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (::getppid() != parent) ::_exit(1);
+      for (const auto& other : children_) ::close(other.commands), ::close(other.messages);
+      ::close(commands[1]), ::close(messages[0]);
+      if (options_.in_worker) options_.in_worker();
+      Worker(plan_, cohorts_, engine_, options_, commands[0], messages[1]).serve();
+    }
+    ::close(commands[0]), ::close(messages[1]);
+    Child child;
+    child.pid = pid, child.commands = commands[1], child.messages = messages[0];
+    return child;
+  }
+
+  void assign(Child& child) {
+    child.cohort = kNone;
+    if (queue_.empty() || stopping_) return;
+    child.cohort = queue_.front();
+    queue_.pop_front();
+    ++attempts_[child.cohort];
+    write_whole(child.commands, &child.cohort, sizeof child.cohort);
+  }
+
+  bool busy() const {
+    for (const auto& child : children_) {
+      if (child.cohort != kNone) return true;
+    }
+    return false;
+  }
+
+  void wait_for_messages() {
+    std::vector<pollfd> fds;
+    for (const auto& child : children_) fds.push_back({child.messages, POLLIN, 0});
+    if (::poll(fds.data(), fds.size(), 100) <= 0) return;
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      if (fds[i].revents == 0) continue;
+      WorkerMessage message;
+      if (read_whole(children_[i].messages, &message, sizeof message)) receive(children_[i], message);
+      else bury(children_[i]);
+    }
+  }
+
+  void receive(Child& child, const WorkerMessage& message) {
+    using Kind = WorkerMessage::Kind;
+    if (message.kind == Kind::run_finished && message.end != RunEnd::interrupted) {
+      ++result_.trained;
+      result_.diverged += message.end == RunEnd::diverged;
+    }
+    if (options_.on_message) options_.on_message(message);
+    if (message.kind == Kind::cohort_finished) {
+      result_.elsewhere += message.outcome.elsewhere;
+      result_.interrupted = result_.interrupted || message.outcome.interrupted;
+      assign(child);
+    } else if (message.kind == Kind::cohort_failed) {
+      log_error("a cohort failed: " + std::string(message.reason));
+      fail(message.cohort);
+      assign(child);
+    }
+  }
+
+  // A worker ended without being asked to: killed, crashed, out of memory.
+  void bury(Child& child) {
+    int status = 0;
+    ::waitpid(child.pid, &status, 0);
+    ::close(child.commands), ::close(child.messages);
+    const std::size_t cohort = child.cohort;
+    const std::string reason = WIFSIGNALED(status) ? std::string("its worker was killed by ") + ::strsignal(WTERMSIG(status))
+                                                   : "its worker ended with code " + std::to_string(WEXITSTATUS(status));
+    child = Child();
+    if (cohort == kNone || stopping_) {
+      if (stopping_) result_.interrupted = true;
+    } else if (attempts_[cohort] < 2) {
+      log_warning("a cohort is trained again: " + reason);
+      queue_.push_front(cohort);
+    } else {
+      log_error("a cohort failed twice: " + reason);
+      mark_failed(cohort, reason + ", twice");
+      fail(cohort);
+    }
+    if (!queue_.empty() && !stopping_) {
+      child = start();
+      assign(child);
+    }
+  }
+
+  void mark_failed(std::size_t cohort, const std::string& reason) {
+    for (const auto index : cohorts_[cohort]) {
+      const auto& run = plan_.runs[index];
+      if (progress_of(run) == Progress::finished) continue;
+      RunStatus status;
+      status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
+      const RunDirectory directory(run.directory);
+      directory.create();
+      directory.write_status(status);
+    }
+  }
+
+  void fail(std::size_t cohort) {
+    for (const auto index : cohorts_[cohort]) {
+      if (progress_of(plan_.runs[index]) != Progress::finished) result_.failed.insert(index);
+    }
+    if (options_.fail_fast) stop_all();
+  }
+
+  void stop_all() {
+    stopping_ = true;
+    for (const auto& child : children_) {
+      if (child.pid > 0) ::kill(child.pid, SIGTERM);
+    }
+  }
+
+  const Plan& plan_;
+  const std::vector<PlannedCohort>& cohorts_;
+  Engine& engine_;
+  const PoolOptions& options_;
+  std::vector<int> attempts_;
+  std::deque<std::size_t> queue_;
+  std::vector<Child> children_;
+  bool stopping_ = false;
+  PoolResult result_;
+};
+
+}  // namespace
+
+PoolResult run_pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options) {
+  return Pool(plan, cohorts, engine, options).run();
+}
+
+}  // namespace ffn

@@ -1,0 +1,43 @@
+// Worker processes: each trains one cohort after the other. A worker that dies costs its cohort one retry, nothing else.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ffn/study/plan.hpp"
+#include "ffn/study/train_cohort.hpp"
+
+namespace ffn {
+
+/// What a worker tells its parent; one write() each, small enough to be atomic on a pipe (POSIX: 512 bytes).
+struct WorkerMessage {
+  enum class Kind { run_started, stepped, run_finished, cohort_finished, cohort_failed } kind;
+  std::size_t cohort = 0, run = 0;
+  std::int64_t step = 0;
+  double loss = 0;
+  RunEnd end = RunEnd::done;
+  CohortOutcome outcome;
+  char reason[256] = {};
+};
+
+struct PoolOptions {
+  std::size_t jobs = 1;
+  bool fail_fast = false;
+  std::vector<std::string> argv;
+  std::function<bool()> stop;                               ///< asked often; true ends the study in order
+  std::function<void(const WorkerMessage&)> on_message;     ///< in the parent
+  std::function<void()> in_worker;                          ///< first thing in a worker: its own signal handlers
+};
+
+struct PoolResult {
+  std::size_t trained = 0, diverged = 0, elsewhere = 0;
+  std::set<std::size_t> failed;  ///< indices into Plan::runs
+  bool interrupted = false;
+};
+
+/// Trains the cohorts in order on `jobs` forked workers. The engine must be loaded before, so that it is loaded once.
+PoolResult run_pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options);
+
+}  // namespace ffn

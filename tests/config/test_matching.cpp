@@ -1,0 +1,99 @@
+// `match`: the hidden width that makes one FFN cost what the plain one costs.
+#include "config/helpers.hpp"
+#include "ffn/config/accounting.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+
+namespace {
+
+/// The width that a config's FFN of type Ffn gets.
+template <class Ffn>
+std::int64_t width(const std::string& model) {
+  const auto config = run_from("{\"model\": " + model + "}");
+  return std::get<Ffn>(config.model.ffn).hidden_width(config.model.d_model);
+}
+
+}  // namespace
+
+TEST_CASE("a gated layer matched to the plain one has two thirds of its width") {
+  // reference/science.md §1.3, without biases.
+  const auto gated = [](int d_model) {
+    return width<GatedConfig>("{\"d_model\": " + std::to_string(d_model) + R"(, "ffn": {"kind": "gated", "bias": false, "match": "params"}})");
+  };
+  CHECK(gated(128) == 341);
+  CHECK(gated(384) == 1024);
+  CHECK(gated(512) == 1365);
+  CHECK(width<GatedConfig>(R"({"d_model": 384, "ffn": {"kind": "gated", "bias": false, "match": "flops"}})") == 1024);
+  CHECK(width<GatedConfig>(R"({"d_model": 128, "ffn": {"kind": "gated", "match": "params"}})") == 341);
+}
+
+TEST_CASE("a plain layer matched to itself keeps its width") {
+  CHECK(width<PositionwiseConfig>(R"({"d_model": 24, "ffn": {"expansion": 3, "match": "params"}})") == 72);
+  CHECK(width<PositionwiseConfig>(R"({"d_model": 24, "ffn": {"expansion": 3, "match": "flops"}})") == 72);
+}
+
+TEST_CASE("the matched cost is as near to the plain one as a whole width allows") {
+  std::size_t seen = 0;
+  for (const char* match : {"params", "flops", "active_params"}) {
+    for (const int d_model : {16, 64, 200}) {
+      for (const char* bias : {"true", "false"}) {
+        for (const char* ffn : {R"("kind": "gated")", R"("kind": "moe", "num_experts": 4, "top_k": 2)", R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"}) {
+          const std::string text = "{\"model\": {\"d_model\": " + std::to_string(d_model) + ", \"ffn\": {" + ffn + ", \"bias\": " + bias + ", \"match\": \"" + match + "\", \"match_tolerance\": 1}}}";
+          CAPTURE(text);
+          const auto config = run_from(text);
+          PositionwiseConfig plain;
+          plain.bias = std::string(bias) == "true";
+          const auto cost = [&](const FfnConfig& of) {
+            const Cost c = ffn_cost(of, d_model);
+            return static_cast<double>(std::string(match) == "params" ? c.parameters : std::string(match) == "flops" ? c.flops : c.active_parameters);
+          };
+          const double target = cost(plain), found = std::abs(cost(config.model.ffn) - target);
+          for (const int step : {-1, 1}) {
+            auto other = config.model.ffn;
+            std::visit([&](auto& of) {
+              if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>) of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step), of.matched_width.reset();
+            }, other);
+            CHECK(found <= std::abs(cost(other) - target));
+          }
+          ++seen;
+        }
+      }
+    }
+  }
+  CHECK(seen == 54);
+}
+
+TEST_CASE("a match that no width reaches is refused with the mismatch and what to do") {
+  CHECK(problems_in("{\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"num_experts\": 8,\n\"match\": \"params\"}}}") ==
+        "x.json:2  /model/ffn/match: the nearest width (1) misses the plain FFN's params by 71.42 %, more than match_tolerance (0.01); "
+        "use a larger d_model or expansion, or raise match_tolerance");
+}
+
+TEST_CASE("match and d_ff exclude one another") {
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"d_ff\": 8,\n\"match\": \"params\"}}}") ==
+        "x.json:2  /model/ffn/match: match solves the hidden width, but d_ff (8) fixes it; remove one");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"d_ff\": \"wide\", \"match\": \"params\"}}}") ==
+        "x.json:1  /model/ffn/d_ff: expected an integer, got \"wide\"");
+}
+
+TEST_CASE("a match that rests on a value which could not be read is not held against the rest") {
+  CHECK(problems_in("{\"model\": {\"d_model\": \"wide\", \"ffn\": {\"kind\": \"gated\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
+        "x.json:1  /model/d_model: expected an integer, got \"wide\"");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"expansion\": \"wide\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
+        "x.json:1  /model/ffn/expansion: expected a number, got \"wide\"");
+}
+
+TEST_CASE("a matched config is written and read back with the same width") {
+  const auto config = run_from(R"({"model": {"d_model": 128, "ffn": {"kind": "gated", "match": "params", "expansion": 3}}})");
+  const auto again = run_from(resolved_json(config).dump());
+  CHECK(resolved_json(again) == resolved_json(config));
+  CHECK(std::get<GatedConfig>(again.model.ffn).matched_width == std::get<GatedConfig>(config.model.ffn).matched_width);
+}
+
+TEST_CASE("a matched run is the run with that width written out") {
+  const auto matched = run_from(R"({"model": {"d_model": 384, "ffn": {"kind": "gated", "bias": false, "match": "params"}}})");
+  const auto written = run_from(R"({"model": {"d_model": 384, "ffn": {"kind": "gated", "bias": false, "d_ff": 1024}}})");
+  CHECK(run_identity(matched) == run_identity(written));
+}

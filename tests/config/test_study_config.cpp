@@ -1,0 +1,185 @@
+// Studies: axes, combinations, names, seeds, and what is wrong with them.
+#include <chrono>
+
+#include "config/helpers.hpp"
+#include "ffn/config/study_config.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+
+namespace {
+
+Study study_from(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto document = parse_document(text, "s.json", "/configs");
+  apply_overrides(document, overrides);
+  return read_study(document, "s.json");
+}
+std::string problems_in_study(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return problems_of([&] { study_from(text, overrides); });
+}
+std::string names(const Study& study) {
+  std::string out;
+  for (const auto& variant : study.variants) out += (out.empty() ? "" : " ") + variant.name;
+  return out;
+}
+std::string axis(const std::string& json) {
+  try {
+    return Json(axis_values(Json::parse(json))).dump();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a document with seeds or a sweep is a study") {
+  CHECK(is_study(parse_document(R"({"seeds": 2})", "s.json", "/")));
+  CHECK(is_study(parse_document(R"({"sweep": {}})", "s.json", "/")));
+  CHECK(!is_study(parse_document(R"({"seed": 2})", "s.json", "/")));
+}
+
+TEST_CASE("the values of an axis are a list, a logspace or a range") {
+  CHECK(axis("[1, \"a\", null]") == "[1,\"a\",null]");
+  CHECK(axis(R"({"logspace": [0.001, 0.1, 3]})") == "[0.001,0.01,0.1]");
+  CHECK(axis(R"({"logspace": [0.001, 0.01, 3]})") == "[0.001,0.00316227766017,0.01]");
+  CHECK(axis(R"({"logspace": [1, 100, 3]})") == "[1,10,100]");
+  CHECK(axis(R"({"range": [0, 3, 1]})") == "[0,1,2]");
+  CHECK(axis(R"({"range": [0.1, 0.4, 0.1]})") == "[0.1,0.2,0.3]");
+  CHECK(axis(R"({"range": [3, 0, -1]})") == "[3,2,1]");
+}
+
+TEST_CASE("an axis that is none says what was expected and found") {
+  const std::string forms = "expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got ";
+  CHECK(axis("5") == forms + "5");
+  CHECK(axis(R"({"linspace": [1, 2, 3]})") == forms + R"({"linspace":[1,2,3]})");
+  CHECK(axis("[]") == "has no values");
+  CHECK(axis(R"({"logspace": [1, 2]})") == "expected \"logspace\": [low, high, count], got [1,2]");
+  CHECK(axis(R"({"range": "a"})") == "expected \"range\": [start, stop, step], got \"a\"");
+  CHECK(axis(R"({"logspace": [0, 1, 3]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [0,1,3]");
+  CHECK(axis(R"({"logspace": [1, 2, 2.5]})") == "\"logspace\" needs two positive ends and a count of at least 2, got [1,2,2.5]");
+  CHECK(axis(R"({"range": [0, 1, 0]})") == "\"range\" needs a step that leads from start to stop, got [0,1,0]");
+  CHECK(axis(R"({"range": [0, 1, -1]})") == "\"range\" needs a step that leads from start to stop, got [0,1,-1]");
+  CHECK(axis(R"({"range": [0, 1, 1e-300]})") == "\"range\" needs a step that leads from start to stop, got [0,1,1e-300]");
+  CHECK(axis(R"({"range": [-1e308, 1e308, 1]})").find("needs a step") != std::string::npos);
+}
+
+TEST_CASE("a grid is crossed in its order, the last key fastest") {
+  const auto study = study_from(R"({"name": "s", "seeds": 3, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 2]}}})");
+  CHECK(study.name == "s");
+  CHECK(study.seeds == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(names(study) == "activation=relu+expansion=1 activation=relu+expansion=2 activation=gelu+expansion=1 activation=gelu+expansion=2");
+  const auto& last = std::get<PositionwiseConfig>(study.variants[3].config.model.ffn);
+  CHECK(last.activation == "gelu");
+  CHECK(last.expansion == 2);
+  CHECK(study.variants[3].assignments.size() == 2);
+  CHECK(study.variants[3].assignments[0].key == "model.ffn.activation");
+}
+
+TEST_CASE("zipped keys move together, crossed with the grid") {
+  const auto study = study_from(R"({"sweep": {"grid": {"seed": [0]}, "zip": [{"model.d_model": [8, 16], "train.optimizer.lr": [0.1, 0.01]}]}})");
+  CHECK(names(study) == "seed=0+d_model=8+lr=0.1 seed=0+d_model=16+lr=0.01");
+  CHECK(study.variants[1].config.model.d_model == 16);
+  CHECK(std::get<AdamWConfig>(study.variants[1].config.train.optimizer).lr == 0.01);
+}
+
+TEST_CASE("include adds variants and exclude takes combinations away") {
+  CHECK(names(study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2], "model.d_model": [8, 16]},
+                                       "exclude": [{"model.blocks": 2, "model.d_model": 16.0}], "include": [{"model.blocks": 5}]}})")) ==
+        "blocks=1+d_model=8 blocks=1+d_model=16 blocks=2+d_model=8 blocks=5");
+  CHECK(names(study_from(R"({"sweep": {"include": [{"model.blocks": 5}, {"model.blocks": 6}]}})")) == "blocks=5 blocks=6");
+}
+
+TEST_CASE("a study without a sweep is its base, once per seed") {
+  const auto study = study_from(R"({"seeds": [4, 7]})");
+  CHECK(names(study) == "base");
+  CHECK(study.seeds == std::vector<std::int64_t>{4, 7});
+  CHECK(study_from(R"({"sweep": {}})").seeds == std::vector<std::int64_t>{0});
+}
+
+TEST_CASE("keys that end alike are told apart in names, and names fit a directory") {
+  CHECK(names(study_from(R"({"sweep": {"grid": {"model.norm.kind": ["rms"], "model.ffn.kind": ["gated"]}}})")) == "model-norm-kind=rms+model-ffn-kind=gated");
+  CHECK(names(study_from(R"({"sweep": {"grid": {"task.kind": ["text"], "task.file": ["a b/φ.txt"]}}})")) == "kind=text+file=a_b___.txt");
+  const auto longer = names(study_from("{\"sweep\": {\"grid\": {\"name\": [\"" + std::string(120, 'x') + "\"]}}}"));
+  CHECK(longer.size() == 100);
+}
+
+TEST_CASE("a relative text in a sweep starts at the study's file") {
+  const auto study = study_from(R"({"task": {"kind": "text", "file": "base.txt"}, "sweep": {"grid": {"task.file": ["a.txt", "/b.txt"]}}})");
+  CHECK(std::get<TextConfig>(study.variants[0].config.task).file == "/configs/a.txt");
+  CHECK(std::get<TextConfig>(study.variants[1].config.task).file == "/b.txt");
+}
+
+TEST_CASE("a wrong value in a sweep is reported where it stands") {
+  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}").find(
+            "s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu)") != std::string::npos);
+  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}").find(
+            "s.json:6  /model/ffn/activation: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
+  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.fnn.d_ff\": [1]}}}") ==
+        "s.json:3  /model/fnn: unknown key \"fnn\"; did you mean \"ffn\"? (in variant d_ff=1)");
+  CHECK(problems_in_study("{\"sweep\": {\n\"include\": [{},\n{\"model.blocks\": 0}],\n\"zip\": [{\"train.steps\":\n[1,\n0]}]}}") ==
+        "s.json:2  /sweep/include/0: expected an object key → value, got {}\n"
+        "s.json:6  /train/steps: 0 is out of range; expected at least 1 (in variant steps=0)\n"
+        "s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") == "s.json:2  /seed: expected an integer, got {\"x\":1} (in variant x=1)");
+  CHECK(problems_in_study("{\"seed\": 3, \"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") ==
+        "s.json:2  /sweep/grid/seed.x/0: s.json: seed is 3, so it has no key \"x\"");
+}
+
+TEST_CASE("problems of the base are reported once, not once per variant") {
+  CHECK(problems_in_study("{\"train\": {\"steps\": 0},\n\"sweep\": {\"grid\": {\"model.blocks\": [1, 2, 3]}}}") ==
+        "s.json:1  /train/steps: 0 is out of range; expected at least 1");
+}
+
+TEST_CASE("problems of the sweep itself are reported together") {
+  CHECK(problems_in_study("{\"seeds\": [1, 1, -1, 2.5],\n\"sweep\": {\"grid\": {\"model.blocks\": []},\n\"zip\": [{\"model.d_model\": [1, 2],\n\"seed\": [1]}, 5],\n\"exclude\": [3]}}") ==
+        "s.json:1  /seeds: seed 1 stands twice; seeds are replicates\n"
+        "s.json:1  /seeds: expected integers of at least 0, got -1\n"
+        "s.json:1  /seeds: expected integers of at least 0, got 2.5\n"
+        "s.json:2  /sweep/grid/model.blocks: has no values\n"
+        "s.json:3  /sweep/zip/0: \"seed\" has 1 values, \"model.d_model\" has 2; keys that move together need equally many\n"
+        "s.json:4  /sweep/zip/1: expected an object key → values, got 5\n"
+        "s.json:5  /sweep/exclude/0: expected an object key → value, got 3");
+  CHECK(problems_in_study(R"({"seeds": 0})") == "s.json:1  /seeds: expected a count between 1 and 100000, got 0");
+  CHECK(problems_in_study(R"({"seeds": "many"})") == "s.json:1  /seeds: expected a count or a list of seeds, got \"many\"");
+  CHECK(problems_in_study(R"({"sweep": 5})") == "s.json:1  /sweep: expected an object { … }, got 5");
+  CHECK(problems_in_study(R"({"sweep": {"gird": {}}})") == "s.json:1  /sweep/gird: unknown key \"gird\"; did you mean \"grid\"?");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1]}, "exclude": [{"seed": 2}]}})") ==
+        "s.json:1  /sweep/exclude/0: matches no variant; it names keys or values that are not swept");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1]}, "exclude": [{"seed": 1}]}})") == "s.json:1  /sweep: no variant is left");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1, 1]}}})") == "s.json:1  /sweep: the variant seed=1 occurs twice");
+}
+
+TEST_CASE("a sweep that explodes is refused at once") {
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
+        "s.json:1  /sweep: more than 10000 variants");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
+}
+
+TEST_CASE("commas on the command line make an axis, a single value replaces one") {
+  const auto study = study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2]}}})", {"model.ffn.activation=relu,gelu", "model.blocks=3", "train.steps=7"});
+  CHECK(names(study) == "blocks=3+activation=relu blocks=3+activation=gelu");
+  CHECK(study.variants[0].config.train.steps == 7);
+  CHECK(names(study_from("{}", {"model.d_model=8,16"})) == "d_model=8 d_model=16");
+  CHECK(names(study_from("{}", {"sweep.grid={\"model.d_model\": [8, 16]}"})) == "d_model=8 d_model=16");
+  CHECK(study_from("{}", {"seeds=5"}).seeds.size() == 5);
+  CHECK(study_from("{}", {"seeds=[3,4]"}).seeds == std::vector<std::int64_t>{3, 4});
+}
+
+TEST_CASE("a wrong value of an axis on the command line names its override") {
+  CHECK(problems_in_study("{}", {"model.blocks=1,0"}) ==
+        "override 'model.blocks=1,0'  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
+}
+
+TEST_CASE("an axis on the command line goes through the checks of every override") {
+  const auto refusal = [](const std::string& text, const std::string& override_text) {
+    return message<UsageError>([&] { study_from(text, {override_text}); });
+  };
+  CHECK(refusal(R"({"sweep": 5})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep is 5, so it has no key \"grid\"");
+  CHECK(refusal(R"({"sweep": {"grid": []}})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep.grid is [], so it has no key \"model.blocks\"");
+  CHECK(refusal("{}", "task.file=a\xFF,b") == "an override is not valid UTF-8 at byte 11");
+  CHECK(refusal("{}", "name=a," + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
+  CHECK(refusal("{}", "task={\"bits\": 1, \"bits\": 2},{}").find(": duplicate key \"bits\"") != std::string::npos);
+  CHECK(names(study_from(R"({"sweep": null})", {"model.blocks=1,2"})) == "blocks=1 blocks=2");
+}

@@ -33,7 +33,7 @@ std::string runs_text(const GroupResult& g) {
   return text;
 }
 
-std::string optional_number(const std::optional<double>& x, int digits = 3) { return x ? format_significant(*x, digits) : "-"; }
+std::string optional_number(const std::optional<double>& x, int digits = 3) { return x && std::isinf(*x) ? "never" : x ? format_significant(*x, digits) : "-"; }
 
 std::string mean_text(const GroupResult& g) {
   if (!g.mean) return "-";
@@ -47,10 +47,12 @@ Table groups_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : first.keys) columns.push_back({last_segment(key), Align::right});
   columns.push_back({last_segment(c.by), Align::left});
-  for (const char* name : {"runs", "mean", "IQM"}) columns.push_back({name == std::string("mean") ? c.metric + ": mean ± 95 %" : name, Align::right});
-  if (std::abs(c.alpha - 0.05) > 1e-12) columns[columns.size() - 2].header = c.metric + ": mean ± " + format_percent(1 - c.alpha, 0);
+  const bool time = c.metric.size() > 10 && c.metric.rfind("_to_target") == c.metric.size() - 10;
+  columns.push_back({"runs", Align::right});
+  columns.push_back({c.metric + (time ? ": restricted mean ± 95 %" : ": mean ± " + format_percent(1 - c.alpha, 0)), Align::right});
+  columns.push_back({"IQM", Align::right});
   if (targets) {
-    for (const char* name : {"hits", "median steps", "restricted mean"}) columns.push_back({name, Align::right});
+    for (const char* name : {"hits", "median steps"}) columns.push_back({name, Align::right});
   }
   for (const char* name : {"parameters", "FLOPs/token", "time/run"}) columns.push_back({name, Align::right});
   if (targets) columns.push_back({"time to target", Align::right});
@@ -65,7 +67,6 @@ Table groups_table(const Comparison& c) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(std::to_string(g.num_hits) + " of " + std::to_string(over));
         row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : "not reached");
-        row.push_back(g.restricted_mean_steps ? format_significant(*g.restricted_mean_steps, 3) : "-");
       }
       row.insert(row.end(), {format_count(g.parameters), format_count(g.flops_per_token), format_duration(g.train_seconds)});
       if (targets) row.push_back(g.seconds_to_target ? format_duration(*g.seconds_to_target) : "-");
@@ -75,21 +76,49 @@ Table groups_table(const Comparison& c) {
   return table;
 }
 
+std::string signed_number(double x) {
+  if (std::isinf(x)) return x > 0 ? "∞" : "−∞";
+  return (x < 0 ? "−" : x > 0 ? "+" : "") + format_significant(std::abs(x), 3);
+}
+
+std::string difference_text(const stats::PairedResult& p) {
+  if (!p.difference) return "-";
+  const auto& i = p.difference->interval;
+  return signed_number(p.difference->mean) + " [" + signed_number(i.low) + ", " + signed_number(i.high) + "]";
+}
+
+// The verdict, and for those that fell short what would settle it.
+std::string verdict_text(const PairResult& pair) {
+  const auto& j = pair.judgement;
+  std::string text = stats::to_string(j.verdict);
+  const auto n = pair.paired.num_seeds;
+  if (j.verdict == stats::Verdict::too_few_seeds) text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
+  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n) text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would";
+  return text;
+}
+
 Table pairs_table(const Comparison& c, TableForm form) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
+  const std::string interval = format_percent(1 - c.alpha, 0);
   columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"against " + c.reference, Align::left});
+  columns.push_back({"difference from " + c.reference + " [" + interval + "]", Align::right});
   columns.push_back({"P(better)", Align::right});
+  columns.push_back({"won/tied/lost", Align::right});
   columns.push_back({form == TableForm::csv ? "p_holm" : "p (Holm)", Align::right});
+  columns.push_back({"verdict", Align::left});
   Table table(columns);
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
+      const auto& p = pair.paired;
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {pair.value, stats::verdict_sentence(pair.paired, pair.judgement), format_significant(pair.paired.improvement.paired, 2),
-                             format_significant(pair.judgement.p_holm, 2)});
+      row.insert(row.end(), {pair.value, difference_text(p), format_significant(p.improvement.paired, 2),
+                             std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
+                             format_significant(pair.judgement.p_holm, 2), verdict_text(pair)});
       table.add_row(row);
+      const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
+      if (decided) table.highlight_last_row();
     }
   }
   return table;
@@ -123,6 +152,17 @@ std::string answer(const Comparison& c) {
   return out.str();
 }
 
+std::string how_to_read(const Comparison& c) {
+  std::size_t pairs = 0;
+  bool by_ranks = false;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) ++pairs, by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+  }
+  return std::string("Paired by seed; ") + (by_ranks ? "exact signed-rank test, never reaching the target is worst" : "exact sign-flip test of the mean difference") +
+         "; BCa intervals; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") + "; " +
+         (c.higher_is_better ? "higher" : "lower") + " is better.\n";
+}
+
 }  // namespace
 
 std::string comparison_text(const Comparison& c, TableForm form, bool color) {
@@ -131,6 +171,7 @@ std::string comparison_text(const Comparison& c, TableForm form, bool color) {
   if (has_pairs) out += "\n" + render(pairs_table(c, form), form, color);
   if (form == TableForm::csv) return out;
   if (has_pairs) out += "\n" + answer(c);
+  if (has_pairs) out += how_to_read(c);
   for (const auto& note : c.notes) out += "note: " + note + "\n";
   return out;
 }

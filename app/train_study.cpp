@@ -11,7 +11,9 @@
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
+#include "ffn/report/terminal.hpp"
 #include "ffn/study/compare_json.hpp"
+#include "ffn/study/expect.hpp"
 #include "ffn/study/run_study.hpp"
 #include "signals.hpp"
 #include "train.hpp"
@@ -90,13 +92,26 @@ void in_worker() {
   std::signal(SIGINT, SIG_IGN);
 }
 
-std::optional<Comparison> compare_and_save(const Plan& plan, const CommonOptions& common) {
+// Prints whether the study's claims hold; false if one does not.
+bool report_expectations(const std::vector<Expectation>& expectations, bool color) {
+  bool all = true;
+  for (const auto& e : expectations) {
+    const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
+    const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : "cannot be said yet";
+    std::cout << "claim: " << e.claim << ": " << styled(mark, met ? Style::green : unmet ? Style::red : Style::yellow, color) << " (" << e.found << ")\n";
+    all = all && !unmet;
+  }
+  return all;
+}
+
+// The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
+bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
   auto runs = find_runs({plan.directory});
   // Only what the study describes now; an earlier, wider version may have left more.
   std::set<fs::path> planned;
   for (const auto& run : plan.runs) planned.insert(run.directory);
   runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !planned.count(run.path); }), runs.end());
-  if (runs.empty()) return std::nullopt;
+  if (runs.empty()) return true;
   // The study's own order of values, not that of the directories.
   std::map<fs::path, std::size_t> rank;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) rank[plan.runs[i].directory] = i;
@@ -105,16 +120,25 @@ std::optional<Comparison> compare_and_save(const Plan& plan, const CommonOptions
   request.config = plan.study.config.compare;
   if (request.config.by.empty() && !plan.study.variants[0].assignments.empty()) request.config.by = plan.study.variants[0].assignments[0].key;
   const auto comparison = compare_runs(runs, request);
-  write_file_atomically(plan.directory / "compare.json", comparison_json(comparison).dump(2) + "\n");
-  if (common.json) std::cout << comparison_json(comparison).dump(2) << "\n";
-  else std::cout << comparison_text(comparison, TableForm::terminal, color_enabled(color_mode(common), 1));
-  return comparison;
+  const auto expectations = check_expectations(plan.study.config.expect, comparison, source);
+  Json json = comparison_json(comparison);
+  for (const auto& e : expectations) {
+    const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
+    json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
+  }
+  write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
+  const bool color = color_enabled(color_mode(common), 1);
+  if (common.json) std::cout << json.dump(2) << "\n";
+  else std::cout << comparison_text(comparison, TableForm::terminal, color);
+  if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
+  return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
 }
 
 }  // namespace
 
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error before anything is written
+  check_expectations(study.config.expect, Comparison{}, source);                // so is a claim that cannot be understood
   const Plan plan = make_plan(study, common.out);
   if (options.fresh && fs::exists(plan.directory)) log_info("earlier results moved to " + move_aside(plan.directory).string());
 
@@ -137,8 +161,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   }
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (!study.config.question.empty() && !common.json) std::cout << study.config.question << "\n\n";
-  compare_and_save(plan, common);
-  log_info("");
+  const bool claims_hold = compare_and_save(plan, source, common);
   log_info(std::to_string(outcome.total) + " runs: " + std::to_string(outcome.trained) + " trained now, " + std::to_string(outcome.reused) + " found finished" +
            (outcome.diverged > 0 ? ", " + std::to_string(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + std::to_string(outcome.failed.size()) + " failed (see their status.json)"));
@@ -147,7 +170,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     return static_cast<int>(ExitCode::interrupted);
   }
   log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + plan.directory.string() + " --metric val/loss");
-  return static_cast<int>(outcome.failed.empty() ? ExitCode::done : ExitCode::partial);
+  return static_cast<int>(!outcome.failed.empty() ? ExitCode::partial : claims_hold ? ExitCode::done : ExitCode::condition);
 }
 
 }  // namespace ffn::app

@@ -6,6 +6,7 @@
 #include "../load_config.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/schema.hpp"
+#include "ffn/config/study_config.hpp"
 #include "ffn/math/activations.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
@@ -35,9 +36,8 @@ Listing list_files(const std::string& what) {
 }
 
 Listing list_keys(const std::string& prefix) {
-  RunConfig config;
   Listing listing{{"key", "type", "default", "allowed", "meaning"}, {}};
-  for (const auto& key : key_docs([&config](FieldVisitor& v) { config.describe(v); })) {
+  for (const auto& key : key_docs(describe_document)) {
     std::string plain;  // "model.ffn[moe].top_k" → "model.ffn.top_k", the form in which people type it
     bool inside = false;
     for (const char c : key.path) {

@@ -34,7 +34,7 @@ TEST_CASE("the toy layer of width 8 and 32: 256 and 552") {
 }
 
 TEST_CASE("GPT-3's layer: attention a third, FFN two thirds") {
-  // reference/science.md §6
+  // Brown et al. 2020, arXiv:2005.14165, table 2.1: d_model 12288, 96 heads, d_ff = 4 d_model.
   CHECK(attention_cost(attention(96), 12288, 2048).parameters == 603'979'776);
   CHECK(attention_cost(attention(96, true), 12288, 2048).parameters == 604'028'928);
   CHECK(ffn_cost(of_width<PositionwiseConfig>(49152, false), 12288).parameters == 1'207'959'552);
@@ -42,7 +42,7 @@ TEST_CASE("GPT-3's layer: attention a third, FFN two thirds") {
 }
 
 TEST_CASE("Mixtral's experts") {
-  // reference/science.md §6: one expert 176 160 768, eight 1.409e9, the router 32 768.
+  // Jiang et al. 2024, arXiv:2401.04088: d_model 4096, d_ff 14336, 2 of 8 experts, SwiGLU without biases.
   CHECK(ffn_cost(of_width<GatedConfig>(14336, false), 4096).parameters == 176'160'768);
   auto moe = of_width<MoeConfig>(14336, false);
   moe.gated = true;

@@ -18,7 +18,7 @@ std::int64_t width(const std::string& model) {
 }  // namespace
 
 TEST_CASE("a gated layer matched to the plain one has two thirds of its width") {
-  // reference/science.md §1.3, without biases.
+  // Shazeer 2020, arXiv:2002.05202, §2: d_ff times 2/3, here rounded to the nearest integer. Without biases.
   const auto gated = [](int d_model) {
     return width<GatedConfig>("{\"d_model\": " + std::to_string(d_model) + R"(, "ffn": {"kind": "gated", "bias": false, "match": "params"}})");
   };

@@ -195,6 +195,10 @@ TEST_CASE("the page of documentation has one row for every key and no broken tab
   }
   CHECK(rows == expected);
   CHECK(page.find("## Top level") != std::string::npos);
+  for (const auto& key : keys) {
+    CAPTURE(key.path);
+    if (key.path.back() == ']') CHECK(page.find("## `" + key.path + "`\n\n" + key.doc + "\n") != std::string::npos);
+  }
   CHECK(page.find("## `model.ffn[moe]`\n\nMixture of experts") != std::string::npos);
   CHECK(page.find("| `top_k` | integer | 2 | ≥ 1 | experts K that each token goes to |") != std::string::npos);
 }

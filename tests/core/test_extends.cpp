@@ -57,6 +57,8 @@ TEST_CASE("two bases may share a base") {
   scratch.write("a.json", R"({"extends": "root.json", "a": 1})");
   scratch.write("b.json", R"({"extends": "root.json", "b": 1})");
   CHECK(tree_of(scratch.write("c.json", R"({"extends": ["a.json", "b.json"]})")) == R"({"x":1,"a":1,"b":1})");
+  scratch.write("over_a.json", R"({"extends": "a.json", "o": 1})");
+  CHECK(tree_of(scratch.write("d.json", R"({"extends": ["a.json", "over_a.json"]})")) == R"({"x":1,"a":1,"o":1})");
 }
 
 TEST_CASE("a base may be given by its absolute path, and files by a path from the current directory") {

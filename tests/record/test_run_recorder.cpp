@@ -1,4 +1,5 @@
 // The recorder against an engine that only pretends: its numbers are functions of seed and step, as the real ones are.
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -126,7 +127,9 @@ TEST_CASE("a run that was killed resumes from its checkpoint to the files of an 
 
   for (auto& run : runs) run.resumed_at = run.directory.read_checkpoint(run.identity)->step;
   REQUIRE(runs[0].resumed_at == 200);
+  put(runs[0].directory.path() / "summary.json", "of a config that was longer once");
   auto observer = recorder(runs);
+  CHECK_FALSE(read_summary(runs[0].directory.path()));
   pretend_to_train(observer, runs, {200, 400, true});
 
   check_same_results(reference, runs);

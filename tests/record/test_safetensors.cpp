@@ -112,6 +112,7 @@ TEST_CASE("what cannot be written is refused with every reason") {
 TEST_CASE("a file that is cut off or no safetensors file says so") {
   CHECK(refusal("") == "f: cut off: 0 bytes, the header's length alone takes 8");
   CHECK(refusal(kGolden.substr(0, 50)) == "f: cut off in the header: 88 bytes announced, 42 left");
+  CHECK(refusal(kGolden.substr(0, 95)) == "f: cut off in the header: 88 bytes announced, 87 left");
   CHECK(refusal(kGolden.substr(0, kGolden.size() - 1)) ==
         "f: \"w\": data_offsets [0,8] lie outside the data (7 bytes); is the file cut off?");
   CHECK(refusal("PK\x03\x04 a zip archive") ==

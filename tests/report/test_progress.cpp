@@ -127,6 +127,10 @@ TEST_CASE("the bar follows the terminal's width") {
   stage.columns = 31;
   bar.update(1200, 0.5);
   CHECK(stage.taken() == kBack + "xor seed 0  1,200/2,000");
+
+  stage.columns = 23, stage.now += 1;  // one column stays free
+  bar.update(1200, 0.5);
+  CHECK(stage.taken() == kBack + "xor seed 0  1,200/2,00");
 }
 
 TEST_CASE("elsewhere there is a plain line every five seconds, and none for a short run") {

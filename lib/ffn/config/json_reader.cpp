@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ffn/config/schema.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn {
@@ -66,7 +67,7 @@ const Json* JsonReader::find_value(const char* name) {
   return value && value->is_null() ? nullptr : value;
 }
 
-void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind) {
+void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind, const std::set<std::string>& superseded) {
   scopes_.push_back({node, pointer, {}});
   if (has_kind) scopes_.back().known.insert("kind");
   describe(*this);
@@ -75,6 +76,9 @@ void JsonReader::members(const Json* node, const std::string& pointer, const Des
     const std::vector<std::string> names(known.begin(), known.end());
     for (const auto& item : node->items()) {
       if (known.count(item.key())) continue;
+      // A kind that was chosen on top of a config leaves the older kind's keys without meaning, not wrong.
+      const auto layer = [&](const std::string& key) { return document_.origin(pointer + "/" + escape_pointer(key)).layer; };
+      if (superseded.count(item.key()) && layer(item.key()) < layer("kind")) continue;
       const std::string remedy = did_you_mean(item.key(), names);
       problem(pointer + "/" + escape_pointer(item.key()),
               "unknown key " + shortened(item.key()) + (remedy.empty() ? "; known here: " + join(names) : remedy));
@@ -178,11 +182,27 @@ void JsonReader::optional_section(const Field& field, const OptionalSection& sec
   members(value, pointer_to(field.name), section.describe);
 }
 
+namespace {
+
+// Keys of all kinds of a union: "ffn[moe].top_k" → "top_k". Visiting leaves the union at its first choice's defaults.
+std::set<std::string> keys_of_all_kinds(const Field& field, const FieldVisitor::Union& section) {
+  std::set<std::string> keys;
+  for (const auto& key : key_docs([&](FieldVisitor& v) { v.union_section(field, section); })) {
+    const auto at = key.path.find("].");
+    if (at != std::string::npos && key.path.find('.', at + 2) == std::string::npos) keys.insert(key.path.substr(at + 2));
+  }
+  return keys;
+}
+
+}  // namespace
+
 void JsonReader::union_section(const Field& field, const Union& section) {
   const Json* value = find(field.name);
   const std::string pointer = pointer_to(field.name);
   if (value && !value->is_object()) return wrong_type(field, "an object { \"kind\": … }", *value);
+  std::set<std::string> superseded;
   if (value && value->contains("kind")) {
+    superseded = keys_of_all_kinds(field, section);
     const Json& kind = (*value)["kind"];
     std::vector<std::string> kinds;
     bool selected = false;
@@ -197,7 +217,7 @@ void JsonReader::union_section(const Field& field, const Union& section) {
       return problem(pointer + "/kind", "unknown kind " + shortened(kind) + or_known(typed, kinds));
     }
   }
-  members(value, pointer, section.describe, /*has_kind=*/true);
+  members(value, pointer, section.describe, /*has_kind=*/true, superseded);
 }
 
 bool JsonReader::in_error(const std::string& pointer) const {

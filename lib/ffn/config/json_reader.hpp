@@ -42,7 +42,8 @@ class JsonReader final : public FieldVisitor {
   std::string pointer_to(const std::string& name) const;
   void problem(const std::string& pointer, const std::string& message);
   void wrong_type(const Field&, const char* expected, const Json& found);
-  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false);
+  /// `superseded` are keys of a union's other kinds.
+  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false, const std::set<std::string>& superseded = {});
   template <class T>
   void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
   bool in_error(const std::string& pointer) const;                // it or a section around it

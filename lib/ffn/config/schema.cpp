@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "ffn/core/suggest.hpp"
 
@@ -183,7 +184,8 @@ std::string markdown_reference(const std::vector<KeyDoc>& keys) {
   };
   std::vector<std::string> order;
   for (const auto& key : keys) {
-    const auto table = table_of(key.path);
+    const bool is_kind = key.path.back() == ']';  // has a heading of its own, also without keys
+    const auto table = is_kind ? key.path : table_of(key.path);
     if (std::find(order.begin(), order.end(), table) == order.end()) order.push_back(table);
   }
   for (const auto& table : order) {
@@ -191,9 +193,10 @@ std::string markdown_reference(const std::vector<KeyDoc>& keys) {
     for (const auto& key : keys) {
       if (key.path == table && !key.doc.empty()) out << key.doc << "\n\n";
     }
-    out << "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+    const char* heading = "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
     for (const auto& key : keys) {
       if (table_of(key.path) != table || key.path.back() == ']') continue;
+      out << std::exchange(heading, "");
       const std::string name = table.empty() ? key.path : key.path.substr(table.size() + 1);
       out << "| `" << name << "` | " << key.type << " | " << escaped(key.fallback) << " | " << escaped(key.allowed) << " | "
           << escaped(key.doc) << " |\n";

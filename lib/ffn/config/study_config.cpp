@@ -37,6 +37,13 @@ void StudyConfig::describe(FieldVisitor& v) {
   v.json({"expect", "claims that are checked at the end"}, expect, Shape::list);
 }
 
+void describe_document(FieldVisitor& v) {
+  RunConfig run;
+  StudyConfig study;
+  run.describe(v);
+  study.describe(v);
+}
+
 bool is_study(const Document& document) { return document.tree().contains("seeds") || document.tree().contains("sweep"); }
 
 // ---- axes

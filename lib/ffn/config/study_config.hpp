@@ -55,6 +55,9 @@ struct Study {
   Json document;  ///< as read, overrides applied
 };
 
+/// Every key that a config file may have, at its default: for the schema and the reference.
+void describe_document(FieldVisitor& v);
+
 /// True if the document describes more than one run: it has "seeds" or "sweep".
 bool is_study(const Document& document);
 

@@ -58,14 +58,14 @@ void write_all(int fd, const std::string& bytes, const fs::path& path) {
 
 }  // namespace
 
-void write_file_atomically(const fs::path& path, const std::string& bytes) {
+void write_file_atomically(const fs::path& path, const std::string& bytes, Durability durability) {
   // The process id keeps two processes that write the same file from sharing a temporary.
   const fs::path temporary = path.string() + ".tmp-" + std::to_string(::getpid());
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) fail("create", temporary);
   try {
     write_all(fd, bytes, temporary);
-    if (::fsync(fd) != 0) fail("flush", temporary);
+    if (durability == Durability::flushed && ::fsync(fd) != 0) fail("flush", temporary);
   } catch (...) {
     ::close(fd);
     ::unlink(temporary.c_str());

@@ -14,9 +14,13 @@ namespace ffn {
 std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code,
                       std::uintmax_t max_bytes);
 
-/// Writes to a temporary file in the same directory, flushes it to disk and renames it over `path`:
-/// a reader, or a crash at any moment, sees the old content or the new, never a part.
-void write_file_atomically(const std::filesystem::path& path, const std::string& bytes);
+/// Whether a write waits until the disk has the bytes (milliseconds): worth it for what took work to compute. Without it a
+/// killed process still loses nothing; a power failure may cost the file.
+enum class Durability { flushed, cached };
+
+/// Writes to a temporary file in the same directory, flushes it and renames it over `path`: a reader, or a crash at any
+/// moment, sees the old content or the new, never a part.
+void write_file_atomically(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
 
 /// Creates a directory and its parents. Throws SystemError naming the path and the reason.
 void make_directories(const std::filesystem::path& path);

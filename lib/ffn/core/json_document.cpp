@@ -178,10 +178,11 @@ class DocumentBuilder {
 std::string Origin::text() const { return line > 0 ? source + ":" + std::to_string(line) : source; }
 
 Document::Document() : tree_(std::make_unique<Json>(Json::object())) {}
-Document::Document(const Document& other) : tree_(std::make_unique<Json>(*other.tree_)), origins_(other.origins_) {}
+Document::Document(const Document& other) : tree_(std::make_unique<Json>(*other.tree_)), origins_(other.origins_), layers_(other.layers_) {}
 Document& Document::operator=(const Document& other) {
   tree_ = std::make_unique<Json>(*other.tree_);
   origins_ = other.origins_;
+  layers_ = other.layers_;
   return *this;
 }
 Document::Document(Document&&) noexcept = default;
@@ -214,12 +215,16 @@ void Document::merge_values(Json& base, const Json& over, const std::string& poi
   for (const auto& [key, value] : over.items()) merge_values(base[key], value, pointer + "/" + escape_pointer(key));
 }
 
+void Document::on_top(const std::string& pointer) { origins_[pointer].layer = ++layers_; }
+
 void Document::merge(const Document& over) {
   merge_values(*tree_, *over.tree_, "");
   for (const auto& [pointer, origin] : over.origins_) {
     if (pointer.empty() && !origins_.empty()) continue;
     origins_[pointer] = origin;
+    origins_[pointer].layer += layers_;
   }
+  layers_ += over.layers_ + 1;
 }
 
 Document parse_document(const std::string& text, const std::string& source, const std::string& directory) {
@@ -369,6 +374,7 @@ void set_value(Document& document, const std::string& path, Json value, Origin o
   }
   *node = std::move(value);
   document.set_origin(pointer_of(path), std::move(origin));
+  document.on_top(pointer_of(path));
 }
 
 std::string number_text(double x) {

@@ -20,6 +20,7 @@ struct Origin {
   std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
   std::string directory;  ///< where relative paths inside this value start
   int line = 0;
+  int layer = 0;          ///< later layers (a file that extends another, an override) lie on top of earlier ones
 
   std::string text() const;  ///< "configs/xor.json:7"
 };
@@ -42,6 +43,9 @@ class Document {
   /// Of a value that was replaced: what stood below it is forgotten.
   void set_origin(const std::string& pointer, Origin origin);
 
+  /// Makes the value at a pointer newer than everything else.
+  void on_top(const std::string& pointer);
+
   /// Lays `over` on top: objects merge key by key, every other value replaces what was there.
   void merge(const Document& over);
 
@@ -50,6 +54,7 @@ class Document {
   void merge_values(Json& base, const Json& over, const std::string& pointer);
   std::unique_ptr<Json> tree_;
   std::map<std::string, Origin> origins_;
+  int layers_ = 0;  ///< how many lie on top of each other so far
 };
 
 /// Parses JSON (// and /* */ comments allowed). `source` is the name used in errors.

@@ -83,17 +83,19 @@ void RunDirectory::remove_final_results() const {
   remove_if_there(weights_path());
 }
 
-void RunDirectory::write_config(const RunConfig& config) const { write_file_atomically(config_path(), json_text(resolved_json(config))); }
+void RunDirectory::write_config(const RunConfig& config) const { write_file_atomically(config_path(), json_text(resolved_json(config)), Durability::cached); }
 
 void RunDirectory::write_meta(const RunMeta& meta) const {
   Json json = meta_json(meta);
   if (meta.resumed_at) json["earlier_sessions"] = earlier_sessions(path_ / kMeta);
-  write_file_atomically(path_ / kMeta, json_text(json));
+  write_file_atomically(path_ / kMeta, json_text(json), Durability::cached);
 }
 
 void RunDirectory::write_status(RunStatus status) const {
   status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
-  write_file_atomically(path_ / kStatus, json_text(status_json(status)));
+  // A run that is lost while it trains is found by its checkpoint; one that is over has to stay over.
+  const bool over = status.state == RunState::done || status.state == RunState::diverged || status.state == RunState::failed;
+  write_file_atomically(path_ / kStatus, json_text(status_json(status)), over ? Durability::flushed : Durability::cached);
 }
 
 void RunDirectory::write_summary(const RunSummary& summary) const {
@@ -101,7 +103,7 @@ void RunDirectory::write_summary(const RunSummary& summary) const {
 }
 
 void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step,
-                                 std::vector<TensorData> weights) const {
+                                 std::vector<TensorData> weights, const std::map<std::string, std::string>& more) const {
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
@@ -109,6 +111,7 @@ void RunDirectory::write_weights(const RunConfig& config, const std::string& ide
                    {"identity", identity},
                    {"step", std::to_string(step)},
                    {"schema_version", std::to_string(kSchemaVersion)}};
+  file.metadata.insert(more.begin(), more.end());
   write_file_atomically(weights_path(), safetensors_bytes(file));
 }
 

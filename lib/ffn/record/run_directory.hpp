@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,7 +53,9 @@ class RunDirectory {
   void truncate_metrics_after(std::int64_t step) const { ffn::truncate_metrics_after(metrics_path(), step); }
   void write_summary(const RunSummary& summary) const;
   /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
-  void write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights) const;
+  /// `more` is what else a user of the weights needs (RunResult::metadata).
+  void write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
+                     const std::map<std::string, std::string>& more = {}) const;
 
   /// What was appended to the metrics reaches the disk first: a checkpoint never knows more than the metrics file.
   void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity) const;

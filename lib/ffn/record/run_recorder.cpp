@@ -75,7 +75,7 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
   if (result.end != RunEnd::interrupted) {
     // The status comes last of what it vouches for; the checkpoint goes only when nobody can need it any more.
     progress.summary = summarize(recorded.identity, cost_, progress.history, result);
-    recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights);
+    recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata);
     recorded.directory.write_summary(*progress.summary);
     progress.safe_step = result.steps;
   }

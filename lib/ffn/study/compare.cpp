@@ -17,6 +17,7 @@ using Keys = std::map<std::string, std::string>;
 constexpr const char* kAbsent = "-";  // a key that a run's kind does not have
 
 std::string value_of(const FoundRun& run, const std::string& key) {
+  if (key == "variant") return run.variant;
   const auto found = run.keys.find(key);
   return found == run.keys.end() ? kAbsent : found->second;
 }
@@ -37,17 +38,30 @@ std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs) {
   return out;
 }
 
-// Varying keys that `by` does not determine: two runs with one value of `by` differ in them.
-std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by) {
+// True if runs that agree in `given` agree in `key`.
+bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key) {
+  std::map<std::string, std::string> seen;
+  for (const auto& run : runs) {
+    if (seen.insert({value_of(run, given), value_of(run, key)}).first->second != value_of(run, key)) return false;
+  }
+  return true;
+}
+
+std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key) {
+  std::set<std::string> values;
+  for (const auto& run : runs) values.insert(value_of(run, key));
+  return values.size();
+}
+
+// The varying keys that make facets: those that `by` does not determine, and of keys that move together the one with the
+// most values.
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
+  std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return num_values(runs, a) > num_values(runs, b); });
   std::vector<std::string> out;
   for (const auto& key : varying) {
-    if (key == by) continue;
-    std::map<std::string, std::string> seen;
-    for (const auto& run : runs) {
-      if (seen.insert({value_of(run, by), value_of(run, key)}).first->second == value_of(run, key)) continue;
-      out.push_back(key);
-      break;
-    }
+    const bool known = key == by || determines(runs, by, key) ||
+                       std::any_of(out.begin(), out.end(), [&](const auto& kept) { return determines(runs, kept, key); });
+    if (!known) out.push_back(key);
   }
   return out;
 }
@@ -124,15 +138,22 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
       group.train_seconds += run->summary->train_seconds;
     }
     if (metric.is_time()) {
-      const auto hit = hit_of(*run, metric.measure);
-      if (hit.reached()) group.values.push_back(*hit.time);
+      hits.push_back(hit_of(*run, metric.measure));
+      group.values.push_back(hits.back().reached() ? *hits.back().time : INFINITY);
     } else if (const auto outcome = outcome_of(*run, metric)) {
       group.values.push_back(*outcome);
     }
   }
   if (with_summary > 0) group.train_seconds /= static_cast<double>(with_summary);
   if (group.num_hits > 0) group.seconds_to_target = seconds_to_target / static_cast<double>(group.num_hits);
-  if (!group.values.empty()) {
+  if (metric.is_time() && !hits.empty()) {
+    // The mean of those that got there would leave out the ones that matter; this one counts "never" as the budget.
+    const auto curve = stats::kaplan_meier(hits);
+    const auto restricted = stats::restricted_mean(curve, curve.follow_up);
+    group.mean = restricted.mean;
+    group.half_width = 1.96 * restricted.standard_error;
+    group.iqm = stats::interquartile_mean(group.values);
+  } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
     group.iqm = stats::interquartile_mean(group.values);
     if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
@@ -185,7 +206,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
 std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying) {
   if (!asked.empty()) {
     for (const auto& run : runs) {
-      if (run.keys.count(asked)) return asked;
+      if (asked == "variant" || run.keys.count(asked)) return asked;
     }
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }

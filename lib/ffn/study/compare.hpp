@@ -18,6 +18,7 @@ namespace ffn {
 struct FoundRun {
   std::filesystem::path path;
   std::int64_t seed = 0;
+  std::string variant;  ///< name of the directory above; `by` may be "variant"
   std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
   RunState state = RunState::pending;
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged

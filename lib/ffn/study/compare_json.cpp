@@ -15,11 +15,13 @@ Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ?
 Json interval(const stats::Interval& i) { return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}}; }
 
 Json group_json(const GroupResult& g) {
+  Json values = Json::array();
+  for (const double value : g.values) values.push_back(finite(value));
   return {{"value", g.value}, {"runs", g.num_runs}, {"done", g.num_done}, {"diverged", g.num_diverged}, {"failed", g.num_failed}, {"pending", g.num_pending},
-          {"mean", maybe(g.mean)}, {"half_width", maybe(g.half_width)}, {"iqm", maybe(g.iqm)}, {"hits", g.num_hits},
+          {"mean", maybe(g.mean)}, {"half_width", maybe(g.half_width)}, {"iqm", g.iqm ? finite(*g.iqm) : Json(nullptr)}, {"hits", g.num_hits},
           {"median_steps_to_target", maybe(g.median_steps)}, {"restricted_mean_steps_to_target", maybe(g.restricted_mean_steps)},
           {"parameters", g.parameters}, {"flops_per_token", g.flops_per_token}, {"train_seconds", g.train_seconds},
-          {"seconds_to_target", maybe(g.seconds_to_target)}, {"values", g.values}};
+          {"seconds_to_target", maybe(g.seconds_to_target)}, {"values", values}};
 }
 
 Json pair_json(const PairResult& pair) {

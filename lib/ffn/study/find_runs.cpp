@@ -1,5 +1,6 @@
 // Run directories → FoundRun.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "ffn/core/files.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
   if (!value.is_object()) {
-    out[prefix] = value.is_string() ? value.get<std::string>() : value.dump();
+    const bool whole = value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
+    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : value.dump();
     return;
   }
   for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
@@ -22,6 +24,7 @@ void flatten(const Json& value, const std::string& prefix, std::map<std::string,
 FoundRun read_run(const fs::path& path, const RunStatus& status) {
   FoundRun run;
   run.path = path;
+  run.variant = path.parent_path().filename().string();
   run.state = status.state;
   const std::string text = read_file(path / "config.json", "config", ExitCode::data, 1 << 22);
   const Json config = Json::parse(text, nullptr, false);

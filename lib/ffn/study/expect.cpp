@@ -1,0 +1,116 @@
+#include "ffn/study/expect.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "ffn/core/error.hpp"
+
+namespace ffn {
+
+namespace {
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+void validate(const Json& item, const std::string& pointer, std::vector<Problem>& problems) {
+  const auto wrong = [&](const std::string& why) { problems.push_back({"", pointer, why}); };
+  if (!item.is_object() || !item.contains("claim") || !item["claim"].is_string() || !item.contains("check") || !item["check"].is_object()) {
+    return wrong("expected { \"claim\": text, \"source\": text, \"check\": { … } }, got " + shortened(item));
+  }
+  static const std::set<std::string> known = {"facet", "value", "verdict", "verdict_not", "mean_at_least", "mean_at_most"};
+  const Json& check = item["check"];
+  for (const auto& part : check.items()) {
+    if (!known.count(part.key())) wrong("unknown key \"" + part.key() + "\" in check");
+  }
+  if (!check.contains("value")) wrong("the check names no \"value\"");
+  if (check.contains("facet") && !check["facet"].is_object()) wrong("\"facet\" has to be an object key → value");
+  static const std::set<std::string> verdicts = {"better", "worse", "no meaningful difference", "undecided"};
+  for (const char* key : {"verdict", "verdict_not"}) {
+    if (check.contains(key) && !verdicts.count(text_of(check[key]))) wrong(std::string("\"") + key + "\" has to be better, worse, undecided or no meaningful difference");
+  }
+  for (const char* key : {"mean_at_least", "mean_at_most"}) {
+    if (check.contains(key) && !check[key].is_number()) wrong(std::string("\"") + key + "\" has to be a number");
+  }
+}
+
+bool in_facet(const Facet& facet, const Json& wanted) {
+  for (const auto& item : wanted.items()) {
+    const auto found = facet.keys.find(item.key());
+    if (found == facet.keys.end() || found->second != text_of(item.value())) return false;
+  }
+  return true;
+}
+
+// Adds what one facet says to the expectation: unmet beats unknown beats met.
+class Judge {
+ public:
+  Judge(const Json& check, Expectation& out) : check_(check), value_(text_of(check["value"])), out_(out) {}
+
+  void facet(const Facet& facet) {
+    if (check_.contains("verdict") || check_.contains("verdict_not")) verdict(facet);
+    if (check_.contains("mean_at_least") || check_.contains("mean_at_most")) mean(facet);
+  }
+
+ private:
+  void verdict(const Facet& facet) {
+    for (const auto& pair : facet.pairs) {
+      if (pair.value != value_) continue;
+      const auto found = stats::to_string(pair.judgement.verdict);
+      say(found);
+      if (pair.judgement.verdict == stats::Verdict::too_few_seeds) return note(Expectation::State::unknown);
+      if (check_.contains("verdict") && text_of(check_["verdict"]) != found) note(Expectation::State::unmet);
+      if (check_.contains("verdict_not") && text_of(check_["verdict_not"]) == found) note(Expectation::State::unmet);
+      return;
+    }
+    say("no pair for " + value_);
+    note(Expectation::State::unknown);
+  }
+
+  void mean(const Facet& facet) {
+    for (const auto& group : facet.groups) {
+      if (group.value != value_) continue;
+      if (!group.mean || group.num_pending > 0) return say("not finished"), note(Expectation::State::unknown);
+      std::ostringstream text;
+      text << "mean " << *group.mean;
+      say(text.str());
+      if (check_.contains("mean_at_least") && *group.mean < check_["mean_at_least"].get<double>()) note(Expectation::State::unmet);
+      if (check_.contains("mean_at_most") && *group.mean > check_["mean_at_most"].get<double>()) note(Expectation::State::unmet);
+      return;
+    }
+    say("no runs for " + value_);
+    note(Expectation::State::unknown);
+  }
+
+  void say(const std::string& text) { out_.found += (out_.found.empty() ? "" : ", ") + text; }
+  void note(Expectation::State state) {
+    if (out_.state != Expectation::State::unmet) out_.state = state;
+  }
+
+  const Json& check_;
+  std::string value_;
+  Expectation& out_;
+};
+
+}  // namespace
+
+std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source) {
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < expect.size(); ++i) validate(expect[i], "/expect/" + std::to_string(i), problems);
+  if (!problems.empty()) throw ConfigError(source, std::move(problems));
+  std::vector<Expectation> out;
+  for (const auto& item : expect) {
+    Expectation expectation{Expectation::State::met, item["claim"].get<std::string>(), item.value("source", ""), ""};
+    Judge judge(item["check"], expectation);
+    bool any = false;
+    for (const auto& facet : comparison.facets) {
+      if (item["check"].contains("facet") && !in_facet(facet, item["check"]["facet"])) continue;
+      any = true;
+      judge.facet(facet);
+    }
+    if (!any) expectation.state = Expectation::State::unknown, expectation.found = "no such facet";
+    out.push_back(std::move(expectation));
+  }
+  return out;
+}
+
+}  // namespace ffn

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""The command line as a person or a script meets it: output, errors, exit codes, files."""
+import json
+import shutil
+import subprocess
+import sys
+
+from program import ROOT, ProgramTest, main
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu"}},
+       "train": {"steps": 30, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 0.99}, "optimizer": {"lr": 0.01}}}
+CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.json") if p.name != "schema.json")
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*.json"))
+
+
+class Starting(ProgramTest):
+    def test_help_answers_within_50_ms(self):
+        self.assertLess(self.median_seconds("--help"), 0.05)
+
+    def test_a_wrong_config_is_refused_within_100_ms(self):
+        path = self.write("wrong.json", {"tsak": 1})
+        self.assertLess(self.median_seconds("--config", path), 0.1)
+
+    def test_help_lists_every_command(self):
+        text = self.ok("--help").stdout
+        for command in ("validate", "params", "list", "schema", "sample", "compare", "plan"):
+            self.assertIn(command, text)
+
+    def test_an_unknown_option_and_a_file_without_config_end_with_2(self):
+        self.fails(2, "--nonsense")
+        self.assertIn("--config", self.fails(2, self.write("xor.json", XOR)))
+
+
+class Catalogues(ProgramTest):
+    def test_the_layer_of_a_course_has_the_right_counts(self):
+        out = json.loads(self.ok("params", "--d-model", 512, "--d-ff", 2048, "--json").stdout)
+        self.assertEqual(out["attention"]["parameters"], 1048576)
+        self.assertEqual(out["ffn"]["parameters"], 2099712)
+        text = self.ok("params", "--d-model", 512, "--d-ff", 2048).stdout
+        for piece in ("1,048,576", "2,099,712", "33.3 %", "66.7 %"):
+            self.assertIn(piece, text)
+        out = json.loads(self.ok("params", "--d-model", 8, "--d-ff", 32, "--json").stdout)
+        self.assertEqual((out["attention"]["parameters"], out["ffn"]["parameters"]), (256, 552))
+        out = json.loads(self.ok("params", "--d-model", 12288, "--no-bias", "--json").stdout)
+        self.assertEqual((out["attention"]["parameters"], out["ffn"]["parameters"]), (603979776, 1207959552))
+
+    def test_every_list_prints_something(self):
+        for what in ("activations", "ffns", "tasks", "metrics", "keys"):
+            self.assertGreater(len(json.loads(self.ok("list", what, "--json").stdout)), 2, what)
+        self.assertIn("top_k", self.ok("list", "keys", "model.ffn").stdout)
+
+    def test_the_schema_and_the_config_reference_are_current(self):
+        self.assertEqual(self.ok("schema").stdout, (ROOT / "configs/schema.json").read_text())
+        self.assertEqual(self.ok("schema", "--markdown").stdout, (ROOT / "configs/README.md").read_text())
+
+
+class ShippedConfigs(ProgramTest):
+    def test_all_are_valid(self):
+        self.assertGreaterEqual(len(CONFIGS), 5)
+        self.assertGreaterEqual(len(EXPERIMENTS), 1)
+        self.ok("validate", *CONFIGS, *EXPERIMENTS)
+
+    def test_each_trains_for_some_steps_and_keeps_nothing(self):
+        for config in CONFIGS + EXPERIMENTS:
+            with self.subTest(config.name):
+                out = self.ok("--config", config, "--fast-dev-run", 3)
+                self.assertIn("3 steps ran", out.stdout)
+        self.assertEqual(self.files(), [])
+
+    def test_a_dry_run_prints_a_config_that_runs(self):
+        printed = self.ok("--config", CONFIGS[0], "--dry-run").stdout
+        again = self.ok("--config", self.write("again.json", printed), "--dry-run").stdout
+        self.assertEqual(printed, again)
+
+
+class WrongInput(ProgramTest):
+    def test_all_problems_are_reported_at_once_and_nothing_is_written(self):
+        path = self.write("bad.json", '{\n  "seed": 3.7,\n  "model": { "d_modle": 8,\n    "ffn": { "kind": "moe", "top_k": 4, "num_experts": 2 } },\n'
+                                      '  "train": { "steps": "many" }\n}\n')
+        text = self.fails(2, "--config", path)
+        for piece in ("bad.json:2", "expected an integer, got 3.7", "bad.json:3", 'did you mean "d_model"', "bad.json:4", "top_k (4) exceeds num_experts (2)",
+                      "bad.json:5", 'expected an integer, got "many"'):
+            self.assertIn(piece, text)
+        self.assertEqual(self.files(), ["bad.json"])
+
+    def test_a_wrong_override_names_itself(self):
+        path = self.write("xor.json", XOR)
+        self.assertIn("override 'train.stesp=5'", self.fails(2, "--config", path, "train.stesp=5"))
+
+    def test_a_missing_text_ends_with_3_before_anything_is_written(self):
+        path = self.write("text.json", {"name": "t", "task": {"kind": "text", "file": "nowhere.txt"}, "model": {}, "train": {}})
+        self.assertIn("nowhere.txt", self.fails(3, "--config", path))
+        self.assertEqual(self.files(), ["text.json"])
+
+    def test_sampling_what_is_no_run_ends_with_2(self):
+        self.assertIn("no run at", self.fails(2, "sample", self.tmp / "nothing"))
+
+
+class OneRun(ProgramTest):
+    def train(self, *more):
+        return self.ok("--config", self.write("xor.json", XOR), *more)
+
+    def test_leaves_its_files_and_is_not_trained_twice(self):
+        self.train()
+        run = self.tmp / "runs/xor/seed-0"
+        for name in ("config.json", "meta.json", "status.json", "metrics.jsonl", "summary.json", "model.safetensors", "log.txt"):
+            self.assertTrue((run / name).is_file(), name)
+        self.assertEqual([json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()], [0, 10, 20, 30])
+        self.assertEqual(json.loads((run / "status.json").read_text())["state"], "done")
+        before = (run / "meta.json").read_text()
+        self.assertIn("already trained", self.train().stderr)
+        self.assertEqual((run / "meta.json").read_text(), before)
+        self.train("--fresh")
+        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1").is_dir())
+
+    def test_the_resolved_config_trains_the_same_weights(self):
+        self.train()
+        run = self.tmp / "runs/xor/seed-0"
+        self.ok("--config", run / "config.json", "-o", self.tmp / "again")
+        self.assertEqual((run / "model.safetensors").read_bytes(), (self.tmp / "again/xor/seed-0/model.safetensors").read_bytes())
+
+    def test_another_config_in_the_same_place_moves_the_old_results_aside(self):
+        self.train()
+        self.assertIn("another config", self.train("train.steps=20").stderr)
+        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1/model.safetensors").is_file())
+
+    def test_the_weights_load_in_python(self):
+        self.train()
+        reader = ROOT / "tests/record/read_safetensors.py"
+        out = subprocess.run([sys.executable, str(reader), str(self.tmp / "runs/xor/seed-0/model.safetensors")], capture_output=True, text=True)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        for name in ("projection.weight", "block0.ffn.up.weight", "head.bias"):
+            self.assertIn(name, out.stdout)
+
+    def test_json_is_one_document_on_stdout(self):
+        out = json.loads(self.train("--json").stdout)
+        self.assertEqual(out["steps"], 30)
+
+    def test_a_diverging_run_is_a_result_and_ends_with_1(self):
+        self.fails(1, "--config", self.write("xor.json", XOR), "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "model.ffn.activation=relu2")
+        status = json.loads((self.tmp / "runs/xor/seed-0/status.json").read_text())
+        self.assertEqual(status["state"], "diverged")
+        self.assertIn("learning rate", status["reason"])
+
+
+class Text(ProgramTest):
+    def test_trains_on_a_users_text_and_samples_from_it(self):
+        text = self.write("poem.txt", "the rain in spain — stays mainly in the plain\n" * 40)
+        config = self.write("text.json", {"name": "poem", "task": {"kind": "text", "file": text.name, "context": 16},
+                                          "model": {"d_model": 16, "attention": {"heads": 2}, "residual": True}, "train": {"steps": 40, "eval_every": 20}})
+        self.ok("--config", config)
+        run = self.tmp / "runs/poem/seed-0"
+        arguments = ("sample", run, "--prompt", "the ", "--length", 30, "--temperature", 0.5, "--top-k", 5)
+        first, second = self.ok(*arguments).stdout, self.ok(*arguments).stdout
+        self.assertEqual(first, second)
+        self.assertTrue(first.startswith("the "))
+        self.assertEqual(len(first.rstrip("\n")) >= 20, True)
+        self.assertIn("does not occur", self.fails(2, "sample", run, "--prompt", "Q"))
+
+        weights = run / "model.safetensors"
+        good = weights.read_bytes()
+        weights.write_bytes(good[:-4])
+        self.assertIn("safetensors", self.fails(3, "sample", run))
+        weights.write_bytes(good)
+        shutil.copy(run / "config.json", self.tmp / "kept.json")
+        changed = json.loads((run / "config.json").read_text())
+        changed["model"]["d_model"] = 8
+        (run / "config.json").write_text(json.dumps(changed))
+        self.assertIn("shape", self.fails(3, "sample", run))
+
+
+if __name__ == "__main__":
+    main()

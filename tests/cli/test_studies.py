@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Studies survive anything: kills, interruptions, two starts at once; and the comparison that comes out."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from program import ProgramTest, main
+
+STUDY = {
+    "name": "study", "seeds": 3,
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu", "dropout": 0.1}},
+    "train": {"steps": 1500, "eval_every": 100, "checkpoint_every": 40, "optimizer": {"lr": 0.005}, "target": {"metric": "val/accuracy", "at_least": 0.99}},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"]}},
+}
+
+
+def run_bits(root):
+    """Everything that has to be equal: weights as they are, metrics without times."""
+    out = {}
+    for weights in sorted(root.rglob("model.safetensors")):
+        if ".old-" in str(weights):
+            continue
+        run = weights.parent
+        metrics = [{k: v for k, v in json.loads(line).items() if k != "time_s"} for line in (run / "metrics.jsonl").read_text().splitlines()]
+        out[str(run.relative_to(root))] = (weights.read_bytes(), json.dumps(metrics))
+    return out
+
+
+class Survival(ProgramTest):
+    def start(self, out, *more):
+        return subprocess.Popen(self.command("--config", self.tmp / "study.json", "-o", out, "-q", *more), cwd=self.tmp,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def test_sigkill_at_20_random_moments_costs_nothing_but_time(self):
+        self.write("study.json", STUDY)
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        whole = run_bits(self.tmp / "whole")
+        self.assertEqual(len(whole), 6)
+        generator = random.Random(7)
+        killed = 0
+        for _ in range(20):
+            process = self.start("killed")
+            time.sleep(generator.uniform(0.3, 1.2))
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += 1
+            process.communicate()
+        self.assertGreaterEqual(killed, 3)  # on a fast machine the study ends before the last kills
+        self.ok("--config", "study.json", "-o", "killed", "-q")
+        self.assertEqual(run_bits(self.tmp / "killed"), whole)
+
+    def test_ctrl_c_checkpoints_and_ends_with_75_and_the_same_command_goes_on(self):
+        self.write("study.json", STUDY)
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+            out = f"stopped-{stop}"
+            process = self.start(out, "train.steps=6000", "train.eval_every=1000")
+            deadline = time.time() + 30
+            while time.time() < deadline and not list((self.tmp / out).rglob("checkpoint/*")):
+                time.sleep(0.02)
+            os.kill(process.pid, stop)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 75, errors)
+            states = [json.loads(p.read_text())["state"] for p in (self.tmp / out).rglob("status.json")]
+            self.assertIn("interrupted", states)
+            self.assertNotIn("running", states)
+
+    def test_two_starts_on_one_directory_train_every_run_once(self):
+        self.write("study.json", {**STUDY, "seeds": 6})
+        both = [self.start("shared", "--json"), self.start("shared", "--json")]
+        for process in both:
+            _, errors = process.communicate(timeout=200)
+            self.assertEqual(process.returncode, 0, errors)
+        lines = [line for line in (self.tmp / "shared/study/log.txt").read_text().splitlines() if "training " in line]
+        runs = [line.split("training ")[1].split(" from")[0] for line in lines]
+        self.assertEqual(len(runs), 12)
+        self.assertEqual(len(set(runs)), 12)
+
+    def test_a_worker_that_dies_costs_one_retry(self):
+        self.write("study.json", {**STUDY, "seeds": 1, "train": {**STUDY["train"], "steps": 20000}})
+        process = subprocess.Popen(self.command("--config", "study.json", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.time() + 30
+        while time.time() < deadline and not list(self.tmp.rglob("checkpoint/*")):
+            time.sleep(0.02)
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        self.assertEqual(len(children), 1)
+        os.kill(int(children[0]), signal.SIGKILL)
+        _, errors = process.communicate(timeout=200)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertIn("trained again", errors)
+
+
+class Extending(ProgramTest):
+    def study(self, *more):
+        return self.ok("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 60}}), *more)
+
+    def test_a_wider_study_trains_only_what_is_new(self):
+        self.assertIn("6 trained now, 0 found finished", self.study().stderr)
+        self.assertIn("0 trained now, 6 found finished", self.study().stderr)
+        self.assertIn("2 trained now, 6 found finished", self.study("seeds=4").stderr)
+        self.assertIn("4 trained now, 8 found finished", self.study("seeds=4", "model.ffn.activation=relu,silu,gelu").stderr)
+
+    def test_a_second_start_prints_the_same_table(self):
+        self.assertEqual(self.study().stdout, self.study().stdout)
+
+
+class Comparing(ProgramTest):
+    def test_verdicts_in_every_form(self):
+        study = {**STUDY, "seeds": 8, "train": {**STUDY["train"], "steps": 150, "eval_every": 5}}
+        study["sweep"] = {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}
+        self.ok("--config", self.write("study.json", study))
+        out = json.loads(self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--json").stdout)
+        self.assertEqual(len(out["facets"]), 2)
+        self.assertEqual(out["facets"][0]["pairs"][0]["seeds"], 8)
+        self.assertIn("| expansion |", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--markdown").stdout.replace("  ", " "))
+        self.assertIn("expansion,", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--csv").stdout)
+        self.ok("compare", "runs/study", "--metric", "val/loss", "--reference", "silu", "--by", "model.ffn.activation")
+        self.ok("compare", "runs/study", "--metric", "seconds_to_target", "--by", "model.ffn.expansion")
+        self.assertIn("did you mean", self.fails(2, "compare", "runs/study", "--metric", "val/los"))
+        self.assertIn("values here", self.fails(2, "compare", "runs/study", "--by", "model.ffn.activation", "--reference", "tanh"))
+
+    def test_too_few_seeds_give_no_verdict_and_say_how_many_would(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 60}}))
+        text = self.ok("compare", "runs/study").stdout
+        self.assertIn("too few seeds: 3, at least 6 are needed", text)
+        self.fails(5, "compare", "runs/study", "--fail-if", "undecided")
+
+    def test_plan_lists_the_runs_and_trains_nothing(self):
+        path = self.write("study.json", STUDY)
+        out = json.loads(self.ok("plan", "--config", path, "--json").stdout)
+        self.assertEqual((out["runs"], out["pending"]), (6, 6))
+        self.assertGreater(out["seconds"], 0)
+        self.assertEqual(self.files(), ["study.json"])
+
+
+if __name__ == "__main__":
+    main()

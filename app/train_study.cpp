@@ -1,4 +1,5 @@
 // A study from the command line: progress while it runs, the comparison at its end.
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,35 @@ std::size_t job_count(const CommonOptions& common) {
   return common.jobs > 0 ? static_cast<std::size_t>(common.jobs) : std::max(1u, std::thread::hardware_concurrency());
 }
 
+const FfnSize* matched_size(const Variant& variant) {
+  return std::visit(
+      [](const auto& ffn) -> const FfnSize* {
+        if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return ffn.matched_width ? &ffn : nullptr;
+        return nullptr;
+      },
+      variant.config.model.ffn);
+}
+
 namespace {
+
+// The comparison that the study asks for, over its own runs; nothing if none has begun.
+std::optional<Comparison> compare_plan(const Plan& plan, std::size_t resamples) {
+  auto runs = find_runs({plan.directory});
+  // Only what the study describes now; an earlier, wider version may have left more.
+  std::set<fs::path> planned;
+  for (const auto& run : plan.runs) planned.insert(run.directory);
+  runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !planned.count(run.path); }), runs.end());
+  if (runs.empty()) return std::nullopt;
+  // The study's own order of values, not that of the directories.
+  std::map<fs::path, std::size_t> rank;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) rank[plan.runs[i].directory] = i;
+  std::sort(runs.begin(), runs.end(), [&](const FoundRun& a, const FoundRun& b) { return rank[a.path] < rank[b.path]; });
+  CompareRequest request;
+  request.config = plan.study.config.compare;
+  if (request.config.by.empty() && !plan.study.variants[0].assignments.empty()) request.config.by = plan.study.variants[0].assignments[0].key;
+  request.resamples = resamples;
+  return compare_runs(runs, request);
+}
 
 // One bar over all run-steps of the study, one line per finished cohort.
 class StudyDisplay {
@@ -37,13 +66,21 @@ class StudyDisplay {
       options.total += run.config.train.steps;
       if (progress_of(run) == Progress::finished) done_steps_ += run.config.train.steps;
     }
-    options.animate = !quiet_ && animation_enabled(2);
+    animate_ = options.animate = !quiet_ && animation_enabled(2);
     if (quiet_) options.line_every_s = 1e300;
     bar_ = std::make_unique<ProgressBar>(options);
-    LogOptions log{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [this] { bar_->clear(); }};
+    LogOptions log{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [this] { take_off_screen(); }};
     set_up_log(log);
+    for (const auto& variant : plan.study.variants) {
+      if (const auto* size = matched_size(variant)) {
+        log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " + format_percent(size->mismatch, 2));
+      }
+    }
   }
-  ~StudyDisplay() { bar_->finish(); }
+  ~StudyDisplay() {
+    take_off_screen();
+    bar_->finish();
+  }
 
   void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
     using Kind = WorkerMessage::Kind;
@@ -62,10 +99,42 @@ class StudyDisplay {
     }
     std::int64_t steps = done_steps_;
     for (const auto& [index, partial] : running_) steps += partial;
+    if (animate_) show_standing();
     bar_->update(steps, loss_);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void take_off_screen() {
+    bar_->clear();
+    if (standing_lines_ > 0) std::cerr << "\x1b[" << standing_lines_ << "A\x1b[J" << std::flush;
+    standing_lines_ = 0;
+  }
+
+  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds.
+  void show_standing() {
+    const bool due = finished_cohorts_ > shown_cohorts_ && Clock::now() - standing_time_ > std::chrono::seconds(2);
+    if (due) {
+      standing_ = standing_table();
+      shown_cohorts_ = finished_cohorts_;
+      standing_time_ = Clock::now();
+    }
+    if (standing_.empty() || (!due && standing_lines_ > 0)) return;
+    take_off_screen();
+    std::cerr << standing_ << std::flush;
+    standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
+  }
+
+  std::string standing_table() const {
+    try {
+      const auto comparison = compare_plan(plan_, /*resamples=*/200);
+      return comparison ? standing_text(*comparison, terminal_width_of(2)) : "";
+    } catch (const Error&) {
+      return "";  // nothing to compare yet
+    }
+  }
+
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
     std::set<std::string> variants;
     std::int64_t low = INT64_MAX, high = 0;
@@ -79,7 +148,11 @@ class StudyDisplay {
   }
 
   const Plan& plan_;
-  bool quiet_;
+  bool quiet_, animate_ = false;
+  std::string standing_;
+  int standing_lines_ = 0;
+  std::size_t shown_cohorts_ = 0;
+  Clock::time_point standing_time_;
   std::unique_ptr<ProgressBar> bar_;
   std::map<std::size_t, std::int64_t> running_;  // run-steps of cohorts in progress
   std::int64_t done_steps_ = 0;
@@ -106,22 +179,10 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
 bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
-  auto runs = find_runs({plan.directory});
-  // Only what the study describes now; an earlier, wider version may have left more.
-  std::set<fs::path> planned;
-  for (const auto& run : plan.runs) planned.insert(run.directory);
-  runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !planned.count(run.path); }), runs.end());
-  if (runs.empty()) return true;
-  // The study's own order of values, not that of the directories.
-  std::map<fs::path, std::size_t> rank;
-  for (std::size_t i = 0; i < plan.runs.size(); ++i) rank[plan.runs[i].directory] = i;
-  std::sort(runs.begin(), runs.end(), [&](const FoundRun& a, const FoundRun& b) { return rank[a.path] < rank[b.path]; });
-  CompareRequest request;
-  request.config = plan.study.config.compare;
-  if (request.config.by.empty() && !plan.study.variants[0].assignments.empty()) request.config.by = plan.study.variants[0].assignments[0].key;
-  const auto comparison = compare_runs(runs, request);
-  const auto expectations = check_expectations(plan.study.config.expect, comparison, source);
-  Json json = comparison_json(comparison);
+  const auto comparison = compare_plan(plan, CompareRequest().resamples);
+  if (!comparison) return true;
+  const auto expectations = check_expectations(plan.study.config.expect, *comparison, source);
+  Json json = comparison_json(*comparison);
   for (const auto& e : expectations) {
     const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
@@ -129,7 +190,7 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
   write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) std::cout << json.dump(2) << "\n";
-  else std::cout << comparison_text(comparison, TableForm::terminal, color);
+  else std::cout << comparison_text(*comparison, TableForm::terminal, color);
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
 }

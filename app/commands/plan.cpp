@@ -110,6 +110,7 @@ static int plan_study(const CommonOptions& common, bool probe) {
     for (const auto& line : lines) {
       variants.push_back({{"name", line.variant->name}, {"runs", line.runs}, {"finished", line.finished}, {"parameters", line.cost.total.parameters},
                           {"active_parameters", line.cost.total.active_parameters}, {"flops_per_token", line.cost.total.flops}});
+      if (const auto* size = matched_size(*line.variant)) variants.back()["mismatch"] = size->mismatch;
     }
     Json out = {{"name", plan.study.name}, {"runs", plan.runs.size()}, {"pending", pending.size()}, {"cohorts", cohorts.size()}, {"seeds", n},
                 {"variants", variants}, {"train_flops", flops}, {"disk_bytes", bytes}, {"jobs", jobs}};
@@ -118,15 +119,21 @@ static int plan_study(const CommonOptions& common, bool probe) {
     std::cout << out.dump(2) << "\n";
     return 0;
   }
-  Table table({{"variant", Align::left}, {"runs", Align::right}, {"finished", Align::right}, {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}});
+  const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
+  std::vector<Column> columns = {{"variant", Align::left}, {"runs", Align::right}, {"finished", Align::right}, {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
+  if (matched) columns.push_back({"mismatch", Align::right});
+  Table table(columns);
   for (const auto& line : lines) {
     const auto d_model = line.variant->config.model.d_model;
     const std::string width = std::visit([&](const auto& ffn) -> std::string {
       if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(d_model));
       return "-";
     }, line.variant->config.model.ffn);
-    table.add_row({line.variant->name, format_count(static_cast<std::int64_t>(line.runs)), format_count(static_cast<std::int64_t>(line.finished)),
-                   format_count(line.cost.total.parameters), width, format_count(line.cost.total.flops)});
+    std::vector<std::string> row = {line.variant->name, format_count(static_cast<std::int64_t>(line.runs)), format_count(static_cast<std::int64_t>(line.finished)),
+                   format_count(line.cost.total.parameters), width, format_count(line.cost.total.flops)};
+    const auto* size = matched_size(*line.variant);
+    if (matched) row.push_back(size ? (size->mismatch > 0 ? "+" : "") + format_percent(size->mismatch, 2) : "-");
+    table.add_row(row);
   }
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1)) << "\n"
             << format_count(static_cast<std::int64_t>(plan.runs.size())) << " runs, " << pending.size() << " to train in " << cohorts.size() << " cohorts on " << jobs

@@ -23,7 +23,7 @@ void check(const std::string& file) {
 
 void add_validate(CLI::App& app, CommonOptions& common, Command& command) {
   auto* sub = app.add_subcommand("validate", "check configs; all errors at once");
-  auto* files = sub->add_option("files", "config files")->required()->type_name("FILE...");
+  auto* files = sub->add_option("files", "config files")->required()->expected(1, -1)->type_name("FILE...");
   add_output_options(*sub, common);
   sub->callback([&common, &command, files] {
     command = [&common, files] {

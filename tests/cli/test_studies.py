@@ -35,7 +35,8 @@ class Survival(ProgramTest):
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def test_sigkill_at_20_random_moments_costs_nothing_but_time(self):
-        self.write("study.json", STUDY)
+        # Long enough that it is still at work at the twentieth kill.
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 30000, "eval_every": 2000, "checkpoint_every": 500}})
         self.ok("--config", "study.json", "-o", "whole", "-q")
         whole = run_bits(self.tmp / "whole")
         self.assertEqual(len(whole), 6)
@@ -48,7 +49,7 @@ class Survival(ProgramTest):
                 os.killpg(process.pid, signal.SIGKILL)
                 killed += 1
             process.communicate()
-        self.assertGreaterEqual(killed, 3)  # on a fast machine the study ends before the last kills
+        self.assertGreaterEqual(killed, 15)  # a much faster machine may finish before the last ones
         self.ok("--config", "study.json", "-o", "killed", "-q")
         self.assertEqual(run_bits(self.tmp / "killed"), whole)
 

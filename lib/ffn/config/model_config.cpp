@@ -98,7 +98,7 @@ void describe_match(FieldVisitor& v, FfnConfig& config, std::int64_t d_model) {
       ffn.matched_width.reset();
       const bool sane = d_model > 0 && d_model <= 65536 && !ffn.d_ff && ffn.expansion.value_or(1) > 0 && ffn.expansion.value_or(1) <= 1024;
       if (ffn.match == "none" || !sane) return;
-      const double mismatch = solve_width(ffn, d_model);
+      const double mismatch = ffn.mismatch = solve_width(ffn, d_model);
       v.require(std::abs(mismatch) <= ffn.match_tolerance, "ffn.match",
                 "the nearest width (" + number(*ffn.matched_width) + ") misses the plain FFN's " + ffn.match + " by " +
                     std::to_string(mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" + number_text(ffn.match_tolerance) +

@@ -16,6 +16,7 @@ struct FfnSize {
   std::string match = "none";
   double match_tolerance = 0.01;
   std::optional<std::int64_t> matched_width;  ///< solved by ModelConfig::describe when `match` asks for it
+  double mismatch = 0.0;                      ///< what that leaves, relative to the plain FFN's cost
 
   static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
   std::int64_t hidden_width(std::int64_t d_model) const;

@@ -232,6 +232,7 @@ std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const
 }  // namespace
 
 Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request) {
+  if (runs.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   const auto varying = varying_keys(runs);
   Comparison out;
   out.by = pick_by(request.config.by, runs, varying);

@@ -26,7 +26,7 @@ struct FoundRun {
   std::int64_t tokens_per_step = 0;
 };
 
-/// Every run below the directories. Throws DataError if there is none.
+/// Every run below the directories, directories that were moved aside left out. Throws DataError for one that is not there.
 std::vector<FoundRun> find_runs(const std::vector<std::filesystem::path>& directories);
 
 struct CompareRequest {
@@ -73,7 +73,7 @@ struct Comparison {
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
 /// seed, and judges all pairs of all facets as one family (Holm). Throws UsageError for an unknown key, metric or
-/// reference, naming those that exist.
+/// reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request);
 
 }  // namespace ffn

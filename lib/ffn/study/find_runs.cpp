@@ -66,7 +66,6 @@ std::vector<FoundRun> find_runs(const std::vector<fs::path>& directories) {
     if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
     search(directory, runs);
   }
-  if (runs.empty()) throw DataError("no runs below " + directories.at(0).string(), "train first: ffn-train --config experiments/activations.json");
   return runs;
 }
 

@@ -32,9 +32,12 @@ std::size_t size_that_pays(const RunConfig& config) {
   const auto shape = task_shape(config.task);
   const double tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
-  constexpr double kEnough = 1e8;
-  constexpr std::size_t kMost = 64;
-  return static_cast<std::size_t>(std::clamp(kEnough / std::max(1.0, flops), 1.0, static_cast<double>(kMost)));
+  constexpr double kEnough = 1e8, kMost = 64;
+  // And no cohort should take longer than this: it is what a study that is stopped half-way can be out of balance by.
+  constexpr double kSecondsAtMost = 20, kSecondsPerStep = 150e-6, kFlopsPerSecond = 2e10;
+  const double seconds_per_step = kSecondsAtMost / static_cast<double>(config.train.steps);
+  const double in_time = (seconds_per_step - kSecondsPerStep) * kFlopsPerSecond / std::max(1.0, flops);
+  return static_cast<std::size_t>(std::clamp(std::min(kEnough / std::max(1.0, flops), in_time), 1.0, kMost));
 }
 
 }  // namespace

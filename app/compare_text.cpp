@@ -38,6 +38,7 @@ std::string optional_number(const std::optional<double>& x, int digits = 3) { re
 
 std::string mean_text(const GroupResult& g) {
   if (!g.mean) return "-";
+  if (g.values.size() > 0 && std::all_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); })) return "> " + format_significant(*g.mean, 4);
   return format_significant(*g.mean, 4) + (g.half_width ? " ± " + format_significant(*g.half_width, 2) : "");
 }
 
@@ -50,7 +51,7 @@ Table groups_table(const Comparison& c) {
   columns.push_back({last_segment(c.by), Align::left});
   const bool time = c.metric.size() > 10 && c.metric.rfind("_to_target") == c.metric.size() - 10;
   columns.push_back({"runs", Align::right});
-  columns.push_back({c.metric + (time ? ": restricted mean ± 95 %" : ": mean ± " + format_percent(1 - c.alpha, 0)), Align::right});
+  columns.push_back({(time ? "restricted mean ± " : "mean ± ") + format_percent(time ? 0.95 : 1 - c.alpha, 0), Align::right});
   columns.push_back({"IQM", Align::right});
   if (targets) {
     for (const char* name : {"hits", "median steps"}) columns.push_back({name, Align::right});
@@ -93,8 +94,9 @@ std::string verdict_text(const PairResult& pair) {
   const auto& j = pair.judgement;
   std::string text = stats::to_string(j.verdict);
   const auto n = pair.paired.num_seeds;
+  if (j.verdict == stats::Verdict::undecided && pair.paired.ties == n) return "no difference seen: every pair is tied";
   if (j.verdict == stats::Verdict::too_few_seeds) text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
-  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n) text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would";
+  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n) text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would settle it";
   return text;
 }
 
@@ -103,7 +105,7 @@ Table pairs_table(const Comparison& c, TableForm form) {
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
   const std::string interval = format_percent(1 - c.alpha, 0);
   columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"difference from " + c.reference + " [" + interval + "]", Align::right});
+  columns.push_back({"difference from " + c.reference + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
   columns.push_back({form == TableForm::csv ? "p_holm" : "p (Holm)", Align::right});
@@ -153,23 +155,65 @@ std::string answer(const Comparison& c) {
   return out.str();
 }
 
+int widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return static_cast<int>(widest);
+}
+
+Table without_column(const Table& table, std::size_t dropped) {
+  const auto keep = [&](const auto& all) {
+    auto some = all;
+    some.erase(some.begin() + static_cast<std::ptrdiff_t>(dropped));
+    return some;
+  };
+  Table out(keep(table.columns()));
+  for (const auto& row : table.rows()) {
+    out.add_row(keep(row));
+    const bool decided = row.back() == "better" || row.back() == "worse";
+    if (decided) out.highlight_last_row();
+  }
+  return out;
+}
+
+Table fitted(Table table, int width, const std::vector<std::string>& droppable, std::vector<std::string>& left_out) {
+  for (const auto& header : droppable) {
+    if (width <= 0 || widest_line(table.terminal_text(false)) <= width) break;
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+      if (table.columns()[i].header != header) continue;
+      table = without_column(table, i);
+      left_out.push_back(header);
+      break;
+    }
+  }
+  return table;
+}
+
+std::string title(const Comparison& c) {
+  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better";
+}
+
 std::string how_to_read(const Comparison& c) {
-  std::size_t pairs = 0;
+  const std::size_t pairs = c.num_comparisons;
   bool by_ranks = false;
   for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) ++pairs, by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
   }
-  return std::string("Paired by seed; ") + (by_ranks ? "exact signed-rank test, never reaching the target is worst" : "exact sign-flip test of the mean difference") +
-         "; BCa intervals; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") + "; " +
-         (c.higher_is_better ? "higher" : "lower") + " is better.\n";
+  return std::string("Paired by seed; ") + (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst" : "exact sign-flip test of the mean difference") +
+         "; BCa intervals; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison.\n" : " comparisons.\n");
 }
 
 }  // namespace
 
-std::string comparison_text(const Comparison& c, TableForm form, bool color) {
+std::string comparison_text(const Comparison& c, TableForm form, bool color, int width) {
   const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
-  std::string out = render(groups_table(c), form, color);
-  if (has_pairs) out += "\n" + render(pairs_table(c, form), form, color);
+  std::vector<std::string> left_out;
+  if (form != TableForm::terminal) width = 0;
+  std::string out = form == TableForm::csv ? "" : title(c) + "\n\n";
+  out += render(fitted(groups_table(c), width, {"IQM", "FLOPs/token", "time to target", "time/run", "parameters", "median steps"}, left_out), form, color);
+  if (has_pairs) out += "\n" + render(fitted(pairs_table(c, form), width, {"won/tied/lost", "P(better)"}, left_out), form, color);
+  if (!left_out.empty()) out += "(not shown, the terminal is too narrow: " + join(left_out) + ")\n";
   if (form == TableForm::csv) return out;
   if (has_pairs) out += "\n" + answer(c);
   if (has_pairs) out += how_to_read(c);

@@ -1,10 +1,15 @@
-// Ctrl-C, SIGTERM and SIGUSR1: the first asks for an orderly stop, the second ends at once.
+// Ctrl-C, SIGTERM, SIGUSR1 and SIGHUP: the first asks for an orderly stop, the second ends at once.
 #pragma once
 
 namespace ffn::app {
 
-/// From now on the first signal sets stop_requested() and the second exits with 128 + its number.
+/// From now on the first signal sets stop_requested() and a later one exits with 128 + its number. Signals that were ignored
+/// when the program started (nohup) stay so. A broken pipe is an error of the write, not the end of the program.
 void handle_stop_signals();
+
+/// A worker's: the flag alone. Ctrl-C is left to the parent, which tells its workers.
+void handle_worker_signals();
+
 bool stop_requested();
 
 }  // namespace ffn::app

@@ -17,6 +17,9 @@ int train_study(const Study& study, const std::string& source, const TrainOption
 /// Steps ran and what came out, nothing kept.
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common);
 
+/// What is wrong with a study's comparison and claims, before anything is trained. Throws UsageError or ConfigError.
+void check_study(const Study& study, const std::string& source);
+
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);
 

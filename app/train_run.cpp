@@ -99,9 +99,9 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   if (!claim) throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(), "wait for it, or choose another name= or -o");
   const std::string identity = run_identity(config);
   std::optional<Checkpoint> checkpoint;
+  if (options.fresh && fs::exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   if (const auto status = read_status(directory.path())) {
-    if (options.fresh) log_info("earlier results moved to " + move_aside(directory.path()).string());
-    else if (status->identity != identity) log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
+    if (status->identity != identity) log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
     else if (const auto summary = read_summary(directory.path()); summary && (status->state == RunState::done || status->state == RunState::diverged)) {
       log_info("already trained; --fresh trains again");
       print_summary(directory, config, *summary, common);

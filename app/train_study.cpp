@@ -5,10 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include <csignal>
-
 #include "compare_text.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/hash.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
@@ -16,6 +15,7 @@
 #include "ffn/study/compare_json.hpp"
 #include "ffn/study/expect.hpp"
 #include "ffn/study/run_study.hpp"
+#include "ffn/study/study_lock.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -37,23 +37,32 @@ const FfnSize* matched_size(const Variant& variant) {
 
 namespace {
 
-// The comparison that the study asks for, over its own runs; nothing if none has begun.
-std::optional<Comparison> compare_plan(const Plan& plan, std::size_t resamples) {
-  auto runs = find_runs({plan.directory});
-  // Only what the study describes now; an earlier, wider version may have left more.
-  std::set<fs::path> planned;
-  for (const auto& run : plan.runs) planned.insert(run.directory);
-  runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !planned.count(run.path); }), runs.end());
-  if (runs.empty()) return std::nullopt;
-  // The study's own order of values, not that of the directories.
-  std::map<fs::path, std::size_t> rank;
-  for (std::size_t i = 0; i < plan.runs.size(); ++i) rank[plan.runs[i].directory] = i;
-  std::sort(runs.begin(), runs.end(), [&](const FoundRun& a, const FoundRun& b) { return rank[a.path] < rank[b.path]; });
+CompareRequest request_of(const Study& study) {
   CompareRequest request;
-  request.config = plan.study.config.compare;
-  if (request.config.by.empty() && !plan.study.variants[0].assignments.empty()) request.config.by = plan.study.variants[0].assignments[0].key;
+  request.config = study.config.compare;
+  if (request.config.by.empty() && !study.variants[0].assignments.empty()) request.config.by = study.variants[0].assignments[0].key;
+  return request;
+}
+
+// The study's runs in the study's order: as they stand on disk, or as pending where nothing of this identity is there.
+std::vector<FoundRun> planned_runs(const Plan& plan, bool from_disk) {
+  std::map<fs::path, FoundRun> found;
+  if (from_disk && fs::is_directory(plan.directory)) {
+    for (auto& run : find_runs({plan.directory})) found[run.path] = std::move(run);
+  }
+  std::vector<FoundRun> runs;
+  for (const auto& planned : plan.runs) {
+    const auto at = found.find(planned.directory.lexically_normal());
+    const bool same = at != found.end() && at->second.identity == planned.identity;
+    runs.push_back(same ? std::move(at->second) : pending_run(planned.config, planned.directory));
+  }
+  return runs;
+}
+
+Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
+  auto request = request_of(plan.study);
   request.resamples = resamples;
-  return compare_runs(runs, request);
+  return compare_runs(planned_runs(plan, from_disk), request);
 }
 
 // One bar over all run-steps of the study, one line per finished cohort.
@@ -127,12 +136,7 @@ class StudyDisplay {
   }
 
   std::string standing_table() const {
-    try {
-      const auto comparison = compare_plan(plan_, /*resamples=*/200);
-      return comparison ? standing_text(*comparison, terminal_width_of(2)) : "";
-    } catch (const Error&) {
-      return "";  // nothing to compare yet
-    }
+    return standing_text(compare_plan(plan_, /*resamples=*/200), terminal_width_of(2));
   }
 
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
@@ -160,11 +164,6 @@ class StudyDisplay {
   double loss_ = 0;
 };
 
-void in_worker() {
-  // The terminal sends Ctrl-C to everyone; the parent decides and tells its workers with SIGTERM, repeats included.
-  std::signal(SIGINT, SIG_IGN);
-}
-
 // Prints whether the study's claims hold; false if one does not.
 bool report_expectations(const std::vector<Expectation>& expectations, bool color) {
   bool all = true;
@@ -180,28 +179,69 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
 bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
   const auto comparison = compare_plan(plan, CompareRequest().resamples);
-  if (!comparison) return true;
-  const auto expectations = check_expectations(plan.study.config.expect, *comparison, source);
-  Json json = comparison_json(*comparison);
+  const auto expectations = check_expectations(plan.study.config.expect, comparison, source);
+  Json json = comparison_json(comparison);
   for (const auto& e : expectations) {
     const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
   }
-  write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
+  try {
+    write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
+  } catch (const SystemError& error) {
+    log_warning(error.what());  // a study can be looked at where nothing can be written
+  }
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) std::cout << json.dump(2) << "\n";
-  else std::cout << comparison_text(*comparison, TableForm::terminal, color);
+  else std::cout << comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
 }
 
 }  // namespace
 
+namespace {
+
+bool has_work(const Plan& plan) {
+  return std::any_of(plan.runs.begin(), plan.runs.end(), [](const PlannedRun& run) { return progress_of(run) != Progress::finished; });
+}
+
+std::string fingerprint(const Plan& plan) {
+  std::string all;
+  for (const auto& run : plan.runs) all += run.identity;
+  return sha256_hex(all);
+}
+
+std::string quoted(const std::string& word) {
+  const bool plain = word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos && !word.empty();
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return plain ? word : out + "'";
+}
+
+std::string command_line(const std::vector<std::string>& argv) {
+  std::string out;
+  for (const auto& word : argv) out += (out.empty() ? "" : " ") + quoted(word);
+  return out;
+}
+
+}  // namespace
+
+// Asks for the comparison of a study that has not begun: what cannot be compared is found before hours of training.
+void check_study(const Study& study, const std::string& source) {
+  for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
+  const auto comparison = compare_plan(make_plan(study, "runs"), 1, /*from_disk=*/false);
+  check_expectations(study.config.expect, comparison, source, /*complete=*/true);
+}
+
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
-  for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error before anything is written
-  check_expectations(study.config.expect, Comparison{}, source);                // so is a claim that cannot be understood
+  check_study(study, source);
   const Plan plan = make_plan(study, common.out);
-  if (options.fresh && fs::exists(plan.directory)) log_info("earlier results moved to " + move_aside(plan.directory).string());
+  std::optional<StudyLock> lock;
+  if (options.fresh || has_work(plan)) {
+    lock.emplace(plan.directory, fingerprint(plan), options.fresh);
+    if (options.fresh && fs::exists(plan.directory)) log_info("earlier results moved to " + move_aside(plan.directory).string());
+    lock->share();
+  }
 
   StudyOutcome outcome;
   {
@@ -211,7 +251,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     run.fail_fast = options.fail_fast;
     run.argv = common.argv;
     run.stop = stop_requested;
-    run.in_worker = in_worker;
+    run.in_worker = handle_worker_signals;
     run.engine = []() -> Engine& {
       Engine& engine = load_engine();
       engine.set_log(write_log);
@@ -221,17 +261,17 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     outcome = run_study(plan, run);
   }
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
   if (!study.config.question.empty() && !common.json) std::cout << study.config.question << "\n\n";
   const bool claims_hold = compare_and_save(plan, source, common);
-  log_info(std::to_string(outcome.total) + " runs: " + std::to_string(outcome.trained) + " trained now, " + std::to_string(outcome.reused) + " found finished" +
-           (outcome.diverged > 0 ? ", " + std::to_string(outcome.diverged) + " diverged" : "") +
-           (outcome.failed.empty() ? "" : ", " + std::to_string(outcome.failed.size()) + " failed (see their status.json)"));
-  if (outcome.interrupted) {
-    log_info("interrupted; the same command goes on: ffn-train --config " + source);
-    return static_cast<int>(ExitCode::interrupted);
-  }
-  log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + plan.directory.string() + " --metric val/loss");
-  return static_cast<int>(!outcome.failed.empty() ? ExitCode::partial : claims_hold ? ExitCode::done : ExitCode::condition);
+  if (code == ExitCode::done && !claims_hold) code = ExitCode::condition;
+  const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
+  log_info(number(outcome.total) + (outcome.total == 1 ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " + number(outcome.reused) + " found finished" +
+           (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
+           (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
+  if (outcome.interrupted) log_info("interrupted; the same command goes on: " + command_line(common.argv));
+  else log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + quoted(plan.directory.string()) + " --metric val/loss");
+  return static_cast<int>(code);
 }
 
 }  // namespace ffn::app

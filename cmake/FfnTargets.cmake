@@ -22,8 +22,10 @@ function(ffn_module)
 endfunction()
 
 # <torch/torch.h> takes 10 s per file; one precompiled header serves every target that includes it.
+# Files of one target are compiled together for the same reason: most of a file's time is instantiating LibTorch's templates.
 function(ffn_uses_torch target)
   target_link_libraries(${target} PUBLIC torch)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 5)
   if(TARGET ffn_torch_pch)
     target_precompile_headers(${target} REUSE_FROM ffn_torch_pch)
   endif()

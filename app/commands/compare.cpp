@@ -4,6 +4,7 @@
 
 #include "../compare_text.hpp"
 #include "../load_config.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/study/compare_json.hpp"
 
 namespace ffn::app {
@@ -26,13 +27,35 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   return false;
 }
 
+// What one study says about its own comparison (study.json), where the command line does not say otherwise.
+void ask_study(const std::filesystem::path& directory, CompareRequest& request) {
+  const auto file = directory / "study.json";
+  if (!std::filesystem::exists(file)) return;
+  const Json study = Json::parse(read_file(file, "study", ExitCode::data, 1 << 26), nullptr, false);
+  if (study.is_discarded() || !study.is_object()) return;
+  const auto say = [&](const char* key, std::string& value) {
+    const auto found = study.value("/document/compare"_json_pointer, Json::object());
+    if (value.empty() && found.contains(key) && found[key].is_string()) value = found[key].get<std::string>();
+  };
+  const bool own_by = request.config.by.empty();
+  say("by", request.config.by);
+  say("metric", request.config.metric);
+  if (own_by) say("reference", request.config.reference);
+  const Json variants = study.value("variants", Json::array());
+  if (!request.config.by.empty() || variants.empty()) return;
+  const Json assignments = variants[0].value("assignments", Json::object());
+  if (!assignments.empty()) request.config.by = assignments.begin().key();
+}
+
 int compare(const Options& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
-  const auto comparison = compare_runs(find_runs(directories), options.request);
+  auto request = options.request;
+  if (directories.size() == 1) ask_study(directories[0], request);
+  const auto comparison = compare_runs(find_runs(directories), request);
   if (common.json) std::cout << comparison_json(comparison).dump(2) << "\n";
   else {
     const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;
-    std::cout << comparison_text(comparison, form, color_enabled(color_mode(common), 1));
+    std::cout << comparison_text(comparison, form, color_enabled(color_mode(common), 1), is_terminal(1) ? terminal_width_of(1) : 0);
   }
   const bool undecided = any_verdict(comparison, stats::Verdict::undecided) || any_verdict(comparison, stats::Verdict::too_few_seeds);
   const bool failed = (options.fail_if == "worse" && any_verdict(comparison, stats::Verdict::worse)) || (options.fail_if == "undecided" && undecided);

@@ -10,6 +10,7 @@
 #include "ffn/report/table.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/engine/interface.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/study/train_cohort.hpp"
 
@@ -47,6 +48,7 @@ double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
     train.checkpoint_every = train.steps + 1;
   }
   Probe observer;
+  load_engine().set_log(write_log);
   load_engine().train(probe, observer);
   const auto& train = probe.runs[0].train;
   const double evaluations = static_cast<double>(train.steps) / static_cast<double>(train.eval_every) + 2;
@@ -54,6 +56,8 @@ double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
   const double examples = static_cast<double>(train.eval_examples) / static_cast<double>(train.batch_size);
   return observer.seconds_per_step() * (static_cast<double>(train.steps) + evaluations * std::min(examples, 64.0) / 3);
 }
+
+std::string counted(std::size_t n, const char* what) { return format_count(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s"); }
 
 struct Line {
   const Variant* variant;
@@ -70,6 +74,7 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
 }  // namespace
 
 static int plan_study(const CommonOptions& common, bool probe) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   auto document = load_with_overrides(common.config, common.overrides);
   if (!is_study(document)) document.tree()["seeds"] = 1;
   const Plan plan = make_plan(read_study(document, common.config), common.out);
@@ -115,7 +120,7 @@ static int plan_study(const CommonOptions& common, bool probe) {
     Json out = {{"name", plan.study.name}, {"runs", plan.runs.size()}, {"pending", pending.size()}, {"cohorts", cohorts.size()}, {"seeds", n},
                 {"variants", variants}, {"train_flops", flops}, {"disk_bytes", bytes}, {"jobs", jobs}};
     out["seconds"] = probe ? Json(seconds) : Json(nullptr);
-    out["smallest_detectable_difference_sd"] = n >= 2 ? Json(detectable) : Json(nullptr);
+    out["smallest_detectable_difference_sd"] = n >= stats::seeds_for_any_verdict(0.05, comparisons) ? Json(detectable) : Json(nullptr);
     std::cout << out.dump(2) << "\n";
     return 0;
   }
@@ -136,9 +141,9 @@ static int plan_study(const CommonOptions& common, bool probe) {
     table.add_row(row);
   }
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1)) << "\n"
-            << format_count(static_cast<std::int64_t>(plan.runs.size())) << " runs, " << pending.size() << " to train in " << cohorts.size() << " cohorts on " << jobs
-            << " workers; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
+            << counted(plan.runs.size(), "run") << ", " << pending.size() << " to train in " << counted(cohorts.size(), "cohort") << " on " << counted(jobs, "worker") << "; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
   if (probe && !pending.empty()) std::cout << "time, from a short probe of each cohort: about " << format_duration(seconds) << "\n";
+  if (plan.study.variants.size() < 2) return 0;
   const auto needed = stats::seeds_for_any_verdict(0.05, comparisons);
   if (n < needed) std::cout << n << " seeds allow no verdict at 5 % over " << comparisons << " comparisons; at least " << needed << " are needed\n";
   else std::cout << n << " seeds detect a difference of " << format_significant(detectable, 2) << " standard deviations of the paired differences (one comparison, 5 %, power 80 %)\n";

@@ -17,7 +17,7 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
   if (!fs::exists(directory.config_path())) {
     throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
   }
-  if (!fs::exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first: ffn-train --config " + directory.config_path().string());
+  if (!fs::exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
   const auto config = read_run_config(load_document(directory.config_path().string()), directory.config_path().string());
   const auto weights = read_safetensors(directory.weights_path());
   std::string text;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../load_config.hpp"
+#include "../train.hpp"
 #include "ffn/config/study_config.hpp"
 
 namespace ffn::app {
@@ -13,7 +14,7 @@ namespace {
 void check(const std::string& file) {
   const Document document = load_with_overrides(file, {});
   if (is_study(document)) {
-    for (const auto& variant : read_study(document, file).variants) task_shape(variant.config.task);
+    check_study(read_study(document, file), file);
   } else {
     task_shape(read_run_config(document, file).task);
   }
@@ -23,13 +24,14 @@ void check(const std::string& file) {
 
 void add_validate(CLI::App& app, CommonOptions& common, Command& command) {
   auto* sub = app.add_subcommand("validate", "check configs; all errors at once");
-  auto* files = sub->add_option("files", "config files")->required()->expected(1, -1)->type_name("FILE...");
+  auto files = std::make_shared<std::vector<std::string>>();
+  sub->add_option("files", *files, "config files")->required()->type_name("FILE...");
   add_output_options(*sub, common);
   sub->callback([&common, &command, files] {
     command = [&common, files] {
       int worst = 0;
       Json report = Json::array();
-      for (const auto& file : files->results()) {
+      for (const auto& file : *files) {
         Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
         try {
           check(file);

@@ -77,8 +77,8 @@ TEST_CASE("a grid is crossed in its order, the last key fastest") {
 }
 
 TEST_CASE("zipped keys move together, crossed with the grid") {
-  const auto study = study_from(R"({"sweep": {"grid": {"seed": [0]}, "zip": [{"model.d_model": [8, 16], "train.optimizer.lr": [0.1, 0.01]}]}})");
-  CHECK(names(study) == "seed=0+d_model=8+lr=0.1 seed=0+d_model=16+lr=0.01");
+  const auto study = study_from(R"({"sweep": {"grid": {"model.blocks": [1]}, "zip": [{"model.d_model": [8, 16], "train.optimizer.lr": [0.1, 0.01]}]}})");
+  CHECK(names(study) == "blocks=1+d_model=8+lr=0.1 blocks=1+d_model=16+lr=0.01");
   CHECK(study.variants[1].config.model.d_model == 16);
   CHECK(std::get<AdamWConfig>(study.variants[1].config.train.optimizer).lr == 0.01);
 }
@@ -144,15 +144,15 @@ TEST_CASE("problems of the sweep itself are reported together") {
   CHECK(problems_in_study(R"({"seeds": "many"})") == "s.json:1  /seeds: expected a count or a list of seeds, got \"many\"");
   CHECK(problems_in_study(R"({"sweep": 5})") == "s.json:1  /sweep: expected an object { … }, got 5");
   CHECK(problems_in_study(R"({"sweep": {"gird": {}}})") == "s.json:1  /sweep/gird: unknown key \"gird\"; did you mean \"grid\"?");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1]}, "exclude": [{"seed": 2}]}})") ==
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 2}]}})") ==
         "s.json:1  /sweep/exclude/0: matches no variant; it names keys or values that are not swept");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1]}, "exclude": [{"seed": 1}]}})") == "s.json:1  /sweep: no variant is left");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1, 1]}}})") == "s.json:1  /sweep: the variant seed=1 occurs twice");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") == "s.json:1  /sweep: no variant is left");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1, 1]}}})") == "s.json:1  /sweep: the variant blocks=1 occurs twice");
 }
 
 TEST_CASE("a sweep that explodes is refused at once") {
   const auto start = std::chrono::steady_clock::now();
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
         "s.json:1  /sweep: more than 10000 variants");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
 }
@@ -167,6 +167,25 @@ TEST_CASE("commas on the command line make an axis, a single value replaces one"
   CHECK(study_from("{}", {"seeds=[3,4]"}).seeds == std::vector<std::int64_t>{3, 4});
 }
 
+TEST_CASE("seeds are replicates: they are listed, not swept") {
+  CHECK(study_from("{}", {"seeds=3,4"}).seeds == std::vector<std::int64_t>{3, 4});
+  CHECK(message<UsageError>([] { study_from("{}", {"seed=1,2"}); }) == "override 'seed=1,2' would make variants of a seed");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1, 2]}}})") == "s.json:1  /sweep: \"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
+}
+
+TEST_CASE("an override of a key that the file moves together with others is refused instead of ignored") {
+  CHECK(message<UsageError>([] { study_from(R"({"sweep": {"zip": [{"model.blocks": [1, 2]}]}})", {"model.blocks=3"}); }) ==
+        "override 'model.blocks=3' would have no effect: the file sweeps model.blocks in zip or include");
+}
+
+TEST_CASE("a kind chosen on top of a config leaves the older kind's keys without meaning, not wrong") {
+  const std::string moe = R"({"model": {"ffn": {"kind": "moe", "num_experts": 4}}})";
+  CHECK(std::holds_alternative<GatedConfig>(study_from(moe, {"model.ffn.kind=gated"}).variants[0].config.model.ffn));
+  CHECK(names(study_from(moe, {"model.ffn.kind=gated,none"})) == "kind=gated kind=none");
+  CHECK(problems_in_study(R"({"model": {"ffn": {"kind": "gated", "num_experts": 4}}})").find("unknown key \"num_experts\"") != std::string::npos);
+  CHECK(problems_in_study(moe, {"model.ffn.kind=gated", "model.ffn.top_k=1"}).find("unknown key \"top_k\"") != std::string::npos);
+}
+
 TEST_CASE("a wrong value of an axis on the command line names its override") {
   CHECK(problems_in_study("{}", {"model.blocks=1,0"}) ==
         "override 'model.blocks=1,0'  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
@@ -179,7 +198,7 @@ TEST_CASE("an axis on the command line goes through the checks of every override
   CHECK(refusal(R"({"sweep": 5})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep is 5, so it has no key \"grid\"");
   CHECK(refusal(R"({"sweep": {"grid": []}})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep.grid is [], so it has no key \"model.blocks\"");
   CHECK(refusal("{}", "task.file=a\xFF,b") == "an override is not valid UTF-8 at byte 11");
-  CHECK(refusal("{}", "name=a," + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
+  CHECK(refusal("{}", "model.blocks=a," + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
   CHECK(refusal("{}", "task={\"bits\": 1, \"bits\": 2},{}").find(": duplicate key \"bits\"") != std::string::npos);
   CHECK(names(study_from(R"({"sweep": null})", {"model.blocks=1,2"})) == "blocks=1 blocks=2");
 }

@@ -35,7 +35,7 @@ double largest_difference(const OptimizerConfig& config, const std::function<std
 }
 
 // 100 steps of float32 arithmetic in another order of operations; a wrong formula is off by more than 1e-2 here.
-constexpr double kTolerance = 1e-5;
+constexpr double kStepTolerance = 1e-5;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ TEST_CASE("AdamW equals torch::optim::AdamW over 100 steps", "[train]") {
   config.lr = 0.02;
   config.weight_decay = 0.1;
   config.decay = "all";
-  CHECK(largest_difference(config, [](auto p) { return std::make_unique<torch::optim::AdamW>(p, torch::optim::AdamWOptions(0.02).weight_decay(0.1)); }) < kTolerance);
+  CHECK(largest_difference(config, [](auto p) { return std::make_unique<torch::optim::AdamW>(p, torch::optim::AdamWOptions(0.02).weight_decay(0.1)); }) < kStepTolerance);
 }
 
 TEST_CASE("Adam equals torch::optim::Adam over 100 steps, its L2 term included", "[train]") {
@@ -55,7 +55,7 @@ TEST_CASE("Adam equals torch::optim::Adam over 100 steps, its L2 term included",
   config.decay = "all";
   CHECK(largest_difference(config, [](auto p) {
           return std::make_unique<torch::optim::Adam>(p, torch::optim::AdamOptions(0.02).betas({0.9, 0.95}).weight_decay(0.1));
-        }) < kTolerance);
+        }) < kStepTolerance);
 }
 
 TEST_CASE("SGD equals torch::optim::SGD over 100 steps, plain, with momentum and with Nesterov", "[train]") {
@@ -71,7 +71,7 @@ TEST_CASE("SGD equals torch::optim::SGD over 100 steps, plain, with momentum and
       INFO("momentum " << momentum << ", nesterov " << nesterov);
       CHECK(largest_difference(config, [&](auto p) {
               return std::make_unique<torch::optim::SGD>(p, torch::optim::SGDOptions(0.003).momentum(momentum).nesterov(nesterov).weight_decay(0.05));
-            }) < kTolerance);
+            }) < kStepTolerance);
     }
   }
 }

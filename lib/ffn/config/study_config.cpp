@@ -17,7 +17,7 @@ void CompareConfig::describe(FieldVisitor& v) {
   v.text({"by", "dotted key whose values are compared; the first that varies when empty"}, by);
   v.text({"metric", "a logged metric, steps_to_target, flops_to_target or seconds_to_target; steps_to_target when empty and there is a target, else val/loss"}, metric);
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
-  v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.5, true});
+  v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.real({"min_effect", "smallest difference that matters, in the metric's units; 0: any"}, min_effect, at_least(0.0));
 }
 
@@ -296,6 +296,7 @@ Study read_study(const Document& document, const std::string& source) {
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
+  if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   for (const char* key : {"seeds", "sweep", "compare", "expect", "question", "source"}) base.tree().erase(key);
   for (const auto& combination : combinations) {
     Variant variant{variant_name(combination, keys), {}, {}};
@@ -356,11 +357,32 @@ bool sweeps(const Document& document, const std::string& key) {
 
 }  // namespace
 
+// True if the file sweeps the key together with others.
+static bool moves_along(const Json& tree, const std::string& key) {
+  if (!tree.contains("sweep") || !tree["sweep"].is_object()) return false;
+  for (const char* list : {"zip", "include"}) {
+    for (const auto& entry : tree["sweep"].value(list, Json::array())) {
+      if (entry.is_object() && entry.contains(key)) return true;
+    }
+  }
+  return false;
+}
+
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
     const bool describes_the_study = key == "seeds" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
+    if (key == "seeds" && parts.size() > 1) {
+      apply_override(document, "seeds=[" + typed + "]");
+      continue;
+    }
+    if (parts.size() > 1 && (key == "seed" || key == "name")) {
+      throw UsageError(shown + " would make variants of a " + key, key == "seed" ? "seeds are replicates: write seeds=3 or seeds=0,1,2" : "give one name");
+    }
+    if (!describes_the_study && moves_along(document.tree(), key)) {
+      throw UsageError(shown + " would have no effect: the file sweeps " + key + " in zip or include", "change the file, or extend it with another sweep");
+    }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
       apply_override(document, text);
       continue;

@@ -96,7 +96,7 @@ stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
 }
 
 // Training FLOPs: forward once, backward twice.
-double flops_of(const FoundRun& run, double tokens) { return run.summary ? 3.0 * tokens * static_cast<double>(run.summary->cost.flops) : 0; }
+double flops_of(const FoundRun& run, double tokens) { return 3.0 * tokens * static_cast<double>(run.flops_per_token); }
 
 stats::Hit hit_of(const FoundRun& run, Measure measure) {
   const auto budget_steps = static_cast<double>(std::max<std::int64_t>(1, run.budget_steps));
@@ -231,10 +231,54 @@ std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const
 
 }  // namespace
 
-Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request) {
-  if (runs.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
-  const auto varying = varying_keys(runs);
+namespace {
+
+// A run that was trained alone and again within a study, or copied, is one replicate.
+std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, std::vector<std::string>& notes) {
+  std::vector<FoundRun> out;
+  std::set<std::string> seen;
+  for (const auto& run : runs) {
+    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity).second;
+    if (!known) out.push_back(run);
+  }
+  if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
+  // Failed runs have no summary; one of the same variant tells what a token costs.
+  for (auto& run : out) {
+    for (const auto& other : out) {
+      if (run.flops_per_token == 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
+    }
+  }
+  return out;
+}
+
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+  std::vector<std::string> along;
+  for (const auto& key : varying) {
+    if (key != out.by && out.by != "variant" && determines(runs, out.by, key) && determines(runs, key, out.by)) along.push_back(key);
+  }
+  if (!along.empty()) out.notes.push_back(out.by + " does not vary alone: with it go " + join(along));
+  std::size_t lonely = 0;
+  for (const auto& facet : out.facets) lonely += facet.pairs.empty();
+  if (lonely > 0 && out.metric != "seconds_to_target") {
+    out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by + " = " + out.reference + " that is finished");
+  }
+  std::set<std::int64_t> budgets;
+  for (const auto& run : runs) budgets.insert(run.budget_steps);
+  if (budgets.size() > 1 && find_metric(out.metric).is_time()) {
+    out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) + " steps): pairs are compared up to the smaller one");
+  }
+  if (out.metric == "seconds_to_target") {
+    out.notes.push_back("seconds are shown, not judged: the runs of a cohort share one clock, so that seeds are no replicates of a time; use steps_to_target or flops_to_target");
+  }
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest& request) {
+  if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   Comparison out;
+  const auto runs = without_copies(found, out.notes);
+  const auto varying = varying_keys(runs);
   out.by = pick_by(request.config.by, runs, varying);
   out.alpha = request.config.alpha, out.min_effect = request.config.min_effect;
   const bool any_target = std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
@@ -242,6 +286,9 @@ Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest&
   const Metric metric = find_metric(out.metric);
   if (metric.is_time() && !any_target) throw UsageError("no run has a target, so there is no " + out.metric, "set train.target, or compare --metric val/loss");
   out.higher_is_better = metric.higher_is_better;
+  const bool measured = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(out.metric); });
+  const bool any_done = std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.state == RunState::done; });
+  if (!metric.is_time() && any_done && !measured) throw UsageError("no run has logged " + out.metric, "`ffn-train list metrics` says which tasks have it");
 
   auto values = ordered_values(runs, out.by);
   out.reference = request.config.reference.empty() ? values[0] : request.config.reference;
@@ -280,7 +327,7 @@ Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest&
     for (const auto& value : values) {
       if (!cell.count(value)) continue;
       facet.groups.push_back(summarise(value, cell[value], metric, out.alpha));
-      if (value == out.reference || !cell.count(out.reference)) continue;
+      if (value == out.reference || !cell.count(out.reference) || metric.measure == Measure::seconds) continue;
       if (auto pair = compare_pair(cell[value], cell[out.reference], metric, options)) {
         pair->value = value, pair->reference = out.reference;
         unpaired += pair->unpaired_seeds;
@@ -290,12 +337,14 @@ Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest&
     }
     out.facets.push_back(std::move(facet));
   }
+  out.num_comparisons = std::max(options.comparisons, family.size());
   std::size_t next = 0;
   const auto judgements = stats::judge(family);
   for (auto& facet : out.facets) {
     for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
   }
   if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + " seeds are finished on one side of a pair only and are left out of it");
+  add_notes(runs, varying, out);
   return out;
 }
 

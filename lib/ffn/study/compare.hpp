@@ -18,13 +18,18 @@ namespace ffn {
 struct FoundRun {
   std::filesystem::path path;
   std::int64_t seed = 0;
+  std::string identity;  ///< of the config that was trained
   std::string variant;  ///< name of the directory above; `by` may be "variant"
   std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
   RunState state = RunState::pending;
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
+  std::int64_t flops_per_token = 0;  ///< forward; 0 if it is not known
 };
+
+/// A run that is planned: as find_runs would report it before it has begun.
+FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
 
 /// Every run below the directories, directories that were moved aside left out. Throws DataError for one that is not there.
 std::vector<FoundRun> find_runs(const std::vector<std::filesystem::path>& directories);
@@ -68,6 +73,7 @@ struct Comparison {
   bool higher_is_better = false;
   double alpha = 0.05, min_effect = 0;
   std::vector<Facet> facets;
+  std::size_t num_comparisons = 0;  ///< that Holm's correction covers
   std::vector<std::string> notes;
 };
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -23,6 +24,8 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
     if (!known.count(part.key())) wrong("unknown key \"" + part.key() + "\" in check");
   }
   if (!check.contains("value")) wrong("the check names no \"value\"");
+  const bool any = check.contains("verdict") || check.contains("verdict_not") || check.contains("mean_at_least") || check.contains("mean_at_most");
+  if (!any) wrong("the check asks nothing; give a verdict, verdict_not, mean_at_least or mean_at_most");
   if (check.contains("facet") && !check["facet"].is_object()) wrong("\"facet\" has to be an object key → value");
   static const std::set<std::string> verdicts = {"better", "worse", "no meaningful difference", "undecided"};
   for (const char* key : {"verdict", "verdict_not"}) {
@@ -69,7 +72,10 @@ class Judge {
   void mean(const Facet& facet) {
     for (const auto& group : facet.groups) {
       if (group.value != value_) continue;
-      if (!group.mean || group.num_pending > 0) return say("not finished"), note(Expectation::State::unknown);
+      if (group.num_pending > 0) return say("not finished"), note(Expectation::State::unknown);
+      if (group.num_diverged + group.num_failed > 0 || !group.mean) {
+        return say(std::to_string(group.num_diverged + group.num_failed) + " of " + std::to_string(group.num_runs) + " runs diverged or failed"), note(Expectation::State::unmet);
+      }
       std::ostringstream text;
       text << "mean " << *group.mean;
       say(text.str());
@@ -93,9 +99,32 @@ class Judge {
 
 }  // namespace
 
-std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source) {
+namespace {
+
+// A claim about a value or a facet that the study does not have could never be wrong.
+void check_names(const Json& check, const std::string& pointer, const Comparison& comparison, std::vector<Problem>& problems) {
+  std::set<std::string> values;
+  bool facet_found = !check.contains("facet");
+  for (const auto& facet : comparison.facets) {
+    for (const auto& group : facet.groups) values.insert(group.value);
+    facet_found = facet_found || in_facet(facet, check["facet"]);
+  }
+  const std::vector<std::string> known(values.begin(), values.end());
+  const std::string value = text_of(check["value"]);
+  if (!values.count(value)) problems.push_back({"", pointer + "/check/value", "no variant has " + comparison.by + " = " + value + did_you_mean(value, known) + " Values: " + join(known)});
+  const bool pair = check.contains("verdict") || check.contains("verdict_not");
+  if (pair && value == comparison.reference) problems.push_back({"", pointer + "/check/value", value + " is the reference; it has no verdict against itself"});
+  if (!facet_found) problems.push_back({"", pointer + "/check/facet", "no such facet: " + shortened(check["facet"])});
+}
+
+}  // namespace
+
+std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source, bool complete) {
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < expect.size(); ++i) validate(expect[i], "/expect/" + std::to_string(i), problems);
+  for (std::size_t i = 0; complete && problems.empty() && i < expect.size(); ++i) {
+    check_names(expect[i]["check"], "/expect/" + std::to_string(i), comparison, problems);
+  }
   if (!problems.empty()) throw ConfigError(source, std::move(problems));
   std::vector<Expectation> out;
   for (const auto& item : expect) {

@@ -1,5 +1,6 @@
 #include "ffn/study/run_study.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -31,18 +32,24 @@ std::string run_name(const Plan& plan, std::size_t run) {
 }  // namespace
 
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
-  write_study_file(plan);
   StudyOutcome outcome;
+  std::set<std::size_t> ended;  // a run that ended here is not begun again here, whatever happens to its directory
   outcome.total = plan.runs.size();
   std::optional<LogFile> log;
+  bool said_waiting = false;
+  std::chrono::milliseconds wait(100);
   for (bool first = true;; first = false) {
     std::vector<std::size_t> pending;
     for (std::size_t i = 0; i < plan.runs.size(); ++i) {
       const auto progress = progress_of(plan.runs[i]);
       const bool lacking = progress == Progress::pending || (progress == Progress::failed && first);
-      if (lacking && !outcome.failed.count(i)) pending.push_back(i);
+      if (lacking && !outcome.failed.count(i) && !ended.count(i)) pending.push_back(i);
     }
-    if (first) outcome.reused = outcome.total - pending.size();
+    if (first) {
+      outcome.reused = outcome.total - pending.size();
+      // Finished results can be looked at where nothing can be written.
+      if (!pending.empty() || !std::filesystem::exists(plan.directory / "study.json")) write_study_file(plan);
+    }
     if (pending.empty() || (options.stop && options.stop())) break;
 
     if (!log) log.emplace(plan.directory / "log.txt");
@@ -60,10 +67,20 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     outcome.trained += result.trained;
     outcome.diverged += result.diverged;
     outcome.failed.insert(result.failed.begin(), result.failed.end());
+    ended.insert(result.ended.begin(), result.ended.end());
     outcome.interrupted = result.interrupted;
     if (result.interrupted || (options.fail_fast && !outcome.failed.empty())) break;
     // What is left is being trained by another process; it may finish, or die and leave it to us.
-    if (result.trained == 0 && result.failed.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (result.trained > 0 || !result.failed.empty()) continue;
+    if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");
+    said_waiting = true;
+    wait = std::min(wait * 2, std::chrono::milliseconds(3000));
+    for (auto left = wait; left.count() > 0 && !(options.stop && options.stop()); left -= std::chrono::milliseconds(100)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    if (progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
   return outcome;

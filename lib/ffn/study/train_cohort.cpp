@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/study/claim.hpp"
@@ -30,12 +31,44 @@ std::optional<RunStatus> status_of(const PlannedRun& run) {
   }
 }
 
+bool has_summary(const PlannedRun& run) {
+  try {
+    const auto summary = read_summary(run.directory);
+    return summary && summary->identity == run.identity;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+// A damaged checkpoint costs the steps since the start, not the run, and not its neighbours in the cohort.
+std::optional<Checkpoint> checkpoint_of(const PlannedRun& run) {
+  const RunDirectory directory(run.directory);
+  try {
+    return directory.read_checkpoint(run.identity);
+  } catch (const CheckpointError& error) {
+    const auto aside = move_aside(directory.checkpoint_path());
+    log_warning(std::string(error.what()) + "; moved to " + aside.string() + ", the run starts again");
+    return std::nullopt;
+  }
+}
+
+void mark_failed(const RecordedRun& run, const std::string& reason) {
+  RunStatus status;
+  status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
+  run.directory.write_status(status);
+}
+
+// The identity of a text run holds the text's hash; one that was edited since the study was planned is another run.
+bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) == run.identity; }
+
 }  // namespace
 
 Progress progress_of(const PlannedRun& run) {
   const auto status = status_of(run);
   if (!status || status->identity != run.identity) return Progress::pending;
-  if (status->state == RunState::done || status->state == RunState::diverged) return Progress::finished;
+  const bool over = status->state == RunState::done || status->state == RunState::diverged;
+  if (over && has_summary(run)) return Progress::finished;
+  if (over) return Progress::pending;  // its summary is lost or damaged: "done" without evidence
   return status->state == RunState::failed ? Progress::failed : Progress::pending;
 }
 
@@ -82,8 +115,10 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
   try {
     engine.train(cohort, recorder);
   } catch (const std::exception& error) {
+    // One session's error is not its neighbours': the cohort goes on, and the status says what happened.
+    log_error(error.what());
     recorder.fail_unfinished(error.what());
-    throw;
+    outcome.failed += session.runs.size();
   }
 }
 
@@ -104,8 +139,9 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     claims.push_back(std::move(*claim));
     const RunDirectory directory(run.directory);
     std::optional<Checkpoint> checkpoint;
-    if (const auto status = status_of(run); status && status->identity == run.identity) checkpoint = directory.read_checkpoint(run.identity);
+    if (const auto status = status_of(run); status && status->identity == run.identity) checkpoint = checkpoint_of(run);
     else if (status) log_info(run.directory.string() + " held a run of another config; moved to " + move_aside(run.directory).string());
+    if (!is_still_itself(run)) throw DataError("the text of " + run.directory.string() + " changed since the study was started", "start it again");
     auto& session = sessions[checkpoint ? checkpoint->step : 0];
     RecordedRun recorded{directory, run.config, run.identity, std::nullopt};
     if (checkpoint) recorded.resumed_at = checkpoint->step;
@@ -119,6 +155,11 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       break;
     }
     train_session(session, engine, argv, hooks, outcome);
+    for (std::size_t i = 0; i < session.runs.size(); ++i) {
+      if (is_still_itself(plan.runs[session.plan_index[i]])) continue;
+      mark_failed(session.runs[i], "its text changed while it was trained; start again");
+      ++outcome.failed;
+    }
   }
   return outcome;
 }

@@ -24,6 +24,7 @@ struct CohortHooks {
 struct CohortOutcome {
   std::size_t trained = 0;      ///< brought to an end here
   std::size_t elsewhere = 0;    ///< claimed by another process
+  std::size_t failed = 0;       ///< ended in an error, which stands in their status
   bool interrupted = false;
 };
 

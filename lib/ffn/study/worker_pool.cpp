@@ -15,6 +15,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/study/claim.hpp"
 
 namespace ffn {
 
@@ -23,11 +24,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-void write_whole(int fd, const void* data, std::size_t size) {
+// False when the other end is gone (SIGPIPE is ignored).
+bool write_whole(int fd, const void* data, std::size_t size) {
   ssize_t written;
   do written = ::write(fd, data, size);
   while (written < 0 && errno == EINTR);
-  if (written != static_cast<ssize_t>(size)) ::_exit(1);  // the other end is gone
+  return written == static_cast<ssize_t>(size);
 }
 
 bool read_whole(int fd, void* data, std::size_t size) {
@@ -89,17 +91,19 @@ class Worker {
       m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = run_end;
       send(m);
     };
-    hooks.stop = options_.stop;
+    hooks.stop = [this] { return orphaned_ || (options_.stop && options_.stop()); };
     return hooks;
   }
 
-  void send(const WorkerMessage& message) { write_whole(messages_, &message, sizeof message); }
+  // A worker without a parent checkpoints and ends.
+  void send(const WorkerMessage& message) { orphaned_ = !write_whole(messages_, &message, sizeof message) || orphaned_; }
 
   const Plan& plan_;
   const std::vector<PlannedCohort>& cohorts_;
   Engine& engine_;
   const PoolOptions& options_;
   int commands_, messages_;
+  bool orphaned_ = false;
   Clock::time_point last_step_message_ = Clock::now();
 };
 
@@ -124,7 +128,10 @@ class Pool {
     for (auto& child : children_) assign(child);
     while (busy()) {
       wait_for_messages();
-      if (!stopping_ && options_.stop && options_.stop()) stop_all();
+      if (!stopping_ && options_.stop && options_.stop()) {
+        result_.interrupted = true;
+        stop_all();
+      }
     }
     for (auto& child : children_) {
       if (child.pid < 0) continue;
@@ -132,7 +139,6 @@ class Pool {
       ::close(child.messages);
       ::waitpid(child.pid, nullptr, 0);
     }
-    result_.interrupted = result_.interrupted || stopping_;
     return std::move(result_);
   }
 
@@ -161,17 +167,20 @@ class Pool {
   void assign(Child& child) {
     child.cohort = kNone;
     if (queue_.empty() || stopping_) return;
-    child.cohort = queue_.front();
+    const std::size_t cohort = queue_.front();
+    if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; bury() will find out
     queue_.pop_front();
-    ++attempts_[child.cohort];
-    write_whole(child.commands, &child.cohort, sizeof child.cohort);
+    ++attempts_[cohort];
+    child.cohort = cohort;
   }
 
   bool busy() const {
+    bool any_alive = false;
     for (const auto& child : children_) {
       if (child.cohort != kNone) return true;
+      any_alive = any_alive || child.pid > 0;
     }
-    return false;
+    return any_alive && !queue_.empty() && !stopping_;
   }
 
   void wait_for_messages() {
@@ -190,12 +199,13 @@ class Pool {
     using Kind = WorkerMessage::Kind;
     if (message.kind == Kind::run_finished && message.end != RunEnd::interrupted) {
       ++result_.trained;
+      result_.ended.insert(message.run);
       result_.diverged += message.end == RunEnd::diverged;
     }
     if (options_.on_message) options_.on_message(message);
     if (message.kind == Kind::cohort_finished) {
       result_.elsewhere += message.outcome.elsewhere;
-      result_.interrupted = result_.interrupted || message.outcome.interrupted;
+      if (message.outcome.failed > 0) fail(message.cohort);
       assign(child);
     } else if (message.kind == Kind::cohort_failed) {
       log_error("a cohort failed: " + std::string(message.reason));
@@ -214,7 +224,7 @@ class Pool {
                                                    : "its worker ended with code " + std::to_string(WEXITSTATUS(status));
     child = Child();
     if (cohort == kNone || stopping_) {
-      if (stopping_) result_.interrupted = true;
+      // Nothing to do again: its runs go on from their checkpoints in the next session.
     } else if (attempts_[cohort] < 2) {
       log_warning("a cohort is trained again: " + reason);
       queue_.push_front(cohort);
@@ -232,18 +242,20 @@ class Pool {
   void mark_failed(std::size_t cohort, const std::string& reason) {
     for (const auto index : cohorts_[cohort]) {
       const auto& run = plan_.runs[index];
-      if (progress_of(run) == Progress::finished) continue;
+      const auto claim = RunClaim::take(run.directory);
+      if (!claim || progress_of(run) == Progress::finished) continue;
       RunStatus status;
       status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
       const RunDirectory directory(run.directory);
       directory.create();
+      directory.write_config(run.config);
       directory.write_status(status);
     }
   }
 
   void fail(std::size_t cohort) {
     for (const auto index : cohorts_[cohort]) {
-      if (progress_of(plan_.runs[index]) != Progress::finished) result_.failed.insert(index);
+      if (progress_of(plan_.runs[index]) == Progress::failed) result_.failed.insert(index);
     }
     if (options_.fail_fast) stop_all();
   }

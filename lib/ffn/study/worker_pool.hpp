@@ -33,7 +33,8 @@ struct PoolOptions {
 
 struct PoolResult {
   std::size_t trained = 0, diverged = 0, elsewhere = 0;
-  std::set<std::size_t> failed;  ///< indices into Plan::runs
+  std::set<std::size_t> ended;   ///< indices into Plan::runs: done or diverged here
+  std::set<std::size_t> failed;
   bool interrupted = false;
 };
 

@@ -102,7 +102,12 @@ void Trainer::train() {
   }
   if (!any_live()) return;
   evaluate(t.steps);
-  for (std::size_t r = 0; r < runs_.size(); ++r) finish(static_cast<std::int64_t>(r), t.steps, RunEnd::done);
+  for (std::size_t r = 0; r < runs_.size(); ++r) {
+    const auto& state = states_[r];
+    const auto run = static_cast<std::int64_t>(r);
+    if (std::isfinite(state.val_loss)) finish(run, t.steps, RunEnd::done);
+    else finish(run, t.steps, RunEnd::diverged, Divergence{t.steps, state.val_loss, optimizer_.learning_rate(run), state.grad_norm});
+  }
 }
 
 void Trainer::one_step(std::int64_t step) {
@@ -171,10 +176,11 @@ void Trainer::evaluate(std::int64_t step) {
   const auto began = Clock::now();
   const Validation result = validate(network_, validation_);
   evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - began).count();
-  const double seconds = train_seconds();
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     auto& state = states_[r];
     if (!state.live) continue;
+    const double seconds = train_seconds(r);
+    state.val_loss = result.loss[r];
     const Evaluation evaluation{step, seconds, tokens_at(step), metrics_of(r, result.loss[r], result.accuracy[r])};
     state.loss_sum = state.balance_sum = 0;
     state.loss_count = 0;
@@ -193,7 +199,7 @@ void Trainer::checkpoint(std::int64_t step) {
     const auto run = static_cast<std::int64_t>(r);
     Checkpoint out{step, {}, {row_data("parameters", row_.values(), run)}};
     for (const auto& [name, rows] : optimizer_.state()) out.tensors.push_back(row_data("optimizer." + name, rows, run));
-    out.numbers = {{"train_seconds", train_seconds()},          {"loss_sum", state.loss_sum},   {"balance_sum", state.balance_sum},
+    out.numbers = {{"train_seconds", train_seconds(r)},          {"loss_sum", state.loss_sum},   {"balance_sum", state.balance_sum},
                    {"loss_count", static_cast<double>(state.loss_count)}, {"grad_norm", state.grad_norm}};
     if (state.hit) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
@@ -229,7 +235,7 @@ void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints)
     state.balance_sum = number("balance_sum");
     state.loss_count = static_cast<std::int64_t>(number("loss_count"));
     state.grad_norm = number("grad_norm");
-    seconds_before_ = number("train_seconds");
+    state.seconds_before = number("train_seconds");
     if (saved.numbers.count("hit_step")) {
       const auto step = static_cast<std::int64_t>(number("hit_step"));
       state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};
@@ -241,7 +247,7 @@ void Trainer::finish(std::int64_t r, std::int64_t step, RunEnd end, std::optiona
   auto& state = states_[static_cast<std::size_t>(r)];
   if (!state.live) return;
   state.live = false;
-  RunResult result{end, step, train_seconds(), state.hit, divergence, {}, {}};
+  RunResult result{end, step, train_seconds(static_cast<std::size_t>(r)), state.hit, divergence, {}, {}};
   if (end != RunEnd::interrupted) {
     result.weights = row_.export_run(r);
     result.metadata = task_->metadata();
@@ -256,9 +262,9 @@ bool Trainer::any_live() const {
   return false;
 }
 
-double Trainer::train_seconds() const {
+double Trainer::train_seconds(std::size_t r) const {
   const double here = std::chrono::duration<double>(Clock::now() - began_).count() - evaluation_seconds_;
-  return seconds_before_ + here / static_cast<double>(runs_.size());
+  return states_[r].seconds_before + here / static_cast<double>(runs_.size());
 }
 
 std::int64_t Trainer::tokens_at(std::int64_t step) const {

@@ -24,6 +24,8 @@ class Trainer {
   struct RunState {
     double loss_sum = 0, balance_sum = 0, grad_norm = 0;  // since the last evaluation; the norm of the last step
     std::int64_t loss_count = 0;
+    double seconds_before = 0;  // trained in earlier sessions
+    double val_loss = 0;        // of the last evaluation
     std::optional<Hit> hit;
     bool live = true;
   };
@@ -35,7 +37,7 @@ class Trainer {
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
   void finish(std::int64_t r, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
   bool any_live() const;
-  double train_seconds() const;
+  double train_seconds(std::size_t r) const;
   std::int64_t tokens_at(std::int64_t step) const;
   std::vector<std::pair<std::string, double>> metrics_of(std::size_t r, double val_loss, double val_accuracy) const;
 
@@ -49,7 +51,7 @@ class Trainer {
   nn::ForwardContext context_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;
-  double seconds_before_ = 0, evaluation_seconds_ = 0;  ///< of earlier sessions; of this one, not counted as training
+  double evaluation_seconds_ = 0;  ///< of this session, not counted as training
   Clock::time_point began_;
 };
 

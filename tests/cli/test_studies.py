@@ -80,6 +80,78 @@ class Survival(ProgramTest):
         self.assertEqual(len(runs), 12)
         self.assertEqual(len(set(runs)), 12)
 
+    def wait_for(self, pattern, seconds=30):
+        deadline = time.time() + seconds
+        while time.time() < deadline and not list(self.tmp.rglob(pattern)):
+            time.sleep(0.02)
+        self.assertTrue(list(self.tmp.rglob(pattern)), pattern)
+
+    def long_study(self, **train):
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 200000, "eval_every": 10000, "checkpoint_every": 100000, **train}})
+
+    def test_a_signal_to_the_whole_group_loses_no_step(self):
+        self.long_study()
+        for stop in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+            out = f"group-{stop}"
+            process = self.start(out)
+            self.wait_for(f"{out}/**/metrics.jsonl")
+            time.sleep(0.5)
+            os.killpg(process.pid, stop)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 75, errors)
+            states = [json.loads(p.read_text()) for p in (self.tmp / out).rglob("status.json")]
+            self.assertTrue(states)
+            for state in states:
+                self.assertEqual(state["state"], "interrupted")
+                self.assertGreater(state["step"], 0)
+
+    def test_a_stop_before_anything_began_ends_with_75(self):
+        self.long_study()
+        process = self.start("early", "--json")
+        time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertIn(process.returncode, (75, -signal.SIGINT))  # the latter if it came before the program listened
+
+    def test_nobody_moves_or_mixes_a_study_that_is_at_work(self):
+        self.long_study()
+        process = self.start("busy")
+        self.wait_for("busy/**/metrics.jsonl")
+        fresh = self.run_program("--config", "study.json", "-o", "busy", "--fresh")
+        other = self.run_program("--config", "study.json", "-o", "busy", "train.steps=500")
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual((fresh.returncode, other.returncode), (75, 75))
+        self.assertIn("at work", fresh.stderr)
+        self.assertIn("another study of this name", other.stderr)
+        self.assertEqual([p for p in (self.tmp / "busy").rglob("*") if ".old-" in p.name], [])
+
+    def test_a_damaged_checkpoint_costs_its_run_a_restart_and_its_neighbours_nothing(self):
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 3000}})
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        process = self.start("damaged")
+        self.wait_for("damaged/**/state.safetensors")
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+        checkpoints = sorted((self.tmp / "damaged").rglob("state.safetensors"))
+        if checkpoints:
+            checkpoints[0].write_bytes(checkpoints[0].read_bytes()[:-8])
+        result = self.ok("--config", "study.json", "-o", "damaged")
+        self.assertEqual(run_bits(self.tmp / "damaged"), run_bits(self.tmp / "whole"))
+
+    def test_a_text_that_is_edited_meanwhile_is_not_recorded_under_the_old_identity(self):
+        text = self.write("poem.txt", "the rain in spain stays mainly in the plain\n" * 60)
+        self.write("study.json", {"name": "poem", "seeds": 2, "task": {"kind": "text", "file": "poem.txt", "context": 16},
+                                  "model": {"d_model": 16, "residual": True}, "train": {"steps": 4000, "eval_every": 1000, "batch_size": 32}})
+        process = self.start("text", "-j", "1")
+        self.wait_for("text/**/metrics.jsonl")
+        text.write_text("the cat sat on the mat and looked at the rat\n" * 60)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 4)
+        states = [json.loads(p.read_text())["state"] for p in (self.tmp / "text").rglob("status.json")]
+        self.assertNotIn("done", states)
+        self.ok("--config", "study.json", "-o", "text", "-q")
+
     def test_a_worker_that_dies_costs_one_retry(self):
         self.write("study.json", {**STUDY, "seeds": 1, "train": {**STUDY["train"], "steps": 20000}})
         process = subprocess.Popen(self.command("--config", "study.json", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -92,6 +164,17 @@ class Survival(ProgramTest):
         _, errors = process.communicate(timeout=200)
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("trained again", errors)
+
+
+class Refusing(ProgramTest):
+    def test_what_could_not_be_compared_is_found_before_training(self):
+        for change, text in (({"compare": {"reference": "tanh"}}, "no run has model.ffn.activation = tanh"), ({"compare": {"metric": "val/acc"}}, "did you mean"),
+                             ({"expect": [{"claim": "c", "check": {"value": "swish", "verdict": "better"}}]}, "no variant has"),
+                             ({"expect": [{"claim": "c", "check": {"value": "silu"}}]}, "asks nothing")):
+            path = self.write("study.json", {**STUDY, **change})
+            self.assertIn(text, self.fails(2, "--config", path))
+            self.assertIn(text, self.fails(2, "validate", path))
+        self.assertEqual(self.files(), ["study.json"])
 
 
 class Extending(ProgramTest):
@@ -119,7 +202,8 @@ class Comparing(ProgramTest):
         self.assertIn("| expansion |", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--markdown").stdout.replace("  ", " "))
         self.assertIn("expansion,", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--csv").stdout)
         self.ok("compare", "runs/study", "--metric", "val/loss", "--reference", "silu", "--by", "model.ffn.activation")
-        self.ok("compare", "runs/study", "--metric", "seconds_to_target", "--by", "model.ffn.expansion")
+        seconds = self.ok("compare", "runs/study", "--metric", "seconds_to_target", "--by", "model.ffn.expansion").stdout
+        self.assertIn("shown, not judged", seconds)
         self.assertIn("did you mean", self.fails(2, "compare", "runs/study", "--metric", "val/los"))
         self.assertIn("values here", self.fails(2, "compare", "runs/study", "--by", "model.ffn.activation", "--reference", "tanh"))
 

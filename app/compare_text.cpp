@@ -23,7 +23,7 @@ std::string facet_title(const Facet& facet) {
 }
 
 std::string render(const Table& table, TableForm form, bool color) {
-  return form == TableForm::markdown ? table.markdown() : form == TableForm::csv ? table.csv() : table.terminal_text(color);
+  return form == TableForm::markdown ? table.markdown() : table.terminal_text(color);
 }
 
 std::string runs_text(const GroupResult& g) {
@@ -34,18 +34,23 @@ std::string runs_text(const GroupResult& g) {
   return text;
 }
 
-std::string optional_number(const std::optional<double>& x, int digits = 3) { return x && std::isinf(*x) ? "never" : x ? format_significant(*x, digits) : "-"; }
+std::string optional_number(const std::optional<double>& x, int digits = 3) {
+  return x && std::isinf(*x) ? "never" : x ? format_significant(*x, digits) : "-";
+}
 
 std::string mean_text(const GroupResult& g) {
   if (!g.mean) return "-";
-  if (g.values.size() > 0 && std::all_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); })) return "> " + format_significant(*g.mean, 4);
+  if (g.values.size() > 0 && std::all_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); }))
+    return "> " + format_significant(*g.mean, 4);
   return format_significant(*g.mean, 4) + (g.half_width ? " ± " + format_significant(*g.half_width, 2) : "");
 }
 
 // One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
 Table groups_table(const Comparison& c) {
   const auto& first = c.facets.at(0);
-  const bool targets = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.has_target; }); });
+  const bool targets = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.has_target; });
+  });
   std::vector<Column> columns;
   for (const auto& [key, value] : first.keys) columns.push_back({last_segment(key), Align::right});
   columns.push_back({last_segment(c.by), Align::left});
@@ -67,10 +72,12 @@ Table groups_table(const Comparison& c) {
       row.insert(row.end(), {g.value, runs_text(g), mean_text(g), optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
-        row.push_back(std::to_string(g.num_hits) + " of " + std::to_string(over));
-        row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : "not reached");
+        row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
+        row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : over > 0 ? "not reached" : "-");
       }
-      row.insert(row.end(), {format_count(g.parameters), format_count(g.flops_per_token), format_duration(g.train_seconds)});
+      const bool known = g.parameters > 0;
+      row.insert(row.end(), {known ? format_count(g.parameters) : "-", known ? format_count(g.flops_per_token) : "-",
+                             known ? format_duration(g.train_seconds) : "-"});
       if (targets) row.push_back(g.seconds_to_target ? format_duration(*g.seconds_to_target) : "-");
       table.add_row(row);
     }
@@ -95,12 +102,14 @@ std::string verdict_text(const PairResult& pair) {
   std::string text = stats::to_string(j.verdict);
   const auto n = pair.paired.num_seeds;
   if (j.verdict == stats::Verdict::undecided && pair.paired.ties == n) return "no difference seen: every pair is tied";
-  if (j.verdict == stats::Verdict::too_few_seeds) text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
-  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n) text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would settle it";
+  if (j.verdict == stats::Verdict::too_few_seeds)
+    text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
+  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n)
+    text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would settle it";
   return text;
 }
 
-Table pairs_table(const Comparison& c, TableForm form) {
+Table pairs_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
   const std::string interval = format_percent(1 - c.alpha, 0);
@@ -108,7 +117,7 @@ Table pairs_table(const Comparison& c, TableForm form) {
   columns.push_back({"difference from " + c.reference + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
-  columns.push_back({form == TableForm::csv ? "p_holm" : "p (Holm)", Align::right});
+  columns.push_back({"p (Holm)", Align::right});
   columns.push_back({"verdict", Align::left});
   Table table(columns);
   for (const auto& facet : c.facets) {
@@ -147,7 +156,9 @@ std::string answer(const Comparison& c) {
     std::vector<std::string> parts;
     for (const auto& [verdict, titles] : where) {
       std::string part = stats::to_string(verdict);
-      if (total > 1) part += " in " + std::to_string(titles.size()) + " of " + std::to_string(total) + (titles[0].empty() || titles.size() == total ? "" : " (" + join(titles, "; ") + ")");
+      if (total > 1)
+        part += " in " + std::to_string(titles.size()) + " of " + std::to_string(total) +
+                (titles[0].empty() || titles.size() == total ? "" : " (" + join(titles, "; ") + ")");
       parts.push_back(part);
     }
     out << join(parts, ", ") << "\n";
@@ -200,21 +211,87 @@ std::string how_to_read(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
   }
-  return std::string("Paired by seed; ") + (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst" : "exact sign-flip test of the mean difference") +
+  return std::string("Paired by seed; ") +
+         (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst"
+                   : "exact sign-flip test of the mean difference") +
          "; BCa intervals; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison.\n" : " comparisons.\n");
 }
 
 }  // namespace
 
+namespace {
+
+std::string raw(const std::optional<double>& x) {
+  if (!x) return "";
+  std::ostringstream out;
+  out.precision(10);
+  out << *x;
+  return out.str();
+}
+
+// One row per group, numbers as they are, for other programs.
+std::string comparison_csv(const Comparison& c) {
+  std::vector<Column> columns;
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({key});
+  for (const std::string& name : {c.by,
+                                  std::string("metric"),
+                                  std::string("runs"),
+                                  std::string("done"),
+                                  std::string("diverged"),
+                                  std::string("failed"),
+                                  std::string("mean"),
+                                  std::string("half_width"),
+                                  std::string("iqm"),
+                                  std::string("hits"),
+                                  std::string("median_steps"),
+                                  std::string("parameters"),
+                                  std::string("flops_per_token"),
+                                  std::string("train_seconds"),
+                                  std::string("reference"),
+                                  std::string("difference"),
+                                  std::string("low"),
+                                  std::string("high"),
+                                  std::string("p_better"),
+                                  std::string("p"),
+                                  std::string("p_holm"),
+                                  std::string("verdict")}) {
+    columns.push_back({name});
+  }
+  Table table(columns);
+  for (const auto& facet : c.facets) {
+    for (const auto& g : facet.groups) {
+      std::vector<std::string> row;
+      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      row.insert(row.end(), {g.value, c.metric, std::to_string(g.num_runs), std::to_string(g.num_done), std::to_string(g.num_diverged),
+                             std::to_string(g.num_failed), raw(g.mean), raw(g.half_width), raw(g.iqm), std::to_string(g.num_hits),
+                             raw(g.median_steps), std::to_string(g.parameters), std::to_string(g.flops_per_token), raw(g.train_seconds)});
+      const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
+      if (pair == facet.pairs.end()) row.insert(row.end(), 8, "");
+      else {
+        const auto& d = pair->paired.difference;
+        row.insert(row.end(), {pair->reference, d ? raw(d->mean) : "", d ? raw(d->interval.low) : "", d ? raw(d->interval.high) : "",
+                               raw(pair->paired.improvement.paired), raw(pair->paired.p), raw(pair->judgement.p_holm),
+                               stats::to_string(pair->judgement.verdict)});
+      }
+      table.add_row(row);
+    }
+  }
+  return table.csv();
+}
+
+}  // namespace
+
 std::string comparison_text(const Comparison& c, TableForm form, bool color, int width) {
+  if (form == TableForm::csv) return comparison_csv(c);
   const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
   std::vector<std::string> left_out;
   if (form != TableForm::terminal) width = 0;
-  std::string out = form == TableForm::csv ? "" : title(c) + "\n\n";
-  out += render(fitted(groups_table(c), width, {"IQM", "FLOPs/token", "time to target", "time/run", "parameters", "median steps"}, left_out), form, color);
-  if (has_pairs) out += "\n" + render(fitted(pairs_table(c, form), width, {"won/tied/lost", "P(better)"}, left_out), form, color);
+  std::string out = title(c) + "\n\n";
+  out +=
+      render(fitted(groups_table(c), width, {"IQM", "FLOPs/token", "time to target", "time/run", "parameters", "median steps"}, left_out),
+             form, color);
+  if (has_pairs) out += "\n" + render(fitted(pairs_table(c), width, {"won/tied/lost", "P(better)"}, left_out), form, color);
   if (!left_out.empty()) out += "(not shown, the terminal is too narrow: " + join(left_out) + ")\n";
-  if (form == TableForm::csv) return out;
   if (has_pairs) out += "\n" + answer(c);
   if (has_pairs) out += how_to_read(c);
   for (const auto& note : c.notes) out += "note: " + note + "\n";

@@ -13,7 +13,10 @@ std::vector<std::string> shipped_files(const std::string& what) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   std::vector<std::string> files;
-  for (const fs::path& folder : {fs::path(what), program.parent_path().parent_path() / "share" / "ffn-train" / what}) {
+  const fs::path bin = program.parent_path();
+  // Here, in the installation, or in the source tree that the program was built in (build/release/bin).
+  for (const fs::path& folder :
+       {fs::path(what), bin.parent_path() / "share" / "ffn-train" / what, bin.parent_path().parent_path().parent_path() / what}) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".json" && entry.path().filename() != "schema.json") files.push_back(entry.path().string());
     }
@@ -27,7 +30,7 @@ namespace {
 
 // "xor" → "configs/xor.json", if the name is no file itself.
 std::string resolve(const std::string& config) {
-  if (fs::exists(config) || config.find('/') != std::string::npos) return config;
+  if ((fs::exists(config) && !fs::is_directory(config)) || config.find('/') != std::string::npos) return config;
   std::vector<std::string> names;
   for (const char* what : {"configs", "experiments"}) {
     for (const auto& file : shipped_files(what)) {
@@ -37,7 +40,8 @@ std::string resolve(const std::string& config) {
     }
   }
   const auto remedy = did_you_mean(config, names);
-  if (!remedy.empty()) throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
+  if (!remedy.empty() && !fs::exists(config))
+    throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
   return config;
 }
 
@@ -47,7 +51,8 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
   Document document = load_document(resolve(config));
   for (const auto& override_text : overrides) {
     if (override_text.find('=') == std::string::npos && fs::exists(override_text)) {
-      throw UsageError("'" + override_text + "' is a file, not an override", "give one config with --config; a study or several calls train several");
+      throw UsageError("'" + override_text + "' is a file, not an override",
+                       "give one config with --config; a study or several calls train several");
     }
   }
   apply_overrides(document, overrides);

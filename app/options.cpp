@@ -11,8 +11,13 @@ ColorMode color_mode(const CommonOptions& common) {
 
 void add_output_options(CLI::App& app, CommonOptions& common) {
   app.add_flag("--json", common.json, "one JSON document on stdout");
-  app.add_flag("-v{1},--verbose{1},-q{-1},--quiet{-1}", common.verbosity, "say more, or less")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--color", common.color, "auto, always or never (NO_COLOR also counts)")->check(CLI::IsMember({"auto", "always", "never"}))->type_name("WHEN");
+  app.add_flag_function(
+      "-v,--verbose", [&common](std::int64_t n) { common.verbosity += static_cast<int>(n); }, "say more");
+  app.add_flag_function(
+      "-q,--quiet", [&common](std::int64_t n) { common.verbosity -= static_cast<int>(n); }, "say less: results and warnings only");
+  app.add_option("--color", common.color, "auto, always or never (NO_COLOR also counts)")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
 }
 
 void add_commands(CLI::App& app, CommonOptions& common, Command& command) {

@@ -34,16 +34,21 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
                    m.best ? format_count(m.best->step) : "-"});
   }
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
-  std::cout << "\n" << format_count(summary.cost.parameters) << " parameters, " << format_count(summary.steps) << " steps in "
+  std::cout << "\n"
+            << format_count(summary.cost.parameters) << " parameters, " << format_count(summary.steps) << " steps in "
             << format_duration(summary.train_seconds) << "\n";
   if (config.train.target) {
     const auto& target = *config.train.target;
-    const std::string goal = target.metric + (target.at_least ? " ≥ " + format_significant(*target.at_least) : " ≤ " + format_significant(*target.at_most));
-    std::cout << "target " << goal << ": " << (summary.hit ? "reached at step " + format_count(summary.hit->step) : std::string("not reached")) << "\n";
+    const std::string goal =
+        target.metric + (target.at_least ? " ≥ " + format_significant(*target.at_least) : " ≤ " + format_significant(*target.at_most));
+    std::cout << "target " << goal << ": "
+              << (summary.hit ? "reached at step " + format_count(summary.hit->step) : std::string("not reached")) << "\n";
   }
-  if (summary.divergence) std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
+  if (summary.divergence)
+    std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
   std::cout << "results: " << directory.path().string() << "\n";
-  if (std::holds_alternative<TextConfig>(config.task)) std::cout << "next: ffn-train sample " << directory.path().string() << " --prompt \"The \"\n";
+  if (std::holds_alternative<TextConfig>(config.task))
+    std::cout << "next: ffn-train sample " << directory.path().string() << " --prompt \"The \"\n";
 }
 
 int exit_code(RunEnd end) {
@@ -88,7 +93,9 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
   for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
   if (common.json) std::cout << out.dump(2) << "\n";
-  else std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4) << "; nothing was kept\n";
+  else
+    std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4)
+              << "; nothing was kept\n";
   return exit_code(observer.end_);
 }
 
@@ -96,13 +103,17 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   task_shape(config.task);  // a missing text is an error before anything is written
   const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
   const auto claim = RunClaim::take(directory.path());
-  if (!claim) throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(), "wait for it, or choose another name= or -o");
+  if (!claim)
+    throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
+                "wait for it, or choose another name= or -o");
   const std::string identity = run_identity(config);
   std::optional<Checkpoint> checkpoint;
   if (options.fresh && fs::exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   if (const auto status = read_status(directory.path())) {
-    if (status->identity != identity) log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
-    else if (const auto summary = read_summary(directory.path()); summary && (status->state == RunState::done || status->state == RunState::diverged)) {
+    if (status->identity != identity)
+      log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
+    else if (const auto summary = read_summary(directory.path());
+             summary && (status->state == RunState::done || status->state == RunState::diverged)) {
       log_info("already trained; --fresh trains again");
       print_summary(directory, config, *summary, common);
       return exit_code(summary->end);

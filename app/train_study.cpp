@@ -82,7 +82,8 @@ class StudyDisplay {
     set_up_log(log);
     for (const auto& variant : plan.study.variants) {
       if (const auto* size = matched_size(variant)) {
-        log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " + format_percent(size->mismatch, 2));
+        log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
+                 format_percent(size->mismatch, 2));
       }
     }
   }
@@ -135,9 +136,7 @@ class StudyDisplay {
     standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
   }
 
-  std::string standing_table() const {
-    return standing_text(compare_plan(plan_, /*resamples=*/200), terminal_width_of(2));
-  }
+  std::string standing_table() const { return standing_text(compare_plan(plan_, /*resamples=*/200), terminal_width_of(2)); }
 
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
     std::set<std::string> variants;
@@ -170,7 +169,13 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
   for (const auto& e : expectations) {
     const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
     const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : "cannot be said yet";
-    std::cout << "claim: " << e.claim << ": " << styled(mark, met ? Style::green : unmet ? Style::red : Style::yellow, color) << " (" << e.found << ")\n";
+    std::cout << "claim: " << e.claim << ": "
+              << styled(mark,
+                        met     ? Style::green
+                        : unmet ? Style::red
+                                : Style::yellow,
+                        color)
+              << " (" << e.found << ")\n";
     all = all && !unmet;
   }
   return all;
@@ -212,7 +217,9 @@ std::string fingerprint(const Plan& plan) {
 }
 
 std::string quoted(const std::string& word) {
-  const bool plain = word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos && !word.empty();
+  const bool plain =
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos &&
+      !word.empty();
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return plain ? word : out + "'";
@@ -266,11 +273,13 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   const bool claims_hold = compare_and_save(plan, source, common);
   if (code == ExitCode::done && !claims_hold) code = ExitCode::condition;
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
-  log_info(number(outcome.total) + (outcome.total == 1 ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " + number(outcome.reused) + " found finished" +
-           (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
+  log_info(number(outcome.total) + (outcome.total == 1 ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " +
+           number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
   if (outcome.interrupted) log_info("interrupted; the same command goes on: " + command_line(common.argv));
-  else log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + quoted(plan.directory.string()) + " --metric val/loss");
+  else
+    log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + quoted(plan.directory.string()) +
+             " --metric val/loss");
   return static_cast<int>(code);
 }
 

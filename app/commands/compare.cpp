@@ -58,7 +58,8 @@ int compare(const Options& options, const CommonOptions& common) {
     std::cout << comparison_text(comparison, form, color_enabled(color_mode(common), 1), is_terminal(1) ? terminal_width_of(1) : 0);
   }
   const bool undecided = any_verdict(comparison, stats::Verdict::undecided) || any_verdict(comparison, stats::Verdict::too_few_seeds);
-  const bool failed = (options.fail_if == "worse" && any_verdict(comparison, stats::Verdict::worse)) || (options.fail_if == "undecided" && undecided);
+  const bool failed =
+      (options.fail_if == "worse" && any_verdict(comparison, stats::Verdict::worse)) || (options.fail_if == "undecided" && undecided);
   return static_cast<int>(failed ? ExitCode::condition : ExitCode::done);
 }
 
@@ -69,13 +70,20 @@ void add_compare(CLI::App& app, CommonOptions& common, Command& command) {
   auto options = std::make_shared<Options>();
   sub->add_option("directories", options->directories, "studies or runs")->required()->type_name("DIR...");
   sub->add_option("--by", options->request.config.by, "key whose values are compared; the first that varies otherwise")->type_name("KEY");
-  sub->add_option("--metric", options->request.config.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target")->type_name("NAME");
-  sub->add_option("--reference", options->request.config.reference, "value that the others are compared with; the first otherwise")->type_name("VALUE");
-  sub->add_option("--alpha", options->request.config.alpha, "chance of a wrong verdict over all comparisons")->check(CLI::Range(1e-6, 0.49))->capture_default_str();
-  sub->add_option("--min-effect", options->request.config.min_effect, "smallest difference that matters, in the metric's units")->check(CLI::NonNegativeNumber);
+  sub->add_option("--metric", options->request.config.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target")
+      ->type_name("NAME");
+  sub->add_option("--reference", options->request.config.reference, "value that the others are compared with; the first otherwise")
+      ->type_name("VALUE");
+  sub->add_option("--alpha", options->request.config.alpha, "chance of a wrong verdict over all comparisons")
+      ->check(CLI::Range(1e-6, 0.49))
+      ->capture_default_str();
+  sub->add_option("--min-effect", options->request.config.min_effect, "smallest difference that matters, in the metric's units")
+      ->check(CLI::NonNegativeNumber);
   auto* markdown = sub->add_flag("--markdown", options->markdown, "tables in Markdown");
   sub->add_flag("--csv", options->csv, "tables as CSV")->excludes(markdown);
-  sub->add_option("--fail-if", options->fail_if, "exit with 5 if any verdict is this")->check(CLI::IsMember({"worse", "undecided"}))->type_name("VERDICT");
+  sub->add_option("--fail-if", options->fail_if, "exit with 5 if any verdict is this")
+      ->check(CLI::IsMember({"worse", "undecided"}))
+      ->type_name("VERDICT");
   add_output_options(*sub, common);
   sub->callback([&common, &command, options] { command = [&common, options] { return compare(*options, common); }; });
 }

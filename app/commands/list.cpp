@@ -27,11 +27,14 @@ Rows kinds(const std::variant<Ts...>&) {
 }
 
 Listing list_files(const std::string& what) {
-  Listing listing{{"file", "name"}, {}};
+  Listing listing{{"file", what == "configs" ? "task" : "question"}, {}};
   for (const auto& file : shipped_files(what)) {
     const auto document = load_document(file);
-    listing.rows.push_back({file, document.tree().value("name", "")});
+    const auto task = document.tree().value("task", Json::object()).value("kind", "");
+    listing.rows.push_back({file, what == "configs" ? task : document.tree().value("question", "")});
   }
+  if (listing.rows.empty())
+    throw UsageError("no " + what + " here", "run in the source tree, or install with cmake --install build/release");
   return listing;
 }
 
@@ -72,12 +75,14 @@ Listing list(const std::string& what, const std::string& prefix) {
 
 void add_list(CLI::App& app, CommonOptions& common, Command& command) {
   auto* sub = app.add_subcommand("list", "activations, ffns, tasks, metrics, keys, configs or experiments");
-  auto* what = sub->add_option("what", "which list")->check(CLI::IsMember({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"}));
+  auto* what = sub->add_option("what", "which list")
+                   ->check(CLI::IsMember({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"}));
   auto* prefix = sub->add_option("prefix", "only keys that begin so")->type_name("KEY");
   add_output_options(*sub, common);
   sub->callback([&common, &command, what, prefix] {
     command = [&common, what, prefix] {
-      const auto listing = list(what->count() > 0 ? what->as<std::string>() : "activations", prefix->count() > 0 ? prefix->as<std::string>() : "");
+      const auto listing =
+          list(what->count() > 0 ? what->as<std::string>() : "activations", prefix->count() > 0 ? prefix->as<std::string>() : "");
       if (common.json) {
         Json out = Json::array();
         for (const auto& row : listing.rows) {

@@ -21,7 +21,9 @@ Json to_json(const Cost& cost) {
   return {{"parameters", cost.parameters}, {"active_parameters", cost.active_parameters}, {"flops_per_token", cost.flops}};
 }
 
-std::string share(std::int64_t part, std::int64_t whole) { return whole == 0 ? "-" : format_percent(static_cast<double>(part) / static_cast<double>(whole)); }
+std::string share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "-" : format_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
 
 void print(const std::vector<Part>& parts, const Cost& total, const CommonOptions& common) {
   if (common.json) {
@@ -31,7 +33,12 @@ void print(const std::vector<Part>& parts, const Cost& total, const CommonOption
     std::cout << out.dump(2) << "\n";
     return;
   }
-  Table table({{"part", Align::left}, {"parameters", Align::right}, {"share", Align::right}, {"active", Align::right}, {"FLOPs/token", Align::right}, {"share", Align::right}});
+  Table table({{"part", Align::left},
+               {"parameters", Align::right},
+               {"share", Align::right},
+               {"active", Align::right},
+               {"FLOPs/token", Align::right},
+               {"share", Align::right}});
   for (const auto& [name, cost] : parts) {
     table.add_row({name, format_count(cost.parameters), share(cost.parameters, total.parameters), format_count(cost.active_parameters),
                    format_count(cost.flops), share(cost.flops, total.flops)});
@@ -71,7 +78,8 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
     moe.num_experts = o.experts;
     moe.top_k = o.top_k;
     moe.gated = o.gated;
-    if (moe.top_k > moe.num_experts) throw UsageError("--top-k (" + std::to_string(moe.top_k) + ") exceeds --experts (" + std::to_string(moe.num_experts) + ")");
+    if (moe.top_k > moe.num_experts)
+      throw UsageError("--top-k (" + std::to_string(moe.top_k) + ") exceeds --experts (" + std::to_string(moe.num_experts) + ")");
     ffn = moe;
   } else if (o.gated) {
     GatedConfig gated;
@@ -97,9 +105,12 @@ void add_params(CLI::App& app, CommonOptions& common, Command& command) {
   auto options = std::make_shared<LayerOptions>();
   sub->add_option("--config", common.config, "count a config's model")->type_name("FILE");
   sub->add_option("overrides", common.overrides, "key=value ...")->type_name("KEY=VALUE");
-  auto* width = sub->add_option("--d-model", options->d_model, "width of the residual stream")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  sub->add_option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22));
-  sub->add_option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 22));
+  auto* width = sub->add_option("--d-model", options->d_model, "width of the residual stream")
+                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  sub->add_option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22));
+  sub->add_option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 22));
   sub->add_option("--experts", options->experts, "mixture of this many experts")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
   sub->add_option("--top-k", options->top_k, "experts per token")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
   sub->add_flag("--gated", options->gated, "gated FFN");

@@ -6,12 +6,12 @@
 
 #include "../load_config.hpp"
 #include "../train.hpp"
-#include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
-#include "ffn/stats/power.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/table.hpp"
 #include "ffn/stats/permutation.hpp"
+#include "ffn/stats/power.hpp"
 #include "ffn/study/train_cohort.hpp"
 
 namespace ffn::app {
@@ -57,7 +57,9 @@ double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
   return observer.seconds_per_step() * (static_cast<double>(train.steps) + evaluations * std::min(examples, 64.0) / 3);
 }
 
-std::string counted(std::size_t n, const char* what) { return format_count(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s"); }
+std::string counted(std::size_t n, const char* what) {
+  return format_count(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s");
+}
 
 struct Line {
   const Variant* variant;
@@ -80,7 +82,8 @@ static int plan_study(const CommonOptions& common, bool probe) {
   const Plan plan = make_plan(read_study(document, common.config), common.out);
 
   std::vector<Line> lines;
-  for (const auto& variant : plan.study.variants) lines.push_back({&variant, 0, 0, model_cost(variant.config.model, task_shape(variant.config.task))});
+  for (const auto& variant : plan.study.variants)
+    lines.push_back({&variant, 0, 0, model_cost(variant.config.model, task_shape(variant.config.task))});
   std::vector<std::size_t> pending;
   double bytes = 0, flops = 0;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
@@ -91,7 +94,9 @@ static int plan_study(const CommonOptions& common, bool probe) {
     line.finished += finished;
     bytes += disk_bytes(run.config, line.cost.total);
     const auto shape = task_shape(run.config.task);
-    if (!finished) flops += 3.0 * static_cast<double>(line.cost.total.flops * run.config.train.batch_size * shape.sequence_length) * static_cast<double>(run.config.train.steps);
+    if (!finished)
+      flops += 3.0 * static_cast<double>(line.cost.total.flops * run.config.train.batch_size * shape.sequence_length) *
+               static_cast<double>(run.config.train.steps);
     if (!finished) pending.push_back(i);
   }
   const auto jobs = job_count(common);
@@ -113,40 +118,62 @@ static int plan_study(const CommonOptions& common, bool probe) {
   if (common.json) {
     Json variants = Json::array();
     for (const auto& line : lines) {
-      variants.push_back({{"name", line.variant->name}, {"runs", line.runs}, {"finished", line.finished}, {"parameters", line.cost.total.parameters},
-                          {"active_parameters", line.cost.total.active_parameters}, {"flops_per_token", line.cost.total.flops}});
+      variants.push_back({{"name", line.variant->name},
+                          {"runs", line.runs},
+                          {"finished", line.finished},
+                          {"parameters", line.cost.total.parameters},
+                          {"active_parameters", line.cost.total.active_parameters},
+                          {"flops_per_token", line.cost.total.flops}});
       if (const auto* size = matched_size(*line.variant)) variants.back()["mismatch"] = size->mismatch;
     }
-    Json out = {{"name", plan.study.name}, {"runs", plan.runs.size()}, {"pending", pending.size()}, {"cohorts", cohorts.size()}, {"seeds", n},
-                {"variants", variants}, {"train_flops", flops}, {"disk_bytes", bytes}, {"jobs", jobs}};
+    Json out = {{"name", plan.study.name},
+                {"runs", plan.runs.size()},
+                {"pending", pending.size()},
+                {"cohorts", cohorts.size()},
+                {"seeds", n},
+                {"variants", variants},
+                {"train_flops", flops},
+                {"disk_bytes", bytes},
+                {"jobs", jobs}};
     out["seconds"] = probe ? Json(seconds) : Json(nullptr);
     out["smallest_detectable_difference_sd"] = n >= stats::seeds_for_any_verdict(0.05, comparisons) ? Json(detectable) : Json(nullptr);
     std::cout << out.dump(2) << "\n";
     return 0;
   }
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
-  std::vector<Column> columns = {{"variant", Align::left}, {"runs", Align::right}, {"finished", Align::right}, {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
+  std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
+                                 {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
   if (matched) columns.push_back({"mismatch", Align::right});
   Table table(columns);
   for (const auto& line : lines) {
     const auto d_model = line.variant->config.model.d_model;
-    const std::string width = std::visit([&](const auto& ffn) -> std::string {
-      if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(d_model));
-      return "-";
-    }, line.variant->config.model.ffn);
-    std::vector<std::string> row = {line.variant->name, format_count(static_cast<std::int64_t>(line.runs)), format_count(static_cast<std::int64_t>(line.finished)),
-                   format_count(line.cost.total.parameters), width, format_count(line.cost.total.flops)};
+    const std::string width = std::visit(
+        [&](const auto& ffn) -> std::string {
+          if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(d_model));
+          return "-";
+        },
+        line.variant->config.model.ffn);
+    std::vector<std::string> row = {line.variant->name,
+                                    format_count(static_cast<std::int64_t>(line.runs)),
+                                    format_count(static_cast<std::int64_t>(line.finished)),
+                                    format_count(line.cost.total.parameters),
+                                    width,
+                                    format_count(line.cost.total.flops)};
     const auto* size = matched_size(*line.variant);
     if (matched) row.push_back(size ? (size->mismatch > 0 ? "+" : "") + format_percent(size->mismatch, 2) : "-");
     table.add_row(row);
   }
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1)) << "\n"
-            << counted(plan.runs.size(), "run") << ", " << pending.size() << " to train in " << counted(cohorts.size(), "cohort") << " on " << counted(jobs, "worker") << "; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
+            << counted(plan.runs.size(), "run") << ", " << pending.size() << " to train in " << counted(cohorts.size(), "cohort") << " on "
+            << counted(jobs, "worker") << "; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
   if (probe && !pending.empty()) std::cout << "time, from a short probe of each cohort: about " << format_duration(seconds) << "\n";
   if (plan.study.variants.size() < 2) return 0;
   const auto needed = stats::seeds_for_any_verdict(0.05, comparisons);
-  if (n < needed) std::cout << n << " seeds allow no verdict at 5 % over " << comparisons << " comparisons; at least " << needed << " are needed\n";
-  else std::cout << n << " seeds detect a difference of " << format_significant(detectable, 2) << " standard deviations of the paired differences (one comparison, 5 %, power 80 %)\n";
+  if (n < needed)
+    std::cout << n << " seeds allow no verdict at 5 % over " << comparisons << " comparisons; at least " << needed << " are needed\n";
+  else
+    std::cout << n << " seeds detect a difference of " << format_significant(detectable, 2)
+              << " standard deviations of the paired differences (one comparison, 5 %, power 80 %)\n";
   return 0;
 }
 

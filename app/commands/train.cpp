@@ -1,11 +1,12 @@
 // ffn-train --config FILE: train what the file describes, one run or a whole study.
+#include "../train.hpp"
+
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../load_config.hpp"
 #include "../signals.hpp"
-#include "../train.hpp"
 #include "ffn/record/log.hpp"
 
 namespace ffn::app {
@@ -30,7 +31,10 @@ void add_train(CLI::App& app, CommonOptions& common, Command& command) {
   auto* config = app.add_option("--config", common.config, "config file, or the name of a shipped one")->type_name("FILE");
   app.add_option("overrides", common.overrides, "changes to the config, for example train.steps=500")->type_name("KEY=VALUE");
   app.add_option("-o,--out", common.out, "where results go")->type_name("DIR")->capture_default_str();
-  app.add_option("--fast-dev-run", options->fast_dev_run, "train N steps (10 without a number) and keep nothing")->expected(0, 1)->default_str("10")->type_name("N");
+  app.add_option("--fast-dev-run", options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
+      ->expected(0, 1)
+      ->default_str("10")
+      ->type_name("N");
   app.add_flag("--fresh", options->fresh, "train again even if results are there; they are moved aside");
   app.add_option("-j,--jobs", common.jobs, "worker processes; one per core otherwise")->check(CLI::Range(1, 4096))->type_name("N");
   app.add_flag("--fail-fast", options->fail_fast, "stop a study at the first failed run");
@@ -40,7 +44,8 @@ void add_train(CLI::App& app, CommonOptions& common, Command& command) {
     if (!app.get_subcommands().empty()) return;
     if (config->count() == 0) {
       if (common.overrides.empty()) return;
-      throw UsageError("nothing to do with '" + common.overrides[0] + "'", "give a config: ffn-train --config " + (fs::exists(common.overrides[0]) ? common.overrides[0] : "configs/xor.json"));
+      throw UsageError("nothing to do with '" + common.overrides[0] + "'",
+                       "give a config: ffn-train --config " + (fs::exists(common.overrides[0]) ? common.overrides[0] : "configs/xor.json"));
     }
     command = [&common, options] {
       set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});

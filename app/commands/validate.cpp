@@ -38,13 +38,15 @@ void add_validate(CLI::App& app, CommonOptions& common, Command& command) {
           if (!common.json) std::cout << file << ": ok\n";
         } catch (const ConfigError& error) {
           entry["ok"] = false;
-          for (const auto& p : error.problems()) entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
+          for (const auto& p : error.problems())
+            entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
           if (!common.json) std::cerr << "error: " << error.what() << "\n";
           worst = std::max(worst, static_cast<int>(error.code()));
         } catch (const Error& error) {
           entry["ok"] = false;
           entry["problems"].push_back({{"place", file}, {"pointer", ""}, {"message", error.what()}});
-          if (!common.json) std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
+          if (!common.json)
+            std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
           worst = std::max(worst, static_cast<int>(error.code()));
         }
         report.push_back(entry);

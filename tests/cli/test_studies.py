@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Studies survive anything: kills, interruptions, two starts at once; and the comparison that comes out."""
+import csv
+import io
 import json
 import os
 import random
@@ -200,7 +202,10 @@ class Comparing(ProgramTest):
         self.assertEqual(len(out["facets"]), 2)
         self.assertEqual(out["facets"][0]["pairs"][0]["seeds"], 8)
         self.assertIn("| expansion |", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--markdown").stdout.replace("  ", " "))
-        self.assertIn("expansion,", self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--csv").stdout)
+        rows = list(csv.DictReader(io.StringIO(self.ok("compare", "runs/study", "--by", "model.ffn.activation", "--csv").stdout)))
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(rows[1]["reference"], "relu")
+        self.assertLess(float(rows[1]["low"]), float(rows[1]["high"]))
         self.ok("compare", "runs/study", "--metric", "val/loss", "--reference", "silu", "--by", "model.ffn.activation")
         seconds = self.ok("compare", "runs/study", "--metric", "seconds_to_target", "--by", "model.ffn.expansion").stdout
         self.assertIn("shown, not judged", seconds)

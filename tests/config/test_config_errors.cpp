@@ -42,7 +42,8 @@ TEST_CASE("whole numbers may be written with a fraction of zero or an exponent")
 TEST_CASE("an unknown key is answered with the nearest one") {
   CHECK(problems_in("{\"nmae\": \"x\"}") == "x.json:1  /nmae: unknown key \"nmae\"; did you mean \"name\"?");
   CHECK(problems_in("{\"model\": {\n\"d_modle\": 8}}") == "x.json:2  /model/d_modle: unknown key \"d_modle\"; did you mean \"d_model\"?");
-  CHECK(problems_in("{\"train\": {\"optimizer\": {\"LR\": 1}}}") == "x.json:1  /train/optimizer/LR: unknown key \"LR\"; did you mean \"lr\"?");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"LR\": 1}}}") ==
+        "x.json:1  /train/optimizer/LR: unknown key \"LR\"; did you mean \"lr\"?");
 }
 
 TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {
@@ -53,7 +54,8 @@ TEST_CASE("an unknown key with nothing near is answered with the keys that exist
 
 TEST_CASE("a key of another kind is unknown") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"top_k\": 2}}}") ==
-        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; known here: activation, bias, d_ff, dropout, expansion, kind, match, match_tolerance");
+        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; known here: activation, bias, d_ff, dropout, expansion, kind, match, "
+        "match_tolerance");
 }
 
 TEST_CASE("an unknown key's text stays on one line, short and harmless") {
@@ -92,7 +94,8 @@ TEST_CASE("3.7 is not an integer, and neither is a number too large for one") {
 TEST_CASE("a value out of range is shown with the range, to the last digit") {
   CHECK(problems_in("{\"seed\": -1}") == "x.json:1  /seed: -1 is out of range; expected at least 0");
   CHECK(problems_in("{\"model\": {\"d_model\": 0}}") == "x.json:1  /model/d_model: 0 is out of range; expected between 1 and 65536");
-  CHECK(problems_in("{\"model\": {\"d_model\": 65537}}") == "x.json:1  /model/d_model: 65537 is out of range; expected between 1 and 65536");
+  CHECK(problems_in("{\"model\": {\"d_model\": 65537}}") ==
+        "x.json:1  /model/d_model: 65537 is out of range; expected between 1 and 65536");
   CHECK(problems_in("{\"train\": {\"optimizer\": {\"lr\": 0}}}") == "x.json:1  /train/optimizer/lr: 0 is out of range; expected above 0");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"expansion\": 0}}}") ==
         "x.json:1  /model/ffn/expansion: 0 is out of range; expected above 0 and at most 1024");
@@ -113,14 +116,17 @@ TEST_CASE("an unknown kind is answered with the nearest and all that exist") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"positonwise\"}}}") ==
         "x.json:1  /model/ffn/kind: unknown kind \"positonwise\"; did you mean \"positionwise\"? Known: positionwise, gated, moe, none");
   CHECK(problems_in("{\"task\": {\"kind\": \"chess\"}}") == "x.json:1  /task/kind: unknown kind \"chess\"; known: xor, sequence_xor, text");
-  CHECK(problems_in("{\"train\": {\"schedule\": {\"kind\": 3}}}") == "x.json:1  /train/schedule/kind: unknown kind 3; known: constant, cosine, wsd");
-  CHECK(problems_in("{\"train\": {\"optimizer\": {\"kind\": null}}}") == "x.json:1  /train/optimizer/kind: unknown kind null; known: adamw, adam, sgd");
+  CHECK(problems_in("{\"train\": {\"schedule\": {\"kind\": 3}}}") ==
+        "x.json:1  /train/schedule/kind: unknown kind 3; known: constant, cosine, wsd");
+  CHECK(problems_in("{\"train\": {\"optimizer\": {\"kind\": null}}}") ==
+        "x.json:1  /train/optimizer/kind: unknown kind null; known: adamw, adam, sgd");
 }
 
 TEST_CASE("an unknown value of a choice is answered with the nearest and all that exist") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"activation\": \"ReLU\"}}}") ==
         "x.json:1  /model/ffn/activation: unknown value \"ReLU\"; did you mean \"relu\"? Known: " + kActivations);
-  CHECK(problems_in("{\"model\": {\"norm\": {\"kind\": \"batch\"}}}") == "x.json:1  /model/norm/kind: unknown value \"batch\"; known: none, layer, rms");
+  CHECK(problems_in("{\"model\": {\"norm\": {\"kind\": \"batch\"}}}") ==
+        "x.json:1  /model/norm/kind: unknown value \"batch\"; known: none, layer, rms");
 }
 
 TEST_CASE("facts across fields name both values") {
@@ -130,7 +136,8 @@ TEST_CASE("facts across fields name both values") {
         "x.json:1  /model/d_model: d_model (10) is not divisible by attention.heads (4)");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 64,\n\"expansion\": 4}}}") ==
         "x.json:2  /model/ffn/expansion: both d_ff (64) and expansion are set; remove one");
-  CHECK(problems_in("{\"train\": {\"target\": {}}}") == "x.json:1  /train/target/at_least: a target needs exactly one of at_least and at_most");
+  CHECK(problems_in("{\"train\": {\"target\": {}}}") ==
+        "x.json:1  /train/target/at_least: a target needs exactly one of at_least and at_most");
   CHECK(problems_in("{\"train\": {\"target\": {\"at_least\": 1, \"at_most\": 1}}}") ==
         "x.json:1  /train/target/at_least: a target needs exactly one of at_least and at_most");
   CHECK(problems_in("{\"train\": {\"target\": {\"metric\": \"val/perplexity\", \"at_most\": 3}}}") ==
@@ -145,7 +152,8 @@ TEST_CASE("facts across fields name both values") {
 
 TEST_CASE("a text task without a text says what to set") {
   CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file of yours");
-  CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") == "x.json:2  /task/file: no text given; set task.file to a UTF-8 file of yours");
+  CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") ==
+        "x.json:2  /task/file: no text given; set task.file to a UTF-8 file of yours");
 }
 
 TEST_CASE("a name that is no directory name is refused with what is allowed") {
@@ -160,25 +168,26 @@ TEST_CASE("a name that is no directory name is refused with what is allowed") {
 }
 
 TEST_CASE("a section of heads 0 is an error, not a division by zero") {
-  CHECK(problems_in("{\"model\": {\"attention\": {\"heads\": 0}}}") == "x.json:1  /model/attention/heads: 0 is out of range; expected at least 1");
+  CHECK(problems_in("{\"model\": {\"attention\": {\"heads\": 0}}}") ==
+        "x.json:1  /model/attention/heads: 0 is out of range; expected at least 1");
 }
 
 TEST_CASE("all problems of one file are reported together, each in its line") {
   const std::string text =
-      "{ // a file full of slips\n"                                   // 1
-      "  \"name\": 5,\n"                                              // 2
-      "  \"sead\": 1,\n"                                              // 3
-      "  \"task\": { \"kind\": \"xor\", \"bits\": 99 },\n"            // 4
-      "  \"model\": { \"d_model\": 30, /* not\n"                      // 5
-      "     divisible */ \"attention\": { \"heads\": 4 },\n"          // 6
-      "    \"ffn\": {\n"                                              // 7
-      "      \"kind\": \"moe\", \"num_experts\": 2, \"top_k\": 3\n"   // 8
-      "    ,\"activation\": \"gleu\"\n"                               // 9
-      "  }},\n"                                                       // 10
-      "  \"train\": { \"steps\": 3.7\n"                               // 11
-      "  , \"optimizer\": { \"kind\": \"adamm\" },\n"                 // 12
-      "    \"target\": { \"metric\":\n"                               // 13
-      "         \"val/acuracy\", \"at_least\": 1 } }\n"               // 14
+      "{ // a file full of slips\n"                                  // 1
+      "  \"name\": 5,\n"                                             // 2
+      "  \"sead\": 1,\n"                                             // 3
+      "  \"task\": { \"kind\": \"xor\", \"bits\": 99 },\n"           // 4
+      "  \"model\": { \"d_model\": 30, /* not\n"                     // 5
+      "     divisible */ \"attention\": { \"heads\": 4 },\n"         // 6
+      "    \"ffn\": {\n"                                             // 7
+      "      \"kind\": \"moe\", \"num_experts\": 2, \"top_k\": 3\n"  // 8
+      "    ,\"activation\": \"gleu\"\n"                              // 9
+      "  }},\n"                                                      // 10
+      "  \"train\": { \"steps\": 3.7\n"                              // 11
+      "  , \"optimizer\": { \"kind\": \"adamm\" },\n"                // 12
+      "    \"target\": { \"metric\":\n"                              // 13
+      "         \"val/acuracy\", \"at_least\": 1 } }\n"              // 14
       "}\n";
   for (const bool crlf : {false, true}) {
     std::string bytes;
@@ -186,14 +195,16 @@ TEST_CASE("all problems of one file are reported together, each in its line") {
     CHECK(problems_in(bytes) ==
           "x.json:2  /name: expected a string, got 5\n"
           "x.json:4  /task/bits: 99 is out of range; expected between 1 and 32\n"
-          "x.json:9  /model/ffn/activation: unknown value \"gleu\"; did you mean \"gelu\"? Known: " + kActivations + "\n"
-          "x.json:8  /model/ffn/top_k: top_k (3) exceeds num_experts (2)\n"
-          "x.json:5  /model/d_model: d_model (30) is not divisible by attention.heads (4)\n"
-          "x.json:11  /train/steps: expected an integer, got 3.7\n"
-          "x.json:12  /train/optimizer/kind: unknown kind \"adamm\"; did you mean \"adamw\"? Known: adamw, adam, sgd\n"
-          "x.json:13  /train/target/metric: unknown value \"val/acuracy\"; did you mean \"val/accuracy\"? Known: train/loss, "
-          "train/balance_loss, train/grad_norm, val/loss, val/accuracy, val/bits_per_char, val/perplexity\n"
-          "x.json:3  /sead: unknown key \"sead\"; did you mean \"seed\"?");
+          "x.json:9  /model/ffn/activation: unknown value \"gleu\"; did you mean \"gelu\"? Known: " +
+              kActivations +
+              "\n"
+              "x.json:8  /model/ffn/top_k: top_k (3) exceeds num_experts (2)\n"
+              "x.json:5  /model/d_model: d_model (30) is not divisible by attention.heads (4)\n"
+              "x.json:11  /train/steps: expected an integer, got 3.7\n"
+              "x.json:12  /train/optimizer/kind: unknown kind \"adamm\"; did you mean \"adamw\"? Known: adamw, adam, sgd\n"
+              "x.json:13  /train/target/metric: unknown value \"val/acuracy\"; did you mean \"val/accuracy\"? Known: train/loss, "
+              "train/balance_loss, train/grad_norm, val/loss, val/accuracy, val/bits_per_char, val/perplexity\n"
+              "x.json:3  /sead: unknown key \"sead\"; did you mean \"seed\"?");
   }
   const auto error = thrown<ConfigError>([&] { run_from(text); });
   REQUIRE(error);
@@ -206,17 +217,21 @@ TEST_CASE("a fact that rests on a value which could not be read is not held agai
         "x.json:1  /model/ffn/num_experts: expected an integer, got \"two\"");
   CHECK(problems_in("{\"model\": {\"d_model\": 30, \"attention\": {\"heads\": \"two\"}}}") ==
         "x.json:1  /model/attention/heads: expected an integer, got \"two\"");
-  CHECK(problems_in("{\"model\": {\"d_model\": 30, \"attention\": 4}}") == "x.json:1  /model/attention: expected null or an object { … }, got 4");
-  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 3.7, \"expansion\": 4}}}") == "x.json:1  /model/ffn/d_ff: expected an integer, got 3.7");
+  CHECK(problems_in("{\"model\": {\"d_model\": 30, \"attention\": 4}}") ==
+        "x.json:1  /model/attention: expected null or an object { … }, got 4");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 3.7, \"expansion\": 4}}}") ==
+        "x.json:1  /model/ffn/d_ff: expected an integer, got 3.7");
   CHECK(problems_in("{\"task\": {\"kind\": \"txt\"}, \"train\": {\"target\": {\"metric\": \"val/perplexity\", \"at_most\": 3}}}") ==
         "x.json:1  /task/kind: unknown kind \"txt\"; did you mean \"text\"? Known: xor, sequence_xor, text");
-  CHECK(problems_in("{\"train\": {\"target\": {\"at_least\": \"high\"}}}") == "x.json:1  /train/target/at_least: expected a number, got \"high\"");
+  CHECK(problems_in("{\"train\": {\"target\": {\"at_least\": \"high\"}}}") ==
+        "x.json:1  /train/target/at_least: expected a number, got \"high\"");
   CHECK(problems_in("{\"task\": {\"kind\": \"sequence_xor\", \"length\": 1}}") ==
         "x.json:1  /task/length: 1 is out of range; expected between 2 and 4096");
 }
 
 TEST_CASE("defaults stay where nothing is written, also inside a section and after a kind is chosen") {
-  const auto config = run_from(R"({"train": {"optimizer": {"kind": "sgd"}}, "model": {"attention": {}, "ffn": {"kind": "moe", "top_k": 1}}})");
+  const auto config =
+      run_from(R"({"train": {"optimizer": {"kind": "sgd"}}, "model": {"attention": {}, "ffn": {"kind": "moe", "top_k": 1}}})");
   CHECK(std::get<SgdConfig>(config.train.optimizer).lr == 0.1);
   CHECK(config.train.steps == 1000);
   CHECK(config.model.attention->heads == 4);

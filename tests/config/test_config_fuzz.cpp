@@ -54,18 +54,31 @@ TEST_CASE("a config with damaged bytes is read or refused, never worse") {
     for (std::size_t damages = 1 + index(3); damages > 0; --damages) {
       const auto at = index(text.size());
       switch (index(6)) {
-        case 0: text[at] = static_cast<char>(text[at] ^ (1 << index(8))); break;      // a flipped bit
-        case 1: text[at] = static_cast<char>(random.bits()); break;                   // any byte
-        case 2: text[at] = alphabet[index(alphabet.size())]; break;                   // a likely byte
-        case 3: text.erase(at, 1 + index(20)); break;                                 // a hole
-        case 4: text.insert(at, text.substr(index(text.size()), index(40))); break;   // a repetition
-        default: text.resize(at); text += " "; break;                                 // an early end
+        case 0:
+          text[at] = static_cast<char>(text[at] ^ (1 << index(8)));
+          break;  // a flipped bit
+        case 1:
+          text[at] = static_cast<char>(random.bits());
+          break;  // any byte
+        case 2:
+          text[at] = alphabet[index(alphabet.size())];
+          break;  // a likely byte
+        case 3:
+          text.erase(at, 1 + index(20));
+          break;  // a hole
+        case 4:
+          text.insert(at, text.substr(index(text.size()), index(40)));
+          break;  // a repetition
+        default:
+          text.resize(at);
+          text += " ";
+          break;  // an early end
       }
     }
     read_anything(text, tally);
   }
   CHECK(tally.read + tally.refused == 20'000);
-  CHECK(tally.read > 200);       // both ways are taken
+  CHECK(tally.read > 200);  // both ways are taken
   CHECK(tally.refused > 5'000);
 }
 
@@ -74,11 +87,34 @@ TEST_CASE("a config with a value replaced by any other is read or refused, never
   std::vector<std::string> pointers;
   const Json flat = valid.flatten();
   for (const auto& item : flat.items()) pointers.push_back(item.key());
-  for (const char* section : {"/task", "/model", "/model/attention", "/model/norm", "/model/ffn", "/train", "/train/optimizer", "/train/schedule", "/train/target"}) {
+  for (const char* section : {"/task", "/model", "/model/attention", "/model/norm", "/model/ffn", "/train", "/train/optimizer",
+                              "/train/schedule", "/train/target"}) {
     pointers.push_back(section);
   }
-  const char* values[] = {"null", "true", "0", "-1", "1", "3.7", "-0.0", "1e308", "-1e308", "5e-324", "9223372036854775807", "9223372036854775808",
-                          "-9223372036854775808", "18446744073709551615", "\"\"", "\"x\"", "\"none\"", "\"\\u0000\"", "[]", "[[]]", "{}", "{\"kind\": 0}", "{\"kind\": \"none\"}", "{\"\": {}}"};
+  const char* values[] = {"null",
+                          "true",
+                          "0",
+                          "-1",
+                          "1",
+                          "3.7",
+                          "-0.0",
+                          "1e308",
+                          "-1e308",
+                          "5e-324",
+                          "9223372036854775807",
+                          "9223372036854775808",
+                          "-9223372036854775808",
+                          "18446744073709551615",
+                          "\"\"",
+                          "\"x\"",
+                          "\"none\"",
+                          "\"\\u0000\"",
+                          "[]",
+                          "[[]]",
+                          "{}",
+                          "{\"kind\": 0}",
+                          "{\"kind\": \"none\"}",
+                          "{\"\": {}}"};
   Tally tally;
   for (const auto& pointer : pointers) {
     for (const char* value : values) {
@@ -95,7 +131,8 @@ TEST_CASE("a config with a value replaced by any other is read or refused, never
 }
 
 TEST_CASE("damaged overrides are applied or refused, never worse") {
-  const std::string valid[] = {"train.steps=500", "model.ffn={\"kind\": \"moe\", \"top_k\": [1, 2]}", "model.attention.heads=2", "a.b.c=", "name=φ"};
+  const std::string valid[] = {"train.steps=500", "model.ffn={\"kind\": \"moe\", \"top_k\": [1, 2]}", "model.attention.heads=2",
+                               "a.b.c=", "name=φ"};
   RandomStream random(1, 2);
   const auto index = [&](std::size_t n) { return static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(n))); };
   const auto document = parse_document(kValid, "x.json", "/configs");

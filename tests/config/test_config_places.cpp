@@ -10,10 +10,10 @@ TEST_CASE("a problem in a base stands in the base, one in the file in the file, 
   scratch.write("base.json", "{\n\"seed\": -1,\n\"train\": {\"steps\": 0,\n\"batch_size\": 0}}");
   const auto file = scratch.write("run.json", "{\"extends\": \"base.json\",\n\n\"train\": {\"steps\": 3.7}}");
   CHECK(problems_of([&] { run_from_file(file, {"train.eval_every=never"}); }) ==
-        scratch / "base.json:2  /seed: -1 is out of range; expected at least 0\n" +
-        file + ":3  /train/steps: expected an integer, got 3.7\n" +
-        scratch / "base.json:4  /train/batch_size: 0 is out of range; expected between 1 and 1048576\n" +
-        "override 'train.eval_every=never'  /train/eval_every: expected an integer, got \"never\"");
+        scratch / "base.json:2  /seed: -1 is out of range; expected at least 0\n" + file +
+            ":3  /train/steps: expected an integer, got 3.7\n" +
+            scratch / "base.json:4  /train/batch_size: 0 is out of range; expected between 1 and 1048576\n" +
+            "override 'train.eval_every=never'  /train/eval_every: expected an integer, got \"never\"");
 }
 
 TEST_CASE("an override mends what a file has wrong, and the last one wins") {
@@ -39,7 +39,8 @@ TEST_CASE("a mistyped section in an override is the override's mistake") {
   const auto file = scratch.write("run.json", "{\n\"train\": {\"steps\": 1}}");
   CHECK(problems_of([&] { run_from_file(file, {"train.tarjet.at_least=0.9"}); }) ==
         "override 'train.tarjet.at_least=0.9'  /train/tarjet: unknown key \"tarjet\"; did you mean \"target\"?");
-  CHECK(problems_of([&] { run_from_file(file, {"trian.steps=5"}); }) == "override 'trian.steps=5'  /trian: unknown key \"trian\"; did you mean \"train\"?");
+  CHECK(problems_of([&] { run_from_file(file, {"trian.steps=5"}); }) ==
+        "override 'trian.steps=5'  /trian: unknown key \"trian\"; did you mean \"train\"?");
 }
 
 TEST_CASE("an object given by an override brings its own places") {

@@ -20,7 +20,8 @@ std::int64_t width(const std::string& model) {
 TEST_CASE("a gated layer matched to the plain one has two thirds of its width") {
   // Shazeer 2020, arXiv:2002.05202, §2: d_ff times 2/3, here rounded to the nearest integer. Without biases.
   const auto gated = [](int d_model) {
-    return width<GatedConfig>("{\"d_model\": " + std::to_string(d_model) + R"(, "ffn": {"kind": "gated", "bias": false, "match": "params"}})");
+    return width<GatedConfig>("{\"d_model\": " + std::to_string(d_model) +
+                              R"(, "ffn": {"kind": "gated", "bias": false, "match": "params"}})");
   };
   CHECK(gated(128) == 341);
   CHECK(gated(384) == 1024);
@@ -39,22 +40,29 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
   for (const char* match : {"params", "flops", "active_params"}) {
     for (const int d_model : {16, 64, 200}) {
       for (const char* bias : {"true", "false"}) {
-        for (const char* ffn : {R"("kind": "gated")", R"("kind": "moe", "num_experts": 4, "top_k": 2)", R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"}) {
-          const std::string text = "{\"model\": {\"d_model\": " + std::to_string(d_model) + ", \"ffn\": {" + ffn + ", \"bias\": " + bias + ", \"match\": \"" + match + "\", \"match_tolerance\": 1}}}";
+        for (const char* ffn : {R"("kind": "gated")", R"("kind": "moe", "num_experts": 4, "top_k": 2)",
+                                R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"}) {
+          const std::string text = "{\"model\": {\"d_model\": " + std::to_string(d_model) + ", \"ffn\": {" + ffn + ", \"bias\": " + bias +
+                                   ", \"match\": \"" + match + "\", \"match_tolerance\": 1}}}";
           CAPTURE(text);
           const auto config = run_from(text);
           PositionwiseConfig plain;
           plain.bias = std::string(bias) == "true";
           const auto cost = [&](const FfnConfig& of) {
             const Cost c = ffn_cost(of, d_model);
-            return static_cast<double>(std::string(match) == "params" ? c.parameters : std::string(match) == "flops" ? c.flops : c.active_parameters);
+            return static_cast<double>(std::string(match) == "params"  ? c.parameters
+                                       : std::string(match) == "flops" ? c.flops
+                                                                       : c.active_parameters);
           };
           const double target = cost(plain), found = std::abs(cost(config.model.ffn) - target);
           for (const int step : {-1, 1}) {
             auto other = config.model.ffn;
-            std::visit([&](auto& of) {
-              if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>) of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step), of.matched_width.reset();
-            }, other);
+            std::visit(
+                [&](auto& of) {
+                  if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>)
+                    of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step), of.matched_width.reset();
+                },
+                other);
             CHECK(found <= std::abs(cost(other) - target));
           }
           ++seen;
@@ -79,9 +87,11 @@ TEST_CASE("match and d_ff exclude one another") {
 }
 
 TEST_CASE("a match that rests on a value which could not be read is not held against the rest") {
-  CHECK(problems_in("{\"model\": {\"d_model\": \"wide\", \"ffn\": {\"kind\": \"gated\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
-        "x.json:1  /model/d_model: expected an integer, got \"wide\"");
-  CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"expansion\": \"wide\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
+  CHECK(
+      problems_in("{\"model\": {\"d_model\": \"wide\", \"ffn\": {\"kind\": \"gated\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
+      "x.json:1  /model/d_model: expected an integer, got \"wide\"");
+  CHECK(problems_in(
+            "{\"model\": {\"ffn\": {\"kind\": \"gated\", \"expansion\": \"wide\", \"match\": \"params\", \"match_tolerance\": 0}}}") ==
         "x.json:1  /model/ffn/expansion: expected a number, got \"wide\"");
 }
 

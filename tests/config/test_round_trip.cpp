@@ -49,7 +49,8 @@ std::size_t each_kind(const Visit& visit) {
 /// tells which is set; `match`, which solves the width, is left alone.
 class Changer final : public FieldVisitor {
  public:
-  explicit Changer(bool use_first) : skipped_(use_first ? std::set<std::string>{"expansion", "at_most"} : std::set<std::string>{"d_ff", "at_least"}) {}
+  explicit Changer(bool use_first)
+      : skipped_(use_first ? std::set<std::string>{"expansion", "at_most"} : std::set<std::string>{"d_ff", "at_least"}) {}
   std::size_t changed = 0;
 
   void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
@@ -122,7 +123,8 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       leaves(written, "", changed);
       std::size_t unchanged = 0;
       for (const auto& [pointer, value] : changed) {
-        static const std::set<std::string> kept = {"/task/kind", "/model/ffn/kind", "/train/optimizer/kind", "/train/schedule/kind", "/model/ffn/match"};
+        static const std::set<std::string> kept = {"/task/kind", "/model/ffn/kind", "/train/optimizer/kind", "/train/schedule/kind",
+                                                   "/model/ffn/match"};
         unchanged += kept.count(pointer);
         if (kept.count(pointer)) continue;
         CAPTURE(pointer);

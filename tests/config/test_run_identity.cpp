@@ -25,7 +25,8 @@ TEST_CASE("order, comments, explicit defaults and the way of writing a number do
   CHECK(identity(R"({"train": {"batch_size": 8, "steps": 50}, "seed": 1})") == id);
   CHECK(identity("// the same\n{\"seed\": 1, \"train\": {\"steps\": 5e1, \"batch_size\": 8.0}}") == id);
   CHECK(identity(R"({"seed": 1, "train": {"steps": 50, "batch_size": 8, "optimizer": {"kind": "adamw", "lr": 1e-3}, "target": null},
-                     "model": {"attention": null, "ffn": {"kind": "positionwise", "d_ff": null}}, "task": {"kind": "xor", "bits": 2}})") == id);
+                     "model": {"attention": null, "ffn": {"kind": "positionwise", "d_ff": null}}, "task": {"kind": "xor", "bits": 2}})") ==
+        id);
   CHECK(run_identity(run_from(resolved_json(run_from(R"({"seed": 1, "train": {"steps": 50, "batch_size": 8}})")).dump())) == id);
 }
 
@@ -34,7 +35,8 @@ TEST_CASE("the hidden width counts, not the way it is written") {
   CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"expansion": 4}}})") == id);
   CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"d_ff": 32}}})") == id);
   CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"d_ff": 33}}})") != id);
-  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated"}}})") == identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated", "d_ff": 32}}})"));
+  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated"}}})") ==
+        identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated", "d_ff": 32}}})"));
 }
 
 TEST_CASE("name and checkpoint interval do not change an identity") {
@@ -104,12 +106,14 @@ TEST_CASE("a missing text is an error with its path") {
 TEST_CASE("runs that differ in seed, rate, decay or dropout alone share a cohort") {
   const auto key = [](const std::string& text) { return cohort_key(run_from(text)); };
   const auto base = key("{}");
-  CHECK(key(R"({"name": "other", "seed": 5, "train": {"optimizer": {"lr": 1, "weight_decay": 0}}, "model": {"ffn": {"dropout": 0.5}}})") == base);
+  CHECK(key(R"({"name": "other", "seed": 5, "train": {"optimizer": {"lr": 1, "weight_decay": 0}}, "model": {"ffn": {"dropout": 0.5}}})") ==
+        base);
   std::set<std::string> seen = {base};
   std::size_t count = 1;
-  for (const char* text : {R"({"train": {"steps": 999}})", R"({"train": {"batch_size": 65}})", R"({"train": {"optimizer": {"kind": "sgd"}}})",
-                           R"({"train": {"optimizer": {"beta1": 0.8}}})", R"({"train": {"schedule": {"kind": "wsd"}}})", R"({"model": {"d_model": 33}})",
-                           R"({"model": {"ffn": {"activation": "relu"}}})", R"({"model": {"ffn": {"kind": "none"}}})", R"({"task": {"bits": 3}})"}) {
+  for (const char* text :
+       {R"({"train": {"steps": 999}})", R"({"train": {"batch_size": 65}})", R"({"train": {"optimizer": {"kind": "sgd"}}})",
+        R"({"train": {"optimizer": {"beta1": 0.8}}})", R"({"train": {"schedule": {"kind": "wsd"}}})", R"({"model": {"d_model": 33}})",
+        R"({"model": {"ffn": {"activation": "relu"}}})", R"({"model": {"ffn": {"kind": "none"}}})", R"({"task": {"bits": 3}})"}) {
     CAPTURE(text);
     CHECK(seen.insert(key(text)).second);
     ++count;

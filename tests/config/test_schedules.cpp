@@ -20,8 +20,8 @@ TEST_CASE("a cosine schedule goes from 1 to its final fraction in half a cosine"
   CHECK(schedule_factor(schedule, 4, 110) == 0.5);
   CHECK(schedule_factor(schedule, 9, 110) == 1);
   CHECK(schedule_factor(schedule, 10, 110) == 1);
-  CHECK(schedule_factor(schedule, 35, 110) == Approx(0.1 + 0.45 * (1 + std::sqrt(0.5))).epsilon(1e-14));  // a quarter
-  CHECK(schedule_factor(schedule, 60, 110) == Approx(0.55).epsilon(1e-14));                               // half way
+  CHECK(schedule_factor(schedule, 35, 110) == Approx(0.1 + 0.45 * (1 + std::sqrt(0.5))).epsilon(1e-14));        // a quarter
+  CHECK(schedule_factor(schedule, 60, 110) == Approx(0.55).epsilon(1e-14));                                     // half way
   CHECK(schedule_factor(schedule, 109, 110) == Approx(0.1 + 0.45 * (1 - 0.99950656036573156)).epsilon(1e-14));  // cos(0.99 π)
   CHECK(schedule_factor(schedule, 110, 110) == Approx(0.1).epsilon(1e-14));
   CHECK(schedule_factor(schedule, 1000, 110) == Approx(0.1).epsilon(1e-14));
@@ -44,7 +44,8 @@ TEST_CASE("a WSD schedule warms up, stays, and decays linearly over its last par
 TEST_CASE("a schedule stays between 0 and 1 whatever its lengths") {
   for (const std::int64_t warmup : {0, 1, 5, 1000}) {
     for (const std::int64_t total : {1, 2, 10}) {
-      for (const ScheduleConfig& schedule : {ScheduleConfig{ConstantSchedule{warmup}}, ScheduleConfig{CosineSchedule{warmup, 0}}, ScheduleConfig{WsdSchedule{warmup, 0.5, 0}}}) {
+      for (const ScheduleConfig& schedule : {ScheduleConfig{ConstantSchedule{warmup}}, ScheduleConfig{CosineSchedule{warmup, 0}},
+                                             ScheduleConfig{WsdSchedule{warmup, 0.5, 0}}}) {
         for (std::int64_t step = 0; step <= total; ++step) {
           const double factor = schedule_factor(schedule, step, total);
           CHECK((factor >= 0 && factor <= 1));

@@ -65,7 +65,8 @@ TEST_CASE("an axis that is none says what was expected and found") {
 }
 
 TEST_CASE("a grid is crossed in its order, the last key fastest") {
-  const auto study = study_from(R"({"name": "s", "seeds": 3, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 2]}}})");
+  const auto study = study_from(
+      R"({"name": "s", "seeds": 3, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 2]}}})");
   CHECK(study.name == "s");
   CHECK(study.seeds == std::vector<std::int64_t>{0, 1, 2});
   CHECK(names(study) == "activation=relu+expansion=1 activation=relu+expansion=2 activation=gelu+expansion=1 activation=gelu+expansion=2");
@@ -77,7 +78,8 @@ TEST_CASE("a grid is crossed in its order, the last key fastest") {
 }
 
 TEST_CASE("zipped keys move together, crossed with the grid") {
-  const auto study = study_from(R"({"sweep": {"grid": {"model.blocks": [1]}, "zip": [{"model.d_model": [8, 16], "train.optimizer.lr": [0.1, 0.01]}]}})");
+  const auto study =
+      study_from(R"({"sweep": {"grid": {"model.blocks": [1]}, "zip": [{"model.d_model": [8, 16], "train.optimizer.lr": [0.1, 0.01]}]}})");
   CHECK(names(study) == "blocks=1+d_model=8+lr=0.1 blocks=1+d_model=16+lr=0.01");
   CHECK(study.variants[1].config.model.d_model == 16);
   CHECK(std::get<AdamWConfig>(study.variants[1].config.train.optimizer).lr == 0.01);
@@ -98,7 +100,8 @@ TEST_CASE("a study without a sweep is its base, once per seed") {
 }
 
 TEST_CASE("keys that end alike are told apart in names, and names fit a directory") {
-  CHECK(names(study_from(R"({"sweep": {"grid": {"model.norm.kind": ["rms"], "model.ffn.kind": ["gated"]}}})")) == "model-norm-kind=rms+model-ffn-kind=gated");
+  CHECK(names(study_from(R"({"sweep": {"grid": {"model.norm.kind": ["rms"], "model.ffn.kind": ["gated"]}}})")) ==
+        "model-norm-kind=rms+model-ffn-kind=gated");
   CHECK(names(study_from(R"({"sweep": {"grid": {"task.kind": ["text"], "task.file": ["a b/φ.txt"]}}})")) == "kind=text+file=a_b___.txt");
   const auto longer = names(study_from("{\"sweep\": {\"grid\": {\"name\": [\"" + std::string(120, 'x') + "\"]}}}"));
   CHECK(longer.size() == 100);
@@ -111,17 +114,19 @@ TEST_CASE("a relative text in a sweep starts at the study's file") {
 }
 
 TEST_CASE("a wrong value in a sweep is reported where it stands") {
-  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}").find(
-            "s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu)") != std::string::npos);
-  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}").find(
-            "s.json:6  /model/ffn/activation: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
+  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
+            .find("s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu)") !=
+        std::string::npos);
+  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
+            .find("s.json:6  /model/ffn/activation: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.fnn.d_ff\": [1]}}}") ==
         "s.json:3  /model/fnn: unknown key \"fnn\"; did you mean \"ffn\"? (in variant d_ff=1)");
   CHECK(problems_in_study("{\"sweep\": {\n\"include\": [{},\n{\"model.blocks\": 0}],\n\"zip\": [{\"train.steps\":\n[1,\n0]}]}}") ==
         "s.json:2  /sweep/include/0: expected an object key → value, got {}\n"
         "s.json:6  /train/steps: 0 is out of range; expected at least 1 (in variant steps=0)\n"
         "s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
-  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") == "s.json:2  /seed: expected an integer, got {\"x\":1} (in variant x=1)");
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") ==
+        "s.json:2  /seed: expected an integer, got {\"x\":1} (in variant x=1)");
   CHECK(problems_in_study("{\"seed\": 3, \"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") ==
         "s.json:2  /sweep/grid/seed.x/0: s.json: seed is 3, so it has no key \"x\"");
 }
@@ -132,7 +137,8 @@ TEST_CASE("problems of the base are reported once, not once per variant") {
 }
 
 TEST_CASE("problems of the sweep itself are reported together") {
-  CHECK(problems_in_study("{\"seeds\": [1, 1, -1, 2.5],\n\"sweep\": {\"grid\": {\"model.blocks\": []},\n\"zip\": [{\"model.d_model\": [1, 2],\n\"seed\": [1]}, 5],\n\"exclude\": [3]}}") ==
+  CHECK(problems_in_study("{\"seeds\": [1, 1, -1, 2.5],\n\"sweep\": {\"grid\": {\"model.blocks\": []},\n\"zip\": [{\"model.d_model\": [1, "
+                          "2],\n\"seed\": [1]}, 5],\n\"exclude\": [3]}}") ==
         "s.json:1  /seeds: seed 1 stands twice; seeds are replicates\n"
         "s.json:1  /seeds: expected integers of at least 0, got -1\n"
         "s.json:1  /seeds: expected integers of at least 0, got 2.5\n"
@@ -146,19 +152,23 @@ TEST_CASE("problems of the sweep itself are reported together") {
   CHECK(problems_in_study(R"({"sweep": {"gird": {}}})") == "s.json:1  /sweep/gird: unknown key \"gird\"; did you mean \"grid\"?");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 2}]}})") ==
         "s.json:1  /sweep/exclude/0: matches no variant; it names keys or values that are not swept");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") == "s.json:1  /sweep: no variant is left");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") ==
+        "s.json:1  /sweep: no variant is left");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1, 1]}}})") == "s.json:1  /sweep: the variant blocks=1 occurs twice");
 }
 
 TEST_CASE("a sweep that explodes is refused at once") {
   const auto start = std::chrono::steady_clock::now();
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
-        "s.json:1  /sweep: more than 10000 variants");
+  CHECK(
+      problems_in_study(
+          R"({"sweep": {"grid": {"model.blocks": {"range": [0, 10000, 1]}, "train.steps": {"range": [1, 10001, 1]}, "train.batch_size": {"range": [1, 10001, 1]}}}})") ==
+      "s.json:1  /sweep: more than 10000 variants");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
 }
 
 TEST_CASE("commas on the command line make an axis, a single value replaces one") {
-  const auto study = study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2]}}})", {"model.ffn.activation=relu,gelu", "model.blocks=3", "train.steps=7"});
+  const auto study =
+      study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2]}}})", {"model.ffn.activation=relu,gelu", "model.blocks=3", "train.steps=7"});
   CHECK(names(study) == "blocks=3+activation=relu blocks=3+activation=gelu");
   CHECK(study.variants[0].config.train.steps == 7);
   CHECK(names(study_from("{}", {"model.d_model=8,16"})) == "d_model=8 d_model=16");
@@ -170,7 +180,8 @@ TEST_CASE("commas on the command line make an axis, a single value replaces one"
 TEST_CASE("seeds are replicates: they are listed, not swept") {
   CHECK(study_from("{}", {"seeds=3,4"}).seeds == std::vector<std::int64_t>{3, 4});
   CHECK(message<UsageError>([] { study_from("{}", {"seed=1,2"}); }) == "override 'seed=1,2' would make variants of a seed");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1, 2]}}})") == "s.json:1  /sweep: \"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"seed": [1, 2]}}})") ==
+        "s.json:1  /sweep: \"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
 }
 
 TEST_CASE("an override of a key that the file moves together with others is refused instead of ignored") {
@@ -182,7 +193,8 @@ TEST_CASE("a kind chosen on top of a config leaves the older kind's keys without
   const std::string moe = R"({"model": {"ffn": {"kind": "moe", "num_experts": 4}}})";
   CHECK(std::holds_alternative<GatedConfig>(study_from(moe, {"model.ffn.kind=gated"}).variants[0].config.model.ffn));
   CHECK(names(study_from(moe, {"model.ffn.kind=gated,none"})) == "kind=gated kind=none");
-  CHECK(problems_in_study(R"({"model": {"ffn": {"kind": "gated", "num_experts": 4}}})").find("unknown key \"num_experts\"") != std::string::npos);
+  CHECK(problems_in_study(R"({"model": {"ffn": {"kind": "gated", "num_experts": 4}}})").find("unknown key \"num_experts\"") !=
+        std::string::npos);
   CHECK(problems_in_study(moe, {"model.ffn.kind=gated", "model.ffn.top_k=1"}).find("unknown key \"top_k\"") != std::string::npos);
 }
 
@@ -196,9 +208,11 @@ TEST_CASE("an axis on the command line goes through the checks of every override
     return message<UsageError>([&] { study_from(text, {override_text}); });
   };
   CHECK(refusal(R"({"sweep": 5})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep is 5, so it has no key \"grid\"");
-  CHECK(refusal(R"({"sweep": {"grid": []}})", "model.blocks=1,2") == "override 'model.blocks=1,2': sweep.grid is [], so it has no key \"model.blocks\"");
+  CHECK(refusal(R"({"sweep": {"grid": []}})", "model.blocks=1,2") ==
+        "override 'model.blocks=1,2': sweep.grid is [], so it has no key \"model.blocks\"");
   CHECK(refusal("{}", "task.file=a\xFF,b") == "an override is not valid UTF-8 at byte 11");
-  CHECK(refusal("{}", "model.blocks=a," + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
+  CHECK(refusal("{}", "model.blocks=a," + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") !=
+        std::string::npos);
   CHECK(refusal("{}", "task={\"bits\": 1, \"bits\": 2},{}").find(": duplicate key \"bits\"") != std::string::npos);
   CHECK(names(study_from(R"({"sweep": null})", {"model.blocks=1,2"})) == "blocks=1 blocks=2");
 }

@@ -19,7 +19,10 @@ TextConfig text_config(const ScratchDirectory& scratch, const std::string& text,
 
 TEST_CASE("a text becomes ids in code point order, its last part held out") {
   const ScratchDirectory scratch;
-  const auto corpus = read_corpus(text_config(scratch, "bBφ\n" "bbba" "Bφ\nb"));
+  const auto corpus = read_corpus(text_config(scratch,
+                                              "bBφ\n"
+                                              "bbba"
+                                              "Bφ\nb"));
   CHECK(corpus.alphabet == std::vector<std::uint32_t>{'\n', 'B', 'a', 'b', 0x3C6});
   CHECK(corpus.train == std::vector<std::int32_t>{3, 1, 4, 0, 3, 3, 3, 2, 1});
   CHECK(corpus.valid == std::vector<std::int32_t>{4, 0, 3});
@@ -46,14 +49,18 @@ TEST_CASE("a text that is too short says how long it is and what would do") {
 
 TEST_CASE("a text that is not UTF-8, missing or a directory is refused with its path") {
   const ScratchDirectory scratch;
-  const auto latin1 = text_config(scratch, "Stra\xDF" "e");
+  const auto latin1 = text_config(scratch,
+                                  "Stra\xDF"
+                                  "e");
   const auto error = thrown<DataError>([&] { read_corpus(latin1); });
   REQUIRE(error);
   CHECK(error->what() == latin1.file + " is not valid UTF-8 at byte 4");
   CHECK(error->hint() == "convert it first, for example: iconv -f latin1 -t utf-8 FILE");
   CHECK(error->code() == ExitCode::data);
   CHECK(message<DataError>([&] { read_corpus({scratch / "no.txt", 2, 0.1}); }) == "no text file at " + scratch / "no.txt");
-  CHECK(message<DataError>([&] { read_corpus({scratch.path().string(), 2, 0.1}); }) == scratch.path().string() + " is a directory, not a text file");
+  CHECK(message<DataError>([&] {
+          read_corpus({scratch.path().string(), 2, 0.1});
+        }) == scratch.path().string() + " is a directory, not a text file");
 }
 
 TEST_CASE("tasks have their shapes") {

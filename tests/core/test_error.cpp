@@ -5,7 +5,8 @@
 using namespace ffn;
 
 TEST_CASE("a problem reads place, pointer, message; what is empty is left out") {
-  CHECK(Problem{"a.json:7", "/model/d_model", "expected an integer, got 3.7"}.text() == "a.json:7  /model/d_model: expected an integer, got 3.7");
+  CHECK(Problem{"a.json:7", "/model/d_model", "expected an integer, got 3.7"}.text() ==
+        "a.json:7  /model/d_model: expected an integer, got 3.7");
   CHECK(Problem{"", "/name", "bad"}.text() == "/name: bad");
   CHECK(Problem{"a.json:7", "", "bad"}.text() == "a.json:7  bad");
   CHECK(Problem{"", "", "bad"}.text() == "bad");

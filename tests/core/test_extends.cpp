@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string tree_of(const std::string& file) { return load_document(file).tree().dump(); }
-std::string refusal(const std::string& file) { return message<ConfigError>([&] { load_document(file); }); }
+std::string refusal(const std::string& file) {
+  return message<ConfigError>([&] { load_document(file); });
+}
 
 }  // namespace
 
@@ -111,7 +113,8 @@ TEST_CASE("a cycle is shown as the path that it takes") {
   const auto a = scratch.write("a.json", R"({"extends": "b.json"})");
   scratch.write("b.json", R"({"extends": ["c/c.json"]})");
   scratch.write("c/c.json", "{\n\n\"extends\": \"../a.json\"}");
-  CHECK(refusal(a) == scratch / "c/c.json" + ": " + scratch / "c/c.json:3" + "  /extends: a config cannot extend itself: a.json → b.json → c.json → a.json");
+  CHECK(refusal(a) == scratch / "c/c.json" + ": " + scratch / "c/c.json:3" +
+                          "  /extends: a config cannot extend itself: a.json → b.json → c.json → a.json");
   fs::create_symlink("link.json", scratch / "other.json");
   scratch.write("link.json", R"({"extends": "other.json"})");
   CHECK(refusal(scratch / "link.json").find("a config cannot extend itself") != std::string::npos);

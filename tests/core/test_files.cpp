@@ -52,7 +52,8 @@ TEST_CASE("a file over the limit is refused, one at the limit is not") {
   const std::size_t limit = 1 << 20;
   CHECK(read_file(scratch.write("full", std::string(limit, 'x')), "config", ExitCode::usage, limit).size() == limit);
   const auto over = scratch.write("over", std::string(limit + 1, 'x'));
-  CHECK(message<UsageError>([&] { read_file(over, "config", ExitCode::usage, limit); }) == over + " is larger than 1 MiB; this is no config");
+  CHECK(message<UsageError>([&] { read_file(over, "config", ExitCode::usage, limit); }) ==
+        over + " is larger than 1 MiB; this is no config");
 }
 
 TEST_CASE("a source without end is left at the limit") {
@@ -63,7 +64,8 @@ TEST_CASE("a source without end is left at the limit") {
 
 TEST_CASE("a name that the system refuses is an error with its reason") {
   const std::string name(5000, 'x');
-  CHECK(message<UsageError>([&] { read_file(name, "config", ExitCode::usage, 100); }) == "cannot read the config " + name + ": File name too long");
+  CHECK(message<UsageError>([&] { read_file(name, "config", ExitCode::usage, 100); }) ==
+        "cannot read the config " + name + ": File name too long");
 }
 
 TEST_CASE("an atomic write replaces the content and leaves nothing beside it") {
@@ -87,7 +89,8 @@ TEST_CASE("a write that cannot be done names the file and the reason and leaves 
   CHECK(no_directory.find("No such file or directory") != std::string::npos);
 
   fs::create_directories(scratch / "taken/inside");
-  CHECK(message<SystemError>([&] { write_file_atomically(scratch / "taken", "x"); }) == "cannot replace " + scratch / "taken" + ": Is a directory");
+  CHECK(message<SystemError>([&] { write_file_atomically(scratch / "taken", "x"); }) ==
+        "cannot replace " + scratch / "taken" + ": Is a directory");
   CHECK(files_in(scratch.path()) == 1);
 }
 

@@ -38,22 +38,22 @@ TEST_CASE("comments and a byte order mark are passed over") {
 
 TEST_CASE("every value knows its line") {
   const std::string text =
-      "// a comment\n"                  // 1
-      "/* another,\n"                   // 2
-      "   of two lines */\n"            // 3
-      "{\n"                             // 4
-      "  \"number\": 1,\n"              // 5
-      "  \"last\": 2\n"                 // 6
-      "  ,\n"                           // 7
-      "  \"list\": [\n"                 // 8
-      "    1,\n"                        // 9
-      "    \"two\", 3\n"                // 10
-      "  ], // \"not\": \"a key\"\n"    // 11
-      "  \"string\": \"a\\nb\",\n"      // 12
-      "  \"object\": { \"in\": 5,\n"    // 13
-      "    \"out\": /* 14\n"            // 14
-      "    15 */ 7\n"                   // 15
-      "  }, \"end\": 1e3\n"             // 16
+      "// a comment\n"                // 1
+      "/* another,\n"                 // 2
+      "   of two lines */\n"          // 3
+      "{\n"                           // 4
+      "  \"number\": 1,\n"            // 5
+      "  \"last\": 2\n"               // 6
+      "  ,\n"                         // 7
+      "  \"list\": [\n"               // 8
+      "    1,\n"                      // 9
+      "    \"two\", 3\n"              // 10
+      "  ], // \"not\": \"a key\"\n"  // 11
+      "  \"string\": \"a\\nb\",\n"    // 12
+      "  \"object\": { \"in\": 5,\n"  // 13
+      "    \"out\": /* 14\n"          // 14
+      "    15 */ 7\n"                 // 15
+      "  }, \"end\": 1e3\n"           // 16
       "}\n";
   for (const bool crlf : {false, true}) {
     std::string bytes;
@@ -121,7 +121,8 @@ TEST_CASE("syntax errors say where, what was found and what was expected") {
   CHECK(problems("{\"a\": /* x") == "x.json:1:11  syntax error while parsing value - invalid comment; missing closing '*/'");
   CHECK(problems("{\"a\": \"x\n\"}") ==
         "x.json:1:9  syntax error while parsing value - invalid string: control character U+000A (LF) must be escaped to \\u000A or \\n");
-  CHECK(problems("{\"a\": \"\\x\"}") == "x.json:1:9  syntax error while parsing value - invalid string: forbidden character after backslash");
+  CHECK(problems("{\"a\": \"\\x\"}") ==
+        "x.json:1:9  syntax error while parsing value - invalid string: forbidden character after backslash");
   CHECK(problems("{\"a\": 1e999}") == "x.json:1:11  number overflow parsing '1e999'");
   CHECK(thrown<ConfigError>([] { parse("{,}"); })->hint() ==
         "keys and strings stand in double quotes; entries are separated by commas, with none after the last");
@@ -169,7 +170,11 @@ TEST_CASE("a top level that is no object is refused") {
 }
 
 TEST_CASE("text that is not UTF-8 is refused with its place") {
-  const auto error = thrown<ConfigError>([] { parse("{\n  \"naïve\": \"Stra\xDF" "e\" }"); });
+  const auto error = thrown<ConfigError>([] {
+    parse(
+        "{\n  \"naïve\": \"Stra\xDF"
+        "e\" }");
+  });
   REQUIRE(error);
   CHECK(error->what() == std::string("x.json: x.json:2:17  not valid UTF-8 (byte 19)"));
   CHECK(error->hint() == "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 FILE");

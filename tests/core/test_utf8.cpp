@@ -11,7 +11,8 @@ std::optional<std::size_t> invalid(const std::string& bytes) { return first_inva
 }  // namespace
 
 TEST_CASE("well-formed UTF-8 is accepted at the edges of every length") {
-  const std::uint32_t edges[] = {0x0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF};
+  const std::uint32_t edges[] = {0x0,    0x7F,   0x80,   0x7FF,   0x800,   0xFFF,   0x1000,  0xCFFF,   0xD000,  0xD7FF,
+                                 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF};
   std::size_t seen = 0;
   for (const auto code : edges) {
     std::string bytes;
@@ -79,7 +80,8 @@ TEST_CASE("the place of the first invalid byte is found in longer texts") {
   CHECK(!invalid("plain"));
   CHECK(!invalid("\xEF\xBB\xBF with a byte order mark"));
   CHECK(!invalid(std::string("a\0b", 3)));
-  CHECK(invalid("Stra\xDF" "e") == 4u);  // Latin-1
+  CHECK(invalid("Stra\xDF"
+                "e") == 4u);  // Latin-1
 }
 
 TEST_CASE("the display width counts code points") {

@@ -1,6 +1,4 @@
 // The activation catalogue: values, slopes, float against double, every instruction set, every array length.
-#include "ffn/math/activations.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <map>
 
 #include "ffn/math/activation_rows.hpp"
+#include "ffn/math/activations.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -52,7 +51,8 @@ std::map<std::string, std::vector<Activation>> builds() {
   add("baseline", baseline::activation_rows);
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) add("x86-64-v3", x86_64_v3::activation_rows);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) add("x86-64-v4", x86_64_v4::activation_rows);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    add("x86-64-v4", x86_64_v4::activation_rows);
 #endif
   return out;
 }
@@ -60,7 +60,8 @@ std::map<std::string, std::vector<Activation>> builds() {
 /// From 0 outwards to ±1e4, densest near 0, with denormals, the smallest normals and ±50.
 std::vector<float> grid() {
   std::vector<float> z = {0.0f, -0.0f};
-  for (const float x : {1e-45f, 1e-40f, 1.17549435e-38f, 1e-30f, 1e-20f, 1e-10f, 1e-7f, 50.0f, 80.0f, 86.9f, 87.1f, 88.8f, 89.0f, 104.0f, 1e3f, 1e4f}) {
+  for (const float x :
+       {1e-45f, 1e-40f, 1.17549435e-38f, 1e-30f, 1e-20f, 1e-10f, 1e-7f, 50.0f, 80.0f, 86.9f, 87.1f, 88.8f, 89.0f, 104.0f, 1e3f, 1e4f}) {
     z.push_back(x), z.push_back(-x);
   }
   for (int i = 1; i <= 20'000; ++i) {
@@ -136,7 +137,8 @@ TEST_CASE("the smooth activations have their minima where they are known to be")
     const char* name;
     double at, value;
   };
-  for (const auto& m : {Minimum{"gelu", -0.7518, -0.16997}, Minimum{"silu", -1.2785, -0.27846}, Minimum{"mish", -1.1924, -0.30884}, Minimum{"quick_gelu", -0.7512, -0.16361}}) {
+  for (const auto& m : {Minimum{"gelu", -0.7518, -0.16997}, Minimum{"silu", -1.2785, -0.27846}, Minimum{"mish", -1.1924, -0.30884},
+                        Minimum{"quick_gelu", -0.7512, -0.16361}}) {
     CAPTURE(m.name);
     double lowest = 0, at = 0;
     for (double z = -3; z < 0; z += 1e-4) {
@@ -230,8 +232,10 @@ TEST_CASE("float agrees with double in every build, to the extremes") {
       float where = 0, where_slope = 0;
       for (const float z : grid()) {
         // A few roundings (6e-8 each) of the largest number on the way, which is about |z| or |φ(z)|.
-        const double exact = value(row, z), exact_slope = slope(row, z), size = std::max({1.0, std::abs(exact), std::abs(static_cast<double>(z))});
-        const double error = std::abs(value_f(row, z) - exact) / size, slope_error = std::abs(slope_f(row, z) - exact_slope) / std::max(1.0, std::abs(exact_slope));
+        const double exact = value(row, z), exact_slope = slope(row, z),
+                     size = std::max({1.0, std::abs(exact), std::abs(static_cast<double>(z))});
+        const double error = std::abs(value_f(row, z) - exact) / size,
+                     slope_error = std::abs(slope_f(row, z) - exact_slope) / std::max(1.0, std::abs(exact_slope));
         if (!(error <= worst)) worst = error, where = z;
         if (!(slope_error <= worst_slope)) worst_slope = slope_error, where_slope = z;
       }
@@ -285,10 +289,18 @@ TEST_CASE("at infinity the result is the limit or NaN, never another number") {
     double below, above, slope_below, slope_above;
   };
   const std::map<std::string, Limits> limits = {
-      {"identity", {-kInfinity64, kInfinity64, 1, 1}}, {"relu", {0, kInfinity64, 0, 1}},      {"leaky_relu", {-kInfinity64, kInfinity64, 0.01, 1}},
-      {"elu", {-1, kInfinity64, 0, 1}},                {"gelu", {0, kInfinity64, 0, 1}},      {"gelu_tanh", {0, kInfinity64, 0, 1}},
-      {"quick_gelu", {0, kInfinity64, 0, 1}},          {"silu", {0, kInfinity64, 0, 1}},      {"mish", {0, kInfinity64, 0, 1}},
-      {"relu2", {0, kInfinity64, 0, kInfinity64}},     {"tanh", {-1, 1, 0, 0}},               {"sigmoid", {0, 1, 0, 0}},
+      {"identity", {-kInfinity64, kInfinity64, 1, 1}},
+      {"relu", {0, kInfinity64, 0, 1}},
+      {"leaky_relu", {-kInfinity64, kInfinity64, 0.01, 1}},
+      {"elu", {-1, kInfinity64, 0, 1}},
+      {"gelu", {0, kInfinity64, 0, 1}},
+      {"gelu_tanh", {0, kInfinity64, 0, 1}},
+      {"quick_gelu", {0, kInfinity64, 0, 1}},
+      {"silu", {0, kInfinity64, 0, 1}},
+      {"mish", {0, kInfinity64, 0, 1}},
+      {"relu2", {0, kInfinity64, 0, kInfinity64}},
+      {"tanh", {-1, 1, 0, 0}},
+      {"sigmoid", {0, 1, 0, 0}},
       {"softplus", {0, kInfinity64, 0, 1}},
   };
   const auto sane = [](double found, double limit) { return std::isnan(found) || found == Approx(limit).margin(1e-12) || found == limit; };

@@ -1,10 +1,9 @@
 // The float functions behind the activations against the standard library in double.
 #define FFN_ISA scalar_test
-#include "ffn/math/scalar.hpp"
-
 #include <algorithm>
 #include <limits>
 
+#include "ffn/math/scalar.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::scalar_test;
@@ -73,7 +72,8 @@ TEST_CASE("the float functions reach their limits and keep NaN") {
   CHECK(erf_(-kInfinity) == -1.0f);
   CHECK(erf_(1e30f) == 1.0f);
   CHECK(expm1_(-kInfinity) == -1.0f);
-  for (const float y : {exp_(kNan), tanh_(kNan), erf_(kNan), expm1_(kNan), log1p_(kNan), softplus(kNan), sigmoid(kNan), tanh_softplus(kNan), normal_cdf(kNan)}) {
+  for (const float y : {exp_(kNan), tanh_(kNan), erf_(kNan), expm1_(kNan), log1p_(kNan), softplus(kNan), sigmoid(kNan), tanh_softplus(kNan),
+                        normal_cdf(kNan)}) {
     CHECK(std::isnan(y));
   }
 }

@@ -197,7 +197,7 @@ TEST_CASE("a 2×2 ReLU FFN computed by hand", "[nn]") {
       if (w.name == name) w.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
     }
   };
-  set("up.weight", {1, 2, -1, 1});    // (F, D): hidden 0 = x0 + 2 x1 + 1, hidden 1 = -x0 + x1 - 1
+  set("up.weight", {1, 2, -1, 1});  // (F, D): hidden 0 = x0 + 2 x1 + 1, hidden 1 = -x0 + x1 - 1
   set("up.bias", {1, -1});
   set("down.weight", {1, 10, 2, 0});  // (D, F): y0 = h0 + 10 h1 + 0.5, y1 = 2 h0 - 0.5
   set("down.bias", {0.5, -0.5});

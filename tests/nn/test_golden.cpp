@@ -65,7 +65,8 @@ void check_case(const std::string& name, Module module, const Forward& forward) 
   CHECK(gradients.size() == expected["gradients"].size());
   for (const auto& g : gradients) {
     std::vector<std::int64_t> shape = g.shape;
-    compare(name + " " + g.name, torch::from_blob(const_cast<char*>(g.bytes.data()), shape, torch::kFloat64).clone(), expected["gradients"].at(g.name));
+    compare(name + " " + g.name, torch::from_blob(const_cast<char*>(g.bytes.data()), shape, torch::kFloat64).clone(),
+            expected["gradients"].at(g.name));
   }
 }
 
@@ -132,6 +133,8 @@ TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[nn]") {
     NormConfig config;
     config.kind = kind;
     nn::Norm norm(2, size("D"), config);
-    check_case(std::string("norm/") + kind, norm.ptr(), [](auto& module, const torch::Tensor& x) { return Result{module->forward(x), {}}; });
+    check_case(std::string("norm/") + kind, norm.ptr(), [](auto& module, const torch::Tensor& x) {
+      return Result{module->forward(x), {}};
+    });
   }
 }

@@ -1,8 +1,9 @@
 // Labels match the definition, batches are functions of (seed, step), text splits where it says.
+#include <unistd.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include "ffn/core/error.hpp"
 #include "ffn/tasks/task.hpp"

@@ -52,7 +52,8 @@ std::vector<std::pair<std::string, RunConfig>> cases() {
   std::vector<std::pair<std::string, RunConfig>> out;
   for (const bool attention : {false, true}) {
     const std::string where = attention ? " in blocks" : " alone";
-    for (const auto& phi : activations()) out.emplace_back(std::string("positionwise ") + phi.name + where, base(some_ffn<PositionwiseConfig>(phi.name), attention));
+    for (const auto& phi : activations())
+      out.emplace_back(std::string("positionwise ") + phi.name + where, base(some_ffn<PositionwiseConfig>(phi.name), attention));
     out.emplace_back("gated" + where, base(some_ffn<GatedConfig>("silu"), attention));
     out.emplace_back("moe" + where, base(some_ffn<MoeConfig>("gelu"), attention));
     auto moe = std::get<MoeConfig>(some_ffn<MoeConfig>("mish"));
@@ -89,7 +90,11 @@ TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[tra
       runs[r].seed = static_cast<std::int64_t>(r);
       // A cohort may also mix rates of learning, decay and dropout.
       std::visit([&](auto& optimizer) { optimizer.lr *= r % 2 ? 1.0 : 0.5; }, runs[r].train.optimizer);
-      std::visit([&](auto& f) { if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(f)>>) f.dropout = r % 3 ? 0.2 : 0.1; }, runs[r].model.ffn);
+      std::visit(
+          [&](auto& f) {
+            if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(f)>>) f.dropout = r % 3 ? 0.2 : 0.1;
+          },
+          runs[r].model.ffn);
     }
     const auto together = train(runs);
     for (const std::size_t r : {std::size_t{0}, std::size_t{3}, std::size_t{7}}) {

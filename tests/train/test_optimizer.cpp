@@ -1,7 +1,6 @@
 // Our one-pass optimizers against torch::optim over 100 steps.
-#include "ffn/train/optimizer.hpp"
-
 #include "ffn/nn/linear.hpp"
+#include "ffn/train/optimizer.hpp"
 #include "support/catch.hpp"
 
 using namespace ffn;
@@ -10,7 +9,8 @@ using torch::Tensor;
 namespace {
 
 // Minimises a bent bowl with both and returns the largest difference over 100 steps, relative to the largest parameter.
-double largest_difference(const OptimizerConfig& config, const std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<Tensor>)>& make_theirs) {
+double largest_difference(const OptimizerConfig& config,
+                          const std::function<std::unique_ptr<torch::optim::Optimizer>(std::vector<Tensor>)>& make_theirs) {
   nn::Linear layer(1, 5, 7, true);
   nn::ParameterRow row(*layer);
   row.initialise({1});
@@ -44,7 +44,9 @@ TEST_CASE("AdamW equals torch::optim::AdamW over 100 steps", "[train]") {
   config.lr = 0.02;
   config.weight_decay = 0.1;
   config.decay = "all";
-  CHECK(largest_difference(config, [](auto p) { return std::make_unique<torch::optim::AdamW>(p, torch::optim::AdamWOptions(0.02).weight_decay(0.1)); }) < kStepTolerance);
+  CHECK(largest_difference(config, [](auto p) {
+          return std::make_unique<torch::optim::AdamW>(p, torch::optim::AdamWOptions(0.02).weight_decay(0.1));
+        }) < kStepTolerance);
 }
 
 TEST_CASE("Adam equals torch::optim::Adam over 100 steps, its L2 term included", "[train]") {
@@ -70,7 +72,8 @@ TEST_CASE("SGD equals torch::optim::SGD over 100 steps, plain, with momentum and
       config.decay = "all";
       INFO("momentum " << momentum << ", nesterov " << nesterov);
       CHECK(largest_difference(config, [&](auto p) {
-              return std::make_unique<torch::optim::SGD>(p, torch::optim::SGDOptions(0.003).momentum(momentum).nesterov(nesterov).weight_decay(0.05));
+              return std::make_unique<torch::optim::SGD>(
+                  p, torch::optim::SGDOptions(0.003).momentum(momentum).nesterov(nesterov).weight_decay(0.05));
             }) < kStepTolerance);
     }
   }

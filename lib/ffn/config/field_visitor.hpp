@@ -85,7 +85,8 @@ class FieldVisitor {
 
   /// A fact across fields, stated after them: `field` is the key to blame, `message` names both values, `others` are the
   /// other keys that it rests on (dotted where they stand deeper). A fact is not held against keys that are in error.
-  virtual void require(bool /*holds*/, const char* /*field*/, const std::string& /*message*/, const std::vector<const char*>& /*others*/ = {}) {}
+  virtual void require(bool /*holds*/, const char* /*field*/, const std::string& /*message*/,
+                       const std::vector<const char*>& /*others*/ = {}) {}
 
   template <class T>
   void group(const Field& field, T& member) {
@@ -95,7 +96,9 @@ class FieldVisitor {
   template <class T>
   void optional_group(const Field& field, std::optional<T>& member) {
     optional_section(field, {member.has_value(), [&member](bool on) { on ? void(member.emplace()) : member.reset(); },
-                             [&member](FieldVisitor& v) { if (member) member->describe(v); }});
+                             [&member](FieldVisitor& v) {
+                               if (member) member->describe(v);
+                             }});
   }
 
   /// Each alternative has `static constexpr const char* kKind, *kDoc`.

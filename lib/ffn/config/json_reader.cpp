@@ -67,7 +67,8 @@ const Json* JsonReader::find_value(const char* name) {
   return value && value->is_null() ? nullptr : value;
 }
 
-void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind, const std::set<std::string>& superseded) {
+void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind,
+                         const std::set<std::string>& superseded) {
   scopes_.push_back({node, pointer, {}});
   if (has_kind) scopes_.back().known.insert("kind");
   describe(*this);
@@ -89,7 +90,8 @@ void JsonReader::members(const Json* node, const std::string& pointer, const Des
 
 template <class T>
 void JsonReader::take(const Field& field, T& member, T value, const Bounds<T>& bounds) {
-  if (!bounds.contains(value)) return problem(pointer_to(field.name), number_text(value) + " is out of range; expected " + bounds_text(bounds));
+  if (!bounds.contains(value))
+    return problem(pointer_to(field.name), number_text(value) + " is out of range; expected " + bounds_text(bounds));
   member = value;
 }
 
@@ -141,7 +143,8 @@ void JsonReader::path(const Field& field, std::string& member) {
   if (!value->is_string()) return wrong_type(field, "a path", *value);
   const std::filesystem::path typed = value->get<std::string>();
   const auto& origin = document_.origin(pointer_to(field.name));
-  member = typed.empty() || typed.is_absolute() || origin.directory.empty() ? typed.string() : (origin.directory / typed).lexically_normal().string();
+  member = typed.empty() || typed.is_absolute() || origin.directory.empty() ? typed.string()
+                                                                            : (origin.directory / typed).lexically_normal().string();
 }
 
 void JsonReader::json(const Field& field, Json& member, Shape shape) {

@@ -37,13 +37,14 @@ class JsonReader final : public FieldVisitor {
     std::set<std::string> known;
   };
 
-  const Json* find(const char* name);  // value of a key of the current scope, marked as known
+  const Json* find(const char* name);        // value of a key of the current scope, marked as known
   const Json* find_value(const char* name);  // the same, null counting as absent
   std::string pointer_to(const std::string& name) const;
   void problem(const std::string& pointer, const std::string& message);
   void wrong_type(const Field&, const char* expected, const Json& found);
   /// `superseded` are keys of a union's other kinds.
-  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false, const std::set<std::string>& superseded = {});
+  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false,
+               const std::set<std::string>& superseded = {});
   template <class T>
   void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
   bool in_error(const std::string& pointer) const;                // it or a section around it

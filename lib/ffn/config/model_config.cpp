@@ -29,15 +29,21 @@ std::int64_t FfnSize::hidden_width(std::int64_t d_model) const {
 }
 
 void FfnSize::describe_size(FieldVisitor& v) {
-  v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); not together with expansion"}, d_ff, between(std::int64_t{1}, 1 << 20));
-  v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 when neither is set"}, expansion, Bounds<double>{0.0, 1024.0, true});
+  v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); not together with expansion"}, d_ff,
+                     between(std::int64_t{1}, 1 << 20));
+  v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 when neither is set"}, expansion,
+                  Bounds<double>{0.0, 1024.0, true});
   v.choice({"activation", "φ"}, activation, activation_choices());
   v.flag({"bias", "add biases"}, bias);
   v.real({"dropout", "probability of zeroing a hidden unit in training"}, dropout, between(0.0, 0.95));
   v.choice({"match", "solve the hidden width so that this FFN costs what the plain FFN of the same expansion costs"}, match,
-           {{"none", "no matching"}, {"params", "equal parameters"}, {"flops", "equal forward FLOPs per token"}, {"active_params", "equal parameters that one token touches"}});
+           {{"none", "no matching"},
+            {"params", "equal parameters"},
+            {"flops", "equal forward FLOPs per token"},
+            {"active_params", "equal parameters that one token touches"}});
   v.real({"match_tolerance", "largest relative mismatch that is accepted"}, match_tolerance, between(0.0, 1.0));
-  v.require(!(d_ff && match != "none"), "match", "match solves the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
+  v.require(!(d_ff && match != "none"), "match",
+            "match solves the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
   v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
 }
 
@@ -49,23 +55,30 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.integer({"num_experts", "experts E"}, num_experts, between(std::int64_t{1}, 1024));
   v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
-  v.real({"balance_weight", "weight of the balance loss E·Σ fᵢPᵢ (1 at perfect balance) in the training loss"}, balance_weight, at_least(0.0));
-  v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")", {"num_experts"});
+  v.real({"balance_weight", "weight of the balance loss E·Σ fᵢPᵢ (1 at perfect balance) in the training loss"}, balance_weight,
+         at_least(0.0));
+  v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
+            {"num_experts"});
 }
 
 void AttentionConfig::describe(FieldVisitor& v) {
   v.integer({"heads", "heads H; d_model must be a multiple"}, heads, at_least(std::int64_t{1}));
   v.flag({"causal", "a position sees itself and what is before it, nothing later"}, causal);
-  v.choice({"scores", "what the attention weights depend on"}, scores,
-           {{"content", "softmax of q·k/√d_head"}, {"position", "softmax of a learned T×T matrix per head: the layer is linear in its input"}});
+  v.choice(
+      {"scores", "what the attention weights depend on"}, scores,
+      {{"content", "softmax of q·k/√d_head"}, {"position", "softmax of a learned T×T matrix per head: the layer is linear in its input"}});
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
 void NormConfig::describe(FieldVisitor& v) {
   v.choice({"kind", "normalisation of each token's vector"}, kind,
-           {{"none", "no normalisation"}, {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"}, {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
+           {{"none", "no normalisation"},
+            {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"},
+            {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
   v.choice({"placement", "where it stands in x + f(x)"}, placement,
-           {{"pre", "x + f(norm(x)), and once more before the head"}, {"post", "norm(x + f(x))"}, {"sandwich", "x + norm(f(norm(x))), and once more before the head"}});
+           {{"pre", "x + f(norm(x)), and once more before the head"},
+            {"post", "norm(x + f(x))"},
+            {"sandwich", "x + norm(f(norm(x))), and once more before the head"}});
   v.real({"epsilon", "added to the variance"}, epsilon, above(0.0));
 }
 
@@ -114,14 +127,16 @@ void describe_match(FieldVisitor& v, FfnConfig& config, std::int64_t d_model) {
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
-  v.choice({"positions", "how a token task's positions enter the model"}, positions, {{"learned", "a learned vector per position is added"}, {"none", "not at all"}});
+  v.choice({"positions", "how a token task's positions enter the model"}, positions,
+           {{"learned", "a learned vector per position is added"}, {"none", "not at all"}});
   v.optional_group({"attention", "multi-head self-attention before each FFN; null leaves it out"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
   v.one_of({"ffn", "the feed-forward layer: what this tool is about"}, ffn);
   describe_match(v, ffn, d_model);
   if (attention) {
-    v.require(d_model % attention->heads == 0, "d_model", "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
+    v.require(d_model % attention->heads == 0, "d_model",
+              "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
               {"attention.heads"});
   }
 }

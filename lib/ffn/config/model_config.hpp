@@ -35,7 +35,8 @@ struct PositionwiseConfig : FfnSize {
 /// y = (φ(x W_gate) ⊙ x W_up) W_down
 struct GatedConfig : FfnSize {
   static constexpr const char* kKind = "gated";
-  static constexpr const char* kDoc = "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
+  static constexpr const char* kDoc =
+      "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
   void describe(FieldVisitor& v);
 };
 
@@ -43,7 +44,8 @@ struct GatedConfig : FfnSize {
 struct MoeConfig : FfnSize {
   static constexpr const char* kKind = "moe";
   static constexpr const char* kDoc =
-      "Mixture of experts: a softmax router sends each token to its top_k experts, whose outputs are added with renormalised weights. No token is dropped.";
+      "Mixture of experts: a softmax router sends each token to its top_k experts, whose outputs are added with renormalised weights. No "
+      "token is dropped.";
   std::int64_t num_experts = 8;
   std::int64_t top_k = 2;
   bool gated = false;

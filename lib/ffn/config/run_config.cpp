@@ -12,7 +12,9 @@ namespace ffn {
 namespace {
 
 bool is_path_safe(const std::string& name) {
-  const auto safe = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == '+' || c == '='; };
+  const auto safe = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == '+' || c == '=';
+  };
   for (const char c : name) {
     if (!safe(c)) return false;
   }
@@ -27,10 +29,12 @@ void RunConfig::describe(FieldVisitor& v) {
   v.one_of({"task", "what is learned"}, task);
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
-  v.require(is_path_safe(name), "name", shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
+  v.require(is_path_safe(name), "name",
+            shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
   const auto* text = std::get_if<TextConfig>(&task);
   const bool text_metric = train.target && (train.target->metric == "val/bits_per_char" || train.target->metric == "val/perplexity");
-  v.require(text || !text_metric, "train.target.metric", "the target metric " + (train.target ? train.target->metric : "") + " exists for text tasks only", {"task.kind"});
+  v.require(text || !text_metric, "train.target.metric",
+            "the target metric " + (train.target ? train.target->metric : "") + " exists for text tasks only", {"task.kind"});
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {

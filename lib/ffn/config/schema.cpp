@@ -104,7 +104,9 @@ class SchemaVisitor final : public FieldVisitor {
   void json(const Field& f, Json& x, Shape shape) override {
     put(f, shape == Shape::object ? Json{{"type", "object"}} : shape == Shape::list ? Json{{"type", "array"}} : Json::object(), x);
   }
-  void optional_integer(const Field& f, std::optional<std::int64_t>&, Bounds<std::int64_t> b) override { put_optional(f, bounded("integer", b)); }
+  void optional_integer(const Field& f, std::optional<std::int64_t>&, Bounds<std::int64_t> b) override {
+    put_optional(f, bounded("integer", b));
+  }
   void optional_real(const Field& f, std::optional<double>&, Bounds<double> b) override { put_optional(f, bounded("number", b)); }
   void section(const Field& f, const Describe& describe) override { put(f, object(describe)); }
   void optional_section(const Field& f, const OptionalSection& s) override {

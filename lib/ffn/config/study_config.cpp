@@ -15,7 +15,10 @@ namespace ffn {
 
 void CompareConfig::describe(FieldVisitor& v) {
   v.text({"by", "dotted key whose values are compared; the first that varies when empty"}, by);
-  v.text({"metric", "a logged metric, steps_to_target, flops_to_target or seconds_to_target; steps_to_target when empty and there is a target, else val/loss"}, metric);
+  v.text({"metric",
+          "a logged metric, steps_to_target, flops_to_target or seconds_to_target; steps_to_target when empty and there is a target, else "
+          "val/loss"},
+         metric);
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
   v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.real({"min_effect", "smallest difference that matters, in the metric's units; 0: any"}, min_effect, at_least(0.0));
@@ -86,7 +89,8 @@ std::vector<Json> axis_values(const Json& axis) {
     const auto count = static_cast<int>(std::ceil((n[1] - n[0]) / n[2] - 1e-9));
     for (int i = 0; i < count; ++i) values.push_back(as_number(rounded(n[0] + i * n[2])));
   } else {
-    throw std::invalid_argument("expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got " + shortened(axis));
+    throw std::invalid_argument("expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got " +
+                                shortened(axis));
   }
   if (values.empty()) throw std::invalid_argument("has no values");
   return values;
@@ -106,7 +110,9 @@ struct Expansion {
   const Document& document;
   std::vector<Problem> problems;
 
-  void problem(const std::string& pointer, const std::string& message) { problems.push_back({document.origin(pointer).text(), pointer, message}); }
+  void problem(const std::string& pointer, const std::string& message) {
+    problems.push_back({document.origin(pointer).text(), pointer, message});
+  }
 
   // Each axis is a list of combinations: one assignment for a grid key, several for a zip.
   std::vector<std::vector<Combination>> axes(const SweepConfig& sweep) {
@@ -206,7 +212,8 @@ struct Expansion {
         continue;
       }
       all.emplace_back();
-      for (const auto& item : sweep.include[i].items()) all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
+      for (const auto& item : sweep.include[i].items())
+        all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
     }
   }
 
@@ -248,13 +255,15 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   if (seeds.is_number_integer()) {
     const auto count = seeds.get<std::int64_t>();
     if (count < 1 || count > 100000) bad("expected a count between 1 and 100000, got " + shortened(seeds));
-    else for (std::int64_t s = 0; s < count; ++s) out.push_back(s);
+    else
+      for (std::int64_t s = 0; s < count; ++s) out.push_back(s);
     return out;
   }
   if (!seeds.is_array() || seeds.empty()) return bad("expected a count or a list of seeds, got " + shortened(seeds)), out;
   for (const auto& seed : seeds) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) bad("expected integers of at least 0, got " + shortened(seed));
-    else if (std::find(out.begin(), out.end(), seed.get<std::int64_t>()) != out.end()) bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
+    else if (std::find(out.begin(), out.end(), seed.get<std::int64_t>()) != out.end())
+      bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
     else out.push_back(seed.get<std::int64_t>());
   }
   return out;
@@ -286,7 +295,8 @@ Study read_study(const Document& document, const std::string& source) {
     run.describe(v);
     study.config.describe(v);
   });
-  if (!reader.problems.empty()) throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
+  if (!reader.problems.empty())
+    throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
 
   Expansion expansion{base, {}};
@@ -378,10 +388,12 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
       continue;
     }
     if (parts.size() > 1 && (key == "seed" || key == "name")) {
-      throw UsageError(shown + " would make variants of a " + key, key == "seed" ? "seeds are replicates: write seeds=3 or seeds=0,1,2" : "give one name");
+      throw UsageError(shown + " would make variants of a " + key,
+                       key == "seed" ? "seeds are replicates: write seeds=3 or seeds=0,1,2" : "give one name");
     }
     if (!describes_the_study && moves_along(document.tree(), key)) {
-      throw UsageError(shown + " would have no effect: the file sweeps " + key + " in zip or include", "change the file, or extend it with another sweep");
+      throw UsageError(shown + " would have no effect: the file sweeps " + key + " in zip or include",
+                       "change the file, or extend it with another sweep");
     }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
       apply_override(document, text);

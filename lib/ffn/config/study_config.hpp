@@ -9,19 +9,19 @@ namespace ffn {
 
 /// How the study's variants are compared at its end; `ffn-train compare` takes the same as options.
 struct CompareConfig {
-  std::string by;                       ///< dotted key; "" takes the first key that varies
-  std::string metric;                   ///< "" takes steps_to_target where there is a target, else val/loss
-  std::string reference;                ///< value of `by`, as text; "" takes the first
+  std::string by;         ///< dotted key; "" takes the first key that varies
+  std::string metric;     ///< "" takes steps_to_target where there is a target, else val/loss
+  std::string reference;  ///< value of `by`, as text; "" takes the first
   double alpha = 0.05;
   double min_effect = 0.0;
   void describe(FieldVisitor& v);
 };
 
 struct SweepConfig {
-  Json grid = Json::object();     ///< key → values; crossed
-  Json zip = Json::array();       ///< objects whose keys move together; each is one axis, crossed with the others
-  Json include = Json::array();   ///< further variants: the base with these values
-  Json exclude = Json::array();   ///< combinations to leave out
+  Json grid = Json::object();    ///< key → values; crossed
+  Json zip = Json::array();      ///< objects whose keys move together; each is one axis, crossed with the others
+  Json include = Json::array();  ///< further variants: the base with these values
+  Json exclude = Json::array();  ///< combinations to leave out
   void describe(FieldVisitor& v);
 };
 

@@ -24,7 +24,8 @@ void SequenceXorConfig::describe(FieldVisitor& v) {
             at_least(std::int64_t{0}));
   const auto number = [](std::int64_t x) { return std::to_string(x); };
   v.require(first_offset != second_offset, "second_offset",
-            "second_offset (" + number(second_offset) + ") equals first_offset; the XOR of a bit with itself is always 0", {"first_offset"});
+            "second_offset (" + number(second_offset) + ") equals first_offset; the XOR of a bit with itself is always 0",
+            {"first_offset"});
   const auto largest = std::max(first_offset, second_offset);
   v.require(largest < length, largest == second_offset ? "second_offset" : "first_offset",
             "offset (" + number(largest) + ") leaves no position to score in a sequence of length (" + number(length) + ")",
@@ -64,7 +65,8 @@ TextCorpus read_corpus(const TextConfig& config) {
   const auto needed = static_cast<std::size_t>(config.context) + 1;
   if (corpus.valid.size() < needed || corpus.train.size() < needed) {
     throw DataError(config.file + " has " + std::to_string(characters.size()) + " characters, " + std::to_string(corpus.valid.size()) +
-                        " of them for validation; a context of " + std::to_string(config.context) + " needs " + std::to_string(needed) + " in each part",
+                        " of them for validation; a context of " + std::to_string(config.context) + " needs " + std::to_string(needed) +
+                        " in each part",
                     "use a longer text, a shorter task.context or a larger task.validation_fraction");
   }
   return corpus;

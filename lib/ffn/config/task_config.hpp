@@ -49,7 +49,7 @@ struct TaskShape {
 
 /// Characters of a text and their ids, in code point order.
 struct TextCorpus {
-  std::vector<std::uint32_t> alphabet;    ///< V distinct code points, ascending
+  std::vector<std::uint32_t> alphabet;     ///< V distinct code points, ascending
   std::vector<std::int32_t> train, valid;  ///< ids; `valid` is the last part of the file
   std::string sha256;                      ///< of the file's bytes: part of a run's identity
 };

@@ -11,7 +11,8 @@ namespace {
 
 void describe_decay(FieldVisitor& v, std::string& decay) {
   v.choice({"decay", "which parameters decay"}, decay,
-           {{"matrices", "weights of two or more dimensions; not biases and norms"}, {"all", "every parameter, as torch.optim does by default"}});
+           {{"matrices", "weights of two or more dimensions; not biases and norms"},
+            {"all", "every parameter, as torch.optim does by default"}});
 }
 
 void describe_warmup(FieldVisitor& v, std::int64_t& warmup_steps) {
@@ -99,8 +100,10 @@ void TargetConfig::describe(FieldVisitor& v) {
 void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"steps", "optimizer steps: the budget"}, steps, at_least(std::int64_t{1}));
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
-  v.integer({"eval_every", "steps between evaluations; there is one before the first step and one after the last"}, eval_every, at_least(std::int64_t{1}));
-  v.integer({"eval_examples", "size of the fixed validation set (sequences, for sequence tasks)"}, eval_examples, between(std::int64_t{1}, 1 << 24));
+  v.integer({"eval_every", "steps between evaluations; there is one before the first step and one after the last"}, eval_every,
+            at_least(std::int64_t{1}));
+  v.integer({"eval_examples", "size of the fixed validation set (sequences, for sequence tasks)"}, eval_examples,
+            between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
   v.one_of({"optimizer", "the update rule"}, optimizer);

@@ -21,7 +21,6 @@ static std::string summary(const std::string& source, const std::vector<Problem>
 }
 
 ConfigError::ConfigError(const std::string& source, std::vector<Problem> problems, std::string hint)
-    : Error(ExitCode::usage, summary(source, problems), std::move(hint)),
-      problems_(std::move(problems)) {}
+    : Error(ExitCode::usage, summary(source, problems), std::move(hint)), problems_(std::move(problems)) {}
 
 }  // namespace ffn

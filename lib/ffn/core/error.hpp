@@ -12,19 +12,18 @@ namespace ffn {
 /// Exit status of the program (DESIGN §3). Scripts rely on these numbers.
 enum class ExitCode : int {
   done = 0,
-  run_failed = 1,     ///< a run failed or diverged
-  usage = 2,          ///< wrong command line or config; retrying cannot help
-  data = 3,           ///< unreadable data or checkpoint
-  partial = 4,        ///< a study finished with some runs failed
-  condition = 5,      ///< `compare --fail-if` or an unmet `expect`
-  interrupted = 75,   ///< stopped on request; start again to resume (EX_TEMPFAIL)
+  run_failed = 1,    ///< a run failed or diverged
+  usage = 2,         ///< wrong command line or config; retrying cannot help
+  data = 3,          ///< unreadable data or checkpoint
+  partial = 4,       ///< a study finished with some runs failed
+  condition = 5,     ///< `compare --fail-if` or an unmet `expect`
+  interrupted = 75,  ///< stopped on request; start again to resume (EX_TEMPFAIL)
 };
 
 /// Base of all errors meant for the user: what happened, and what to do next.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& what, std::string hint = {})
-      : std::runtime_error(what), code_(code), hint_(std::move(hint)) {}
+  Error(ExitCode code, const std::string& what, std::string hint = {}) : std::runtime_error(what), code_(code), hint_(std::move(hint)) {}
 
   ExitCode code() const { return code_; }
   const std::string& hint() const { return hint_; }
@@ -54,24 +53,20 @@ class ConfigError : public Error {
 };
 
 struct UsageError : Error {
-  explicit UsageError(const std::string& what, std::string hint = {})
-      : Error(ExitCode::usage, what, std::move(hint)) {}
+  explicit UsageError(const std::string& what, std::string hint = {}) : Error(ExitCode::usage, what, std::move(hint)) {}
 };
 
 struct DataError : Error {
-  explicit DataError(const std::string& what, std::string hint = {})
-      : Error(ExitCode::data, what, std::move(hint)) {}
+  explicit DataError(const std::string& what, std::string hint = {}) : Error(ExitCode::data, what, std::move(hint)) {}
 };
 
 struct CheckpointError : Error {
-  explicit CheckpointError(const std::string& what, std::string hint = {})
-      : Error(ExitCode::data, what, std::move(hint)) {}
+  explicit CheckpointError(const std::string& what, std::string hint = {}) : Error(ExitCode::data, what, std::move(hint)) {}
 };
 
 /// Something that the machine refused: a file that cannot be written, a library that cannot be loaded.
 struct SystemError : Error {
-  explicit SystemError(const std::string& what, std::string hint = {})
-      : Error(ExitCode::run_failed, what, std::move(hint)) {}
+  explicit SystemError(const std::string& what, std::string hint = {}) : Error(ExitCode::run_failed, what, std::move(hint)) {}
 };
 
 }  // namespace ffn

@@ -11,8 +11,7 @@ namespace ffn {
 
 /// The whole content of a regular file. `what` names its role in errors ("config", "text file").
 /// Throws UsageError or DataError (by `code`) for a missing file, a directory, a file over `max_bytes`.
-std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code,
-                      std::uintmax_t max_bytes);
+std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
 
 /// Whether a write waits until the disk has the bytes (milliseconds): worth it for what took work to compute. Without it a
 /// killed process still loses nothing; a power failure may cost the file.

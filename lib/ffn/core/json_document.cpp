@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxDepth = 64;              // our deepest config has 5 levels
+constexpr size_t kMaxDepth = 64;               // our deepest config has 5 levels
 constexpr std::uintmax_t kMaxBytes = 4 << 20;  // a study with 10 000 explicit runs fits
 constexpr size_t kMaxKeys = 10'000;            // of one object: ordered_json looks for each key from the first on
 
@@ -240,12 +240,14 @@ Document parse_document(const std::string& text, const std::string& source, cons
   const CountingIterator begin(text.data(), &reached), end(text.data() + text.size(), &reached);
   const bool parsed = Json::sax_parse(begin, end, &builder, nlohmann::detail::input_format_t::json, true, /*ignore_comments=*/true);
   if (!parsed || !builder.problems.empty()) {
-    throw ConfigError(source, std::move(builder.problems),
-                      builder.bad_syntax ? "keys and strings stand in double quotes; entries are separated by commas, with none after the last" : "");
+    throw ConfigError(
+        source, std::move(builder.problems),
+        builder.bad_syntax ? "keys and strings stand in double quotes; entries are separated by commas, with none after the last" : "");
   }
   const Json& tree = builder.document.tree();
   if (!tree.is_object()) {
-    throw ConfigError(source, {{builder.document.origin("").text(), "", std::string("expected an object { … } at the top, got ") + tree.type_name()}});
+    throw ConfigError(
+        source, {{builder.document.origin("").text(), "", std::string("expected an object { … } at the top, got ") + tree.type_name()}});
   }
   return std::move(builder.document);
 }
@@ -290,7 +292,8 @@ Document load(const fs::path& path, std::vector<fs::path>& chain) {
     own.tree().erase("extends");
     chain.push_back(identity(path));
     if (!extends.is_array()) merged.merge(load_base(extends, "/extends", own, path, chain));
-    else for (size_t i = 0; i < extends.size(); ++i) merged.merge(load_base(extends[i], "/extends/" + std::to_string(i), own, path, chain));
+    else
+      for (size_t i = 0; i < extends.size(); ++i) merged.merge(load_base(extends[i], "/extends/" + std::to_string(i), own, path, chain));
     chain.pop_back();
   }
   merged.merge(own);

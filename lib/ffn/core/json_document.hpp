@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ struct Origin {
   std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
   std::string directory;  ///< where relative paths inside this value start
   int line = 0;
-  int layer = 0;          ///< later layers (a file that extends another, an override) lie on top of earlier ones
+  int layer = 0;  ///< later layers (a file that extends another, an override) lie on top of earlier ones
 
   std::string text() const;  ///< "configs/xor.json:7"
 };

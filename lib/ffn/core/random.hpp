@@ -64,8 +64,9 @@ class RandomStream {
 
  private:
   void refill() {
-    block_ = philox({static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32),
-                     static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)}, key_);
+    block_ = philox({static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32), static_cast<std::uint32_t>(stream_),
+                     static_cast<std::uint32_t>(stream_ >> 32)},
+                    key_);
     ++index_;
     used_ = 0;
   }

@@ -15,10 +15,13 @@ enum class DType { f32, f64, i32, i64, u8 };
 constexpr std::size_t dtype_size(DType dtype) {
   switch (dtype) {
     case DType::f32:
-    case DType::i32: return 4;
+    case DType::i32:
+      return 4;
     case DType::f64:
-    case DType::i64: return 8;
-    case DType::u8: return 1;
+    case DType::i64:
+      return 8;
+    case DType::u8:
+      return 1;
   }
   return 0;
 }

@@ -37,6 +37,7 @@ Activation row(const char* name, const char* formula, const char* source, bool k
 // name, formula, source, kink at 0, φ(z), φ'(z). Comparisons are written so that NaN comes out as NaN, and no infinity is
 // multiplied by 0 where the limit is known.
 std::size_t activation_rows(const Activation** rows) {
+  // clang-format off
   static const Activation table[] = {
       row("identity", "z", "the linear control: an FFN without its non-linearity", kSmooth,
           [](auto z) { return z; }, [](auto z) { return unless_nan(z, decltype(z)(1)); }),
@@ -94,6 +95,7 @@ std::size_t activation_rows(const Activation** rows) {
       row("softplus", "ln(1 + e^z)", "Dugas et al. 2001", kSmooth,
           [](auto z) { return softplus(z); }, [](auto z) { return sigmoid(z); }),
   };
+  // clang-format on
   *rows = table;
   return sizeof table / sizeof *table;
 }

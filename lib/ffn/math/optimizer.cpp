@@ -23,7 +23,8 @@ void adam_step(std::size_t n, const AdamStep& s, const float* grad, float* param
   const auto root_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(s.beta2, t)));
   const auto keep = static_cast<float>(s.decoupled ? 1 - s.lr * s.weight_decay : 1.0);
   const auto l2 = static_cast<float>(s.decoupled ? 0.0 : s.weight_decay);
-  const auto b1 = static_cast<float>(s.beta1), b2 = static_cast<float>(s.beta2), c1 = static_cast<float>(1 - s.beta1), c2 = static_cast<float>(1 - s.beta2);
+  const auto b1 = static_cast<float>(s.beta1), b2 = static_cast<float>(s.beta2), c1 = static_cast<float>(1 - s.beta1),
+             c2 = static_cast<float>(1 - s.beta2);
   const auto eps = static_cast<float>(s.epsilon), scale = static_cast<float>(s.grad_scale);
   for (std::size_t i = 0; i < n; ++i) {
     const float p = param[i] * keep;

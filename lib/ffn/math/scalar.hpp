@@ -46,7 +46,8 @@ inline float exp_(float x) {
   bits = static_cast<std::int32_t>((static_cast<std::uint32_t>(bits) + 127u) << 23);
   float scale;
   std::memcpy(&scale, &bits, sizeof scale);
-  const float y = polynomial(r, 1.0f, 1.0f, 5.000000108e-01f, 1.666641540e-01f, 4.166621814e-02f, 8.375135275e-03f, 1.394858994e-03f) * scale;
+  const float y =
+      polynomial(r, 1.0f, 1.0f, 5.000000108e-01f, 1.666641540e-01f, 4.166621814e-02f, 8.375135275e-03f, 1.394858994e-03f) * scale;
   const float floored = x < -87.33f ? 0.0f : y;
   return x > 88.37f ? HUGE_VALF : floored;
 }
@@ -54,7 +55,8 @@ inline float exp_(float x) {
 /// Odd polynomial below 0.63, 1 - 2/(e^2x + 1) above.
 inline float tanh_(float x) {
   const float a = std::fabs(x);
-  const float small = x * polynomial(x * x, 1.0f, -3.333332926e-01f, 1.333316781e-01f, -5.394285693e-02f, 2.168174690e-02f, -8.134003270e-03f, 2.105262128e-03f);
+  const float small = x * polynomial(x * x, 1.0f, -3.333332926e-01f, 1.333316781e-01f, -5.394285693e-02f, 2.168174690e-02f,
+                                     -8.134003270e-03f, 2.105262128e-03f);
   const float large = 1.0f - 2.0f / (exp_(2.0f * a) + 1.0f);
   return a < 0.632f ? small : std::copysign(large, x);
 }
@@ -69,14 +71,17 @@ inline float expm1_(float x) {
 inline float erf_(float x) {
   const float a = std::fabs(x);
   const float t = a > 4.0f ? 4.0f : a;
-  const float small = x * polynomial(x * x, 1.128379167e+00f, -3.761263848e-01f, 1.128378262e-01f, -2.686543831e-02f, 5.221053414e-03f, -8.484396565e-04f, 1.126825398e-04f, -9.673591026e-06f);
-  const float large = 1.0f - exp_(-polynomial(t, -4.005005197e-04f, 1.130604469e+00f, 6.310888679e-01f, 1.109074172e-01f, -2.699949721e-02f, 5.021044801e-03f, -6.733375621e-04f, 6.006879805e-05f, -3.095204871e-06f, 6.582858897e-08f));
+  const float small = x * polynomial(x * x, 1.128379167e+00f, -3.761263848e-01f, 1.128378262e-01f, -2.686543831e-02f, 5.221053414e-03f,
+                                     -8.484396565e-04f, 1.126825398e-04f, -9.673591026e-06f);
+  const float large = 1.0f - exp_(-polynomial(t, -4.005005197e-04f, 1.130604469e+00f, 6.310888679e-01f, 1.109074172e-01f, -2.699949721e-02f,
+                                              5.021044801e-03f, -6.733375621e-04f, 6.006879805e-05f, -3.095204871e-06f, 6.582858897e-08f));
   return a < 1.0f ? small : std::copysign(large, x);
 }
 
 /// ln(1 + u) for u in [0, 1].
 inline float log1p_(float u) {
-  return u * polynomial(u, 1.0f, -4.999998172e-01f, 3.333256918e-01f, -2.498739275e-01f, 1.989153748e-01f, -1.610863193e-01f, 1.242510293e-01f, -8.253533206e-02f, 4.155762251e-02f, -1.344483097e-02f, 2.037690498e-03f);
+  return u * polynomial(u, 1.0f, -4.999998172e-01f, 3.333256918e-01f, -2.498739275e-01f, 1.989153748e-01f, -1.610863193e-01f,
+                        1.242510293e-01f, -8.253533206e-02f, 4.155762251e-02f, -1.344483097e-02f, 2.037690498e-03f);
 }
 
 /// `value`, unless z is NaN: for results that do not depend on z. A diverged run has to show.

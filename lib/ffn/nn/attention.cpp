@@ -46,8 +46,8 @@ Tensor AttentionImpl::by_position(const Tensor& x, std::int64_t t) {
   const auto runs = x.size(0), batch = x.size(1) / t;
   const Tensor scores = scores_.narrow(2, 0, t).narrow(3, 0, t);
   const Tensor weights = masked_softmax(scores).reshape({runs * heads_, t, t});  // the same for every sequence
-  const Tensor values = value_(x).reshape({runs, batch, t, heads_, head_width_}).permute({0, 3, 2, 1, 4})
-                            .reshape({runs * heads_, t, batch * head_width_});
+  const Tensor values =
+      value_(x).reshape({runs, batch, t, heads_, head_width_}).permute({0, 3, 2, 1, 4}).reshape({runs * heads_, t, batch * head_width_});
   const Tensor mixed = torch::bmm(weights, values);  // (R·H, T, B·D/H)
   return mixed.reshape({runs, heads_, t, batch, head_width_}).permute({0, 3, 2, 1, 4}).reshape({runs, batch * t, heads_ * head_width_});
 }

@@ -4,7 +4,8 @@
 
 namespace ffn::nn {
 
-PositionwiseFeedForwardImpl::PositionwiseFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const PositionwiseConfig& config, std::uint32_t site)
+PositionwiseFeedForwardImpl::PositionwiseFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const PositionwiseConfig& config,
+                                                         std::uint32_t site)
     : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
   const auto d_ff = config.hidden_width(d_model);
   up_ = register_module("up", Linear(num_runs, d_model, d_ff, config.bias));
@@ -36,8 +37,12 @@ struct Build {
   std::int64_t num_runs, d_model;
   std::uint32_t site;
 
-  std::shared_ptr<FeedForward> operator()(const PositionwiseConfig& c) const { return std::make_shared<PositionwiseFeedForwardImpl>(num_runs, d_model, c, site); }
-  std::shared_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_shared<GatedFeedForwardImpl>(num_runs, d_model, c, site); }
+  std::shared_ptr<FeedForward> operator()(const PositionwiseConfig& c) const {
+    return std::make_shared<PositionwiseFeedForwardImpl>(num_runs, d_model, c, site);
+  }
+  std::shared_ptr<FeedForward> operator()(const GatedConfig& c) const {
+    return std::make_shared<GatedFeedForwardImpl>(num_runs, d_model, c, site);
+  }
   std::shared_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_shared<MoEImpl>(num_runs, d_model, c, site); }
   std::shared_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
 };

@@ -14,7 +14,8 @@ using torch::autograd::variable_list;
 // One matrix product per non-empty group. A group of no rows still has a gradient: zero.
 struct GroupedProduct : torch::autograd::Function<GroupedProduct> {
   // weight: (G, D_in, D_out); bias: (G, D_out), or empty for none (LibTorch 1.13 takes no undefined tensor here)
-  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight, const Tensor& bias, std::vector<std::int64_t> offsets) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        std::vector<std::int64_t> offsets) {
     Tensor y = torch::empty({x.size(0), weight.size(2)}, x.options());
     for_each_group(offsets, [&](std::int64_t g, std::int64_t begin, std::int64_t rows) {
       Tensor out = y.narrow(0, begin, rows);

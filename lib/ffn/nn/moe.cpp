@@ -8,12 +8,12 @@ TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, std:
 }
 
 Routing TopKRouterImpl::forward(const Tensor& x) {
-  const Tensor probability = gate_(x).softmax(-1);               // (R, N, E)
-  const auto [top, expert] = probability.topk(top_k_, -1);       // (R, N, K) twice
-  const Tensor weight = top / top.sum(-1, /*keepdim=*/true);     // (R, N, K)
+  const Tensor probability = gate_(x).softmax(-1);            // (R, N, E)
+  const auto [top, expert] = probability.topk(top_k_, -1);    // (R, N, K) twice
+  const Tensor weight = top / top.sum(-1, /*keepdim=*/true);  // (R, N, K)
 
   const auto runs = x.size(0);
-  const auto assignments = expert.numel() / runs;                // N·K
+  const auto assignments = expert.numel() / runs;  // N·K
   const Tensor count = torch::zeros({runs, num_experts_}, x.options())
                            .scatter_add_(1, expert.reshape({runs, assignments}), torch::ones({runs, assignments}, x.options()));
   const Tensor load = count / static_cast<double>(assignments);  // (R, E), a constant to autograd
@@ -80,12 +80,12 @@ FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
   const Dispatch dispatch = sort_by_expert(routing.expert, num_experts_);
 
   const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, dispatch.order.div(top_k_, "floor"));  // (R·N·K, D)
-  const Tensor hidden = experts_->hidden(sorted, dispatch.offsets);                                               // (R·N·K, F)
+  const Tensor hidden = experts_->hidden(sorted, dispatch.offsets);                                                // (R·N·K, F)
   const Tensor dropped = dropout(hidden.reshape({runs, tokens * top_k_, -1}), context, site_).reshape_as(hidden);
-  const Tensor result = experts_->output(dropped, dispatch.offsets);                                              // (R·N·K, D)
+  const Tensor result = experts_->output(dropped, dispatch.offsets);  // (R·N·K, D)
 
   const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, tokens, top_k_, d_model});
-  const Tensor y = (returned * routing.weight.unsqueeze(-1)).sum(2);                                              // (R, N, D)
+  const Tensor y = (returned * routing.weight.unsqueeze(-1)).sum(2);  // (R, N, D)
   return {y, routing.balance_loss, routing.load};
 }
 

@@ -12,12 +12,14 @@ constexpr double kEmbeddingStd = 1.0, kPositionStd = 1.0;
 NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task) : RunModule(num_runs), task_(task) {
   if (task.tokens) {
     embedding_ = parameter("embedding", {task.input_width, config.d_model}, Init::normal(kEmbeddingStd));
-    if (config.positions == "learned") position_ = parameter("position", {task.sequence_length, config.d_model}, Init::normal(kPositionStd));
+    if (config.positions == "learned")
+      position_ = parameter("position", {task.sequence_length, config.d_model}, Init::normal(kPositionStd));
   } else {
     projection_ = register_module("projection", Linear(num_runs, task.input_width, config.d_model, /*bias=*/true));
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
-    blocks_.push_back(register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
+    blocks_.push_back(
+        register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
   }
   if (config.norm.kind != "none" && config.norm.placement != "post") {
     final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
@@ -26,7 +28,8 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
 }
 
 Tensor NetworkImpl::embed(const Tensor& tokens) {
-  const auto runs = tokens.size(0), batch = tokens.size(1), length = tokens.size(2), vocabulary = embedding_.size(1), d = embedding_.size(2);
+  const auto runs = tokens.size(0), batch = tokens.size(1), length = tokens.size(2), vocabulary = embedding_.size(1),
+             d = embedding_.size(2);
   // One table of all runs' rows, each run's ids shifted to its part.
   const Tensor shift = torch::arange(runs, torch::kInt64).mul_(vocabulary).view({runs, 1, 1});
   Tensor x = embedding_.reshape({runs * vocabulary, d}).index_select(0, (tokens + shift).flatten()).view({runs, batch, length, d});

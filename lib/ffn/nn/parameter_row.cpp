@@ -45,8 +45,10 @@ TensorData to_data(const std::string& name, const Tensor& tensor) {
 // The tensors of one entry of one run as a weight file holds them, as views of `value` (shape without run axis).
 std::vector<std::pair<std::string, Tensor>> exported(const RowEntry& entry, const Tensor& value) {
   switch (entry.info.layout) {
-    case Export::as_is: return {{entry.name, value}};
-    case Export::linear: return {{entry.name, value.t()}};
+    case Export::as_is:
+      return {{entry.name, value}};
+    case Export::linear:
+      return {{entry.name, value.t()}};
     case Export::expert_bias:
     case Export::expert_linear: {
       std::vector<std::pair<std::string, Tensor>> out;
@@ -109,9 +111,12 @@ void ParameterRow::initialise(const std::vector<std::uint64_t>& seeds) {
       RandomStream random(seeds[static_cast<size_t>(r)], name_hash(entry.name));
       const auto draw = [&]() -> double {
         switch (entry.info.init.kind) {
-          case Init::Kind::uniform: return random.uniform(-entry.info.init.scale, entry.info.init.scale);
-          case Init::Kind::normal: return entry.info.init.scale * random.normal();
-          case Init::Kind::constant: break;
+          case Init::Kind::uniform:
+            return random.uniform(-entry.info.init.scale, entry.info.init.scale);
+          case Init::Kind::normal:
+            return entry.info.init.scale * random.normal();
+          case Init::Kind::constant:
+            break;
         }
         return entry.info.init.scale;
       };

@@ -55,8 +55,8 @@ class RunModule : public torch::nn::Module {
 /// What a forward pass needs to know beside its input.
 struct ForwardContext {
   bool training = false;
-  std::int64_t step = 0;                    ///< selects the dropout masks
-  std::vector<double> dropout_rates;        ///< one per run; empty means none
+  std::int64_t step = 0;                     ///< selects the dropout masks
+  std::vector<double> dropout_rates;         ///< one per run; empty means none
   std::vector<std::uint64_t> dropout_seeds;  ///< one per run
 };
 

@@ -81,9 +81,12 @@ void set_up_log(const LogOptions& options) {
 
 void write_log(LogLevel level, const std::string& text) {
   switch (level) {
-    case LogLevel::debug: return log_debug(text);
-    case LogLevel::info: return log_info(text);
-    case LogLevel::warning: return log_warning(text);
+    case LogLevel::debug:
+      return log_debug(text);
+    case LogLevel::info:
+      return log_info(text);
+    case LogLevel::warning:
+      return log_warning(text);
   }
 }
 void log_debug(const std::string& text) { write(Level::debug, text); }

@@ -83,7 +83,9 @@ void RunDirectory::remove_final_results() const {
   remove_if_there(weights_path());
 }
 
-void RunDirectory::write_config(const RunConfig& config) const { write_file_atomically(config_path(), json_text(resolved_json(config)), Durability::cached); }
+void RunDirectory::write_config(const RunConfig& config) const {
+  write_file_atomically(config_path(), json_text(resolved_json(config)), Durability::cached);
+}
 
 void RunDirectory::write_meta(const RunMeta& meta) const {
   Json json = meta_json(meta);
@@ -102,8 +104,8 @@ void RunDirectory::write_summary(const RunSummary& summary) const {
   write_file_atomically(path_ / kSummary, json_text(summary_json(summary)));
 }
 
-void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step,
-                                 std::vector<TensorData> weights, const std::map<std::string, std::string>& more) const {
+void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
+                                 const std::map<std::string, std::string>& more) const {
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},

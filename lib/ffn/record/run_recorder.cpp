@@ -18,9 +18,12 @@ std::string reason_of(const RunResult& result) {
 
 RunState state_of(RunEnd end) {
   switch (end) {
-    case RunEnd::done: return RunState::done;
-    case RunEnd::diverged: return RunState::diverged;
-    case RunEnd::interrupted: return RunState::interrupted;
+    case RunEnd::done:
+      return RunState::done;
+    case RunEnd::diverged:
+      return RunState::diverged;
+    case RunEnd::interrupted:
+      return RunState::interrupted;
   }
   return RunState::failed;
 }

@@ -16,9 +16,12 @@ namespace {
 
 const char* end_name(RunEnd end) {
   switch (end) {
-    case RunEnd::done: return "done";
-    case RunEnd::diverged: return "diverged";
-    case RunEnd::interrupted: return "interrupted";
+    case RunEnd::done:
+      return "done";
+    case RunEnd::diverged:
+      return "diverged";
+    case RunEnd::interrupted:
+      return "interrupted";
   }
   return "?";
 }

@@ -20,11 +20,16 @@ constexpr const char* kMetadata = "__metadata__";
 /// Place in the reference writer's order, whose enum of dtypes is sorted by alignment: tensor.rs, `enum Dtype`.
 int alignment_rank(DType dtype) {
   switch (dtype) {
-    case DType::i64: return 0;
-    case DType::f64: return 1;
-    case DType::f32: return 2;
-    case DType::i32: return 3;
-    case DType::u8: return 4;
+    case DType::i64:
+      return 0;
+    case DType::f64:
+      return 1;
+    case DType::f32:
+      return 2;
+    case DType::i32:
+      return 3;
+    case DType::u8:
+      return 4;
   }
   return 5;
 }

@@ -102,15 +102,24 @@ stats::Hit hit_of(const FoundRun& run, Measure measure) {
   const auto budget_steps = static_cast<double>(std::max<std::int64_t>(1, run.budget_steps));
   const bool hit = run.summary && run.summary->hit && run.summary->end == RunEnd::done;
   const double step = hit ? static_cast<double>(run.summary->hit->step) : 0;
-  const auto timed = [&](double time, double budget) { return stats::Hit{hit ? std::optional<double>(time) : std::nullopt, std::max(budget, 1e-9)}; };
+  const auto timed = [&](double time, double budget) {
+    return stats::Hit{hit ? std::optional<double>(time) : std::nullopt, std::max(budget, 1e-9)};
+  };
   switch (measure) {
-    case Measure::flops: return timed(flops_of(run, step * static_cast<double>(run.tokens_per_step)), flops_of(run, budget_steps * static_cast<double>(run.tokens_per_step)));
-    case Measure::seconds: return timed(hit ? run.summary->hit->time_s : 0, run.summary ? std::max(run.summary->train_seconds, hit ? run.summary->hit->time_s : 0) : 1);
-    default: return timed(step, budget_steps);
+    case Measure::flops:
+      return timed(flops_of(run, step * static_cast<double>(run.tokens_per_step)),
+                   flops_of(run, budget_steps * static_cast<double>(run.tokens_per_step)));
+    case Measure::seconds:
+      return timed(hit ? run.summary->hit->time_s : 0,
+                   run.summary ? std::max(run.summary->train_seconds, hit ? run.summary->hit->time_s : 0) : 1);
+    default:
+      return timed(step, budget_steps);
   }
 }
 
-bool is_over(const FoundRun& run) { return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed; }
+bool is_over(const FoundRun& run) {
+  return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
+}
 
 // ---- one group
 
@@ -177,8 +186,8 @@ std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun
   return out;
 }
 
-std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs, const std::vector<const FoundRun*>& reference, const Metric& metric,
-                                       const stats::CompareOptions& options) {
+std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs, const std::vector<const FoundRun*>& reference,
+                                       const Metric& metric, const stats::CompareOptions& options) {
   const auto a = by_seed(runs), b = by_seed(reference);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
@@ -253,22 +262,30 @@ std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, std::vec
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
   std::vector<std::string> along;
+  // A kind brings its own keys along; that is what it means to vary it.
+  const auto dot = out.by.rfind(".kind");
+  const std::string own = dot != std::string::npos && dot + 5 == out.by.size() ? out.by.substr(0, dot + 1) : "\n";
   for (const auto& key : varying) {
+    if (key.rfind(own, 0) == 0) continue;
     if (key != out.by && out.by != "variant" && determines(runs, out.by, key) && determines(runs, key, out.by)) along.push_back(key);
   }
   if (!along.empty()) out.notes.push_back(out.by + " does not vary alone: with it go " + join(along));
   std::size_t lonely = 0;
   for (const auto& facet : out.facets) lonely += facet.pairs.empty();
   if (lonely > 0 && out.metric != "seconds_to_target") {
-    out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by + " = " + out.reference + " that is finished");
+    out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
+                        " = " + out.reference + " that is finished");
   }
   std::set<std::int64_t> budgets;
   for (const auto& run : runs) budgets.insert(run.budget_steps);
   if (budgets.size() > 1 && find_metric(out.metric).is_time()) {
-    out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) + " steps): pairs are compared up to the smaller one");
+    out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) +
+                        " steps): pairs are compared up to the smaller one");
   }
   if (out.metric == "seconds_to_target") {
-    out.notes.push_back("seconds are shown, not judged: the runs of a cohort share one clock, so that seeds are no replicates of a time; use steps_to_target or flops_to_target");
+    out.notes.push_back(
+        "seconds are shown, not judged: the runs of a cohort share one clock, so that seeds are no replicates of a time; use "
+        "steps_to_target or flops_to_target");
   }
 }
 
@@ -281,19 +298,24 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   const auto varying = varying_keys(runs);
   out.by = pick_by(request.config.by, runs, varying);
   out.alpha = request.config.alpha, out.min_effect = request.config.min_effect;
-  const bool any_target = std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
+  const bool any_target =
+      std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
   out.metric = !request.config.metric.empty() ? request.config.metric : any_target ? "steps_to_target" : "val/loss";
   const Metric metric = find_metric(out.metric);
-  if (metric.is_time() && !any_target) throw UsageError("no run has a target, so there is no " + out.metric, "set train.target, or compare --metric val/loss");
+  if (metric.is_time() && !any_target)
+    throw UsageError("no run has a target, so there is no " + out.metric, "set train.target, or compare --metric val/loss");
   out.higher_is_better = metric.higher_is_better;
-  const bool measured = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(out.metric); });
+  const bool measured =
+      std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(out.metric); });
   const bool any_done = std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.state == RunState::done; });
-  if (!metric.is_time() && any_done && !measured) throw UsageError("no run has logged " + out.metric, "`ffn-train list metrics` says which tasks have it");
+  if (!metric.is_time() && any_done && !measured)
+    throw UsageError("no run has logged " + out.metric, "`ffn-train list metrics` says which tasks have it");
 
   auto values = ordered_values(runs, out.by);
   out.reference = request.config.reference.empty() ? values[0] : request.config.reference;
   const auto reference = std::find(values.begin(), values.end(), out.reference);
-  if (reference == values.end()) throw UsageError("no run has " + out.by + " = " + out.reference + did_you_mean(out.reference, values), "values here: " + join(values));
+  if (reference == values.end())
+    throw UsageError("no run has " + out.by + " = " + out.reference + did_you_mean(out.reference, values), "values here: " + join(values));
   std::rotate(values.begin(), reference, reference + 1);
 
   const auto facet_by = facet_keys(runs, varying, out.by);

@@ -18,8 +18,8 @@ namespace ffn {
 struct FoundRun {
   std::filesystem::path path;
   std::int64_t seed = 0;
-  std::string identity;  ///< of the config that was trained
-  std::string variant;  ///< name of the directory above; `by` may be "variant"
+  std::string identity;                     ///< of the config that was trained
+  std::string variant;                      ///< name of the directory above; `by` may be "variant"
   std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
   RunState state = RunState::pending;
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged
@@ -43,14 +43,14 @@ struct CompareRequest {
 struct GroupResult {
   std::string value;
   std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
-  std::vector<double> values;  ///< of the metric, finite ones
+  std::vector<double> values;                   ///< of the metric, finite ones
   std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
   std::size_t num_hits = 0;
   bool has_target = false;
   std::optional<double> median_steps, restricted_mean_steps;  ///< steps to target; Kaplan–Meier
   std::int64_t parameters = 0, flops_per_token = 0;
-  double train_seconds = 0;                   ///< mean per run
-  std::optional<double> seconds_to_target;    ///< mean over the hits
+  double train_seconds = 0;                 ///< mean per run
+  std::optional<double> seconds_to_target;  ///< mean over the hits
 };
 
 /// One value of `by` against the reference within one facet.

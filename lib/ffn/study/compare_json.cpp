@@ -17,21 +17,46 @@ Json interval(const stats::Interval& i) { return {{"low", finite(i.low)}, {"high
 Json group_json(const GroupResult& g) {
   Json values = Json::array();
   for (const double value : g.values) values.push_back(finite(value));
-  return {{"value", g.value}, {"runs", g.num_runs}, {"done", g.num_done}, {"diverged", g.num_diverged}, {"failed", g.num_failed}, {"pending", g.num_pending},
-          {"mean", maybe(g.mean)}, {"half_width", maybe(g.half_width)}, {"iqm", g.iqm ? finite(*g.iqm) : Json(nullptr)}, {"hits", g.num_hits},
-          {"median_steps_to_target", maybe(g.median_steps)}, {"restricted_mean_steps_to_target", maybe(g.restricted_mean_steps)},
-          {"parameters", g.parameters}, {"flops_per_token", g.flops_per_token}, {"train_seconds", g.train_seconds},
-          {"seconds_to_target", maybe(g.seconds_to_target)}, {"values", values}};
+  return {{"value", g.value},
+          {"runs", g.num_runs},
+          {"done", g.num_done},
+          {"diverged", g.num_diverged},
+          {"failed", g.num_failed},
+          {"pending", g.num_pending},
+          {"mean", maybe(g.mean)},
+          {"half_width", maybe(g.half_width)},
+          {"iqm", g.iqm ? finite(*g.iqm) : Json(nullptr)},
+          {"hits", g.num_hits},
+          {"median_steps_to_target", maybe(g.median_steps)},
+          {"restricted_mean_steps_to_target", maybe(g.restricted_mean_steps)},
+          {"parameters", g.parameters},
+          {"flops_per_token", g.flops_per_token},
+          {"train_seconds", g.train_seconds},
+          {"seconds_to_target", maybe(g.seconds_to_target)},
+          {"values", values}};
 }
 
 Json pair_json(const PairResult& pair) {
   const auto& p = pair.paired;
-  Json out = {{"value", pair.value}, {"reference", pair.reference}, {"verdict", stats::to_string(pair.judgement.verdict)},
-              {"sentence", stats::verdict_sentence(p, pair.judgement)}, {"seeds", p.num_seeds}, {"wins", p.wins}, {"ties", p.ties}, {"losses", p.losses},
-              {"test", p.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"}, {"test_reason", p.test_reason},
-              {"p", p.p}, {"p_exact", p.exact_p}, {"p_holm", pair.judgement.p_holm}, {"comparisons", pair.judgement.comparisons}};
-  out["difference"] = p.difference ? Json{{"mean", p.difference->mean}, {"sd", p.difference->sd}, {"interval", interval(p.difference->interval)}} : Json(nullptr);
-  out["probability_of_improvement"] = {{"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
+  Json out = {{"value", pair.value},
+              {"reference", pair.reference},
+              {"verdict", stats::to_string(pair.judgement.verdict)},
+              {"sentence", stats::verdict_sentence(p, pair.judgement)},
+              {"seeds", p.num_seeds},
+              {"wins", p.wins},
+              {"ties", p.ties},
+              {"losses", p.losses},
+              {"test", p.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"},
+              {"test_reason", p.test_reason},
+              {"p", p.p},
+              {"p_exact", p.exact_p},
+              {"p_holm", pair.judgement.p_holm},
+              {"comparisons", pair.judgement.comparisons}};
+  out["difference"] = p.difference
+                          ? Json{{"mean", p.difference->mean}, {"sd", p.difference->sd}, {"interval", interval(p.difference->interval)}}
+                          : Json(nullptr);
+  out["probability_of_improvement"] = {
+      {"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
   out["seeds_to_decide"] = maybe(pair.judgement.seeds_to_decide);
   return out;
 }
@@ -46,8 +71,10 @@ Json comparison_json(const Comparison& c) {
     for (const auto& p : facet.pairs) pairs.push_back(pair_json(p));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
-  return {{"schema_version", 1}, {"by", c.by}, {"metric", c.metric}, {"direction", c.higher_is_better ? "higher" : "lower"}, {"reference", c.reference},
-          {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets}, {"notes", c.notes}};
+  return {
+      {"schema_version", 1},      {"by", c.by},       {"metric", c.metric},         {"direction", c.higher_is_better ? "higher" : "lower"},
+      {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
+      {"notes", c.notes}};
 }
 
 }  // namespace ffn

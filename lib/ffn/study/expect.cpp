@@ -24,12 +24,14 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
     if (!known.count(part.key())) wrong("unknown key \"" + part.key() + "\" in check");
   }
   if (!check.contains("value")) wrong("the check names no \"value\"");
-  const bool any = check.contains("verdict") || check.contains("verdict_not") || check.contains("mean_at_least") || check.contains("mean_at_most");
+  const bool any =
+      check.contains("verdict") || check.contains("verdict_not") || check.contains("mean_at_least") || check.contains("mean_at_most");
   if (!any) wrong("the check asks nothing; give a verdict, verdict_not, mean_at_least or mean_at_most");
   if (check.contains("facet") && !check["facet"].is_object()) wrong("\"facet\" has to be an object key → value");
   static const std::set<std::string> verdicts = {"better", "worse", "no meaningful difference", "undecided"};
   for (const char* key : {"verdict", "verdict_not"}) {
-    if (check.contains(key) && !verdicts.count(text_of(check[key]))) wrong(std::string("\"") + key + "\" has to be better, worse, undecided or no meaningful difference");
+    if (check.contains(key) && !verdicts.count(text_of(check[key])))
+      wrong(std::string("\"") + key + "\" has to be better, worse, undecided or no meaningful difference");
   }
   for (const char* key : {"mean_at_least", "mean_at_most"}) {
     if (check.contains(key) && !check[key].is_number()) wrong(std::string("\"") + key + "\" has to be a number");
@@ -74,7 +76,9 @@ class Judge {
       if (group.value != value_) continue;
       if (group.num_pending > 0) return say("not finished"), note(Expectation::State::unknown);
       if (group.num_diverged + group.num_failed > 0 || !group.mean) {
-        return say(std::to_string(group.num_diverged + group.num_failed) + " of " + std::to_string(group.num_runs) + " runs diverged or failed"), note(Expectation::State::unmet);
+        return say(std::to_string(group.num_diverged + group.num_failed) + " of " + std::to_string(group.num_runs) +
+                   " runs diverged or failed"),
+               note(Expectation::State::unmet);
       }
       std::ostringstream text;
       text << "mean " << *group.mean;
@@ -111,9 +115,12 @@ void check_names(const Json& check, const std::string& pointer, const Comparison
   }
   const std::vector<std::string> known(values.begin(), values.end());
   const std::string value = text_of(check["value"]);
-  if (!values.count(value)) problems.push_back({"", pointer + "/check/value", "no variant has " + comparison.by + " = " + value + did_you_mean(value, known) + " Values: " + join(known)});
+  if (!values.count(value))
+    problems.push_back({"", pointer + "/check/value",
+                        "no variant has " + comparison.by + " = " + value + did_you_mean(value, known) + " Values: " + join(known)});
   const bool pair = check.contains("verdict") || check.contains("verdict_not");
-  if (pair && value == comparison.reference) problems.push_back({"", pointer + "/check/value", value + " is the reference; it has no verdict against itself"});
+  if (pair && value == comparison.reference)
+    problems.push_back({"", pointer + "/check/value", value + " is the reference; it has no verdict against itself"});
   if (!facet_found) problems.push_back({"", pointer + "/check/facet", "no such facet: " + shortened(check["facet"])});
 }
 

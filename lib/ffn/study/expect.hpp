@@ -15,6 +15,7 @@ struct Expectation {
 /// "verdict", "verdict_not", "mean_at_least", "mean_at_most" } }. Without a facet every facet has to hold.
 /// unknown: the runs or the seeds do not suffice. Throws ConfigError for a check that cannot be understood.
 /// `complete` says that the comparison holds every variant of the study: a value or facet that it lacks is then an error.
-std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source, bool complete = false);
+std::vector<Expectation> check_expectations(const Json& expect, const Comparison& comparison, const std::string& source,
+                                            bool complete = false);
 
 }  // namespace ffn

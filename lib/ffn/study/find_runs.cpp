@@ -17,7 +17,8 @@ namespace {
 
 void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
   if (!value.is_object()) {
-    const bool whole = value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
+    const bool whole =
+        value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
     out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : value.dump();
     return;
   }
@@ -91,7 +92,9 @@ std::vector<FoundRun> find_runs(const std::vector<fs::path>& directories) {
     search(directory.lexically_normal(), runs);
   }
   std::set<fs::path> seen;
-  runs.erase(std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !seen.insert(fs::weakly_canonical(run.path)).second; }), runs.end());
+  runs.erase(
+      std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !seen.insert(fs::weakly_canonical(run.path)).second; }),
+      runs.end());
   return runs;
 }
 

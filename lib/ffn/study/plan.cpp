@@ -34,7 +34,7 @@ std::size_t size_that_pays(const RunConfig& config) {
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
   constexpr double kEnough = 1e8, kMost = 64;
   // And no cohort should take longer than this: it is what a study that is stopped half-way can be out of balance by.
-  constexpr double kSecondsAtMost = 20, kSecondsPerStep = 150e-6, kFlopsPerSecond = 2e10;
+  constexpr double kSecondsAtMost = 5, kSecondsPerStep = 150e-6, kFlopsPerSecond = 2e10;
   const double seconds_per_step = kSecondsAtMost / static_cast<double>(config.train.steps);
   const double in_time = (seconds_per_step - kSecondsPerStep) * kFlopsPerSecond / std::max(1.0, flops);
   return static_cast<std::size_t>(std::clamp(std::min(kEnough / std::max(1.0, flops), in_time), 1.0, kMost));

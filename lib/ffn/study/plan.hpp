@@ -30,6 +30,7 @@ using PlannedCohort = std::vector<std::size_t>;
 /// Groups runs of equal shape. A cohort is as large as pays (tiny runs share their bookkeeping; large ones gain nothing),
 /// small enough that every one of `jobs` workers has something to do, and takes its runs seed by seed, so that a study
 /// that is stopped half-way has the same seeds for every variant. `largest` bounds the size further; 0 does not.
-std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs, std::size_t largest = 0);
+std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs,
+                                        std::size_t largest = 0);
 
 }  // namespace ffn

@@ -20,7 +20,11 @@ void write_study_file(const Plan& plan) {
     for (const auto& [key, value] : variant.assignments) assignments[key] = value;
     variants.push_back({{"name", variant.name}, {"assignments", assignments}});
   }
-  const Json out = {{"schema_version", 1}, {"name", plan.study.name}, {"seeds", plan.study.seeds}, {"variants", variants}, {"document", plan.study.document}};
+  const Json out = {{"schema_version", 1},
+                    {"name", plan.study.name},
+                    {"seeds", plan.study.seeds},
+                    {"variants", variants},
+                    {"document", plan.study.document}};
   make_directories(plan.directory);
   write_file_atomically(plan.directory / "study.json", out.dump(2) + "\n");
 }
@@ -56,7 +60,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     Engine& engine = options.engine();
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
     PoolOptions pool;
-    pool.jobs = options.jobs, pool.fail_fast = options.fail_fast, pool.argv = options.argv, pool.stop = options.stop, pool.in_worker = options.in_worker;
+    pool.jobs = options.jobs, pool.fail_fast = options.fail_fast, pool.argv = options.argv, pool.stop = options.stop,
+    pool.in_worker = options.in_worker;
     pool.on_message = [&](const WorkerMessage& message) {
       if (message.kind == WorkerMessage::Kind::run_started) {
         log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));

@@ -29,7 +29,8 @@ StudyLock::StudyLock(const std::filesystem::path& directory, const std::string& 
   if (fd_ < 0) throw SystemError("cannot open " + path + ": " + std::strerror(errno));
   const auto refuse = [&](const std::string& who) {
     ::close(fd_);
-    throw Error(ExitCode::interrupted, who + " is at work in " + directory.string(), "wait for it, or give this one another name=… or -o DIR");
+    throw Error(ExitCode::interrupted, who + " is at work in " + directory.string(),
+                "wait for it, or give this one another name=… or -o DIR");
   };
   const bool alone = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
   if (alone) {

@@ -83,7 +83,8 @@ struct Session {
 
 class HookObserver final : public TrainObserver {
  public:
-  HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome) : session_(session), hooks_(hooks), outcome_(outcome) {}
+  HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
+      : session_(session), hooks_(hooks), outcome_(outcome) {}
   void evaluated(std::size_t, const Evaluation&) override {}
   void checkpointed(std::size_t, const Checkpoint&) override {}
   void stepped(std::int64_t step, double loss) override {
@@ -101,7 +102,8 @@ class HookObserver final : public TrainObserver {
   CohortOutcome& outcome_;
 };
 
-void train_session(Session& session, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks, CohortOutcome& outcome) {
+void train_session(Session& session, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks,
+                   CohortOutcome& outcome) {
   Cohort cohort;
   for (const auto& run : session.runs) cohort.runs.push_back(run.config);
   cohort.resume = session.checkpoints;
@@ -124,10 +126,11 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 
 }  // namespace
 
-CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks) {
+CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
+                           const CohortHooks& hooks) {
   CohortOutcome outcome;
-  std::vector<RunClaim> claims;                 // held until the cohort is through
-  std::map<std::int64_t, Session> sessions;     // by the step they go on from
+  std::vector<RunClaim> claims;              // held until the cohort is through
+  std::map<std::int64_t, Session> sessions;  // by the step they go on from
   for (const auto index : cohort) {
     const PlannedRun& run = plan.runs[index];
     auto claim = RunClaim::take(run.directory);
@@ -141,7 +144,8 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     std::optional<Checkpoint> checkpoint;
     if (const auto status = status_of(run); status && status->identity == run.identity) checkpoint = checkpoint_of(run);
     else if (status) log_info(run.directory.string() + " held a run of another config; moved to " + move_aside(run.directory).string());
-    if (!is_still_itself(run)) throw DataError("the text of " + run.directory.string() + " changed since the study was started", "start it again");
+    if (!is_still_itself(run))
+      throw DataError("the text of " + run.directory.string() + " changed since the study was started", "start it again");
     auto& session = sessions[checkpoint ? checkpoint->step : 0];
     RecordedRun recorded{directory, run.config, run.identity, std::nullopt};
     if (checkpoint) recorded.resumed_at = checkpoint->step;

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "ffn/study/plan.hpp"
 #include "ffn/engine/interface.hpp"
+#include "ffn/study/plan.hpp"
 
 namespace ffn {
 
@@ -22,15 +22,16 @@ struct CohortHooks {
 };
 
 struct CohortOutcome {
-  std::size_t trained = 0;      ///< brought to an end here
-  std::size_t elsewhere = 0;    ///< claimed by another process
-  std::size_t failed = 0;       ///< ended in an error, which stands in their status
+  std::size_t trained = 0;    ///< brought to an end here
+  std::size_t elsewhere = 0;  ///< claimed by another process
+  std::size_t failed = 0;     ///< ended in an error, which stands in their status
   bool interrupted = false;
 };
 
 /// Runs whose directory holds another config's results are started afresh; the old directory is moved aside.
 /// Throws what the engine throws, after marking the unfinished runs as failed.
-CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks);
+CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
+                           const CohortHooks& hooks);
 
 /// Renames `path` to the first free "path.old-N" and returns the new name.
 std::filesystem::path move_aside(const std::filesystem::path& path);

@@ -48,7 +48,8 @@ bool read_whole(int fd, void* data, std::size_t size) {
 
 class Worker {
  public:
-  Worker(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options, int commands, int messages)
+  Worker(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options, int commands,
+         int messages)
       : plan_(plan), cohorts_(cohorts), engine_(engine), options_(options), commands_(commands), messages_(messages) {}
 
   [[noreturn]] void serve() {
@@ -145,7 +146,8 @@ class Pool {
  private:
   Child start() {
     int commands[2], messages[2];
-    if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(messages, O_CLOEXEC) != 0) throw SystemError(std::string("cannot create a pipe: ") + std::strerror(errno));
+    if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(messages, O_CLOEXEC) != 0)
+      throw SystemError(std::string("cannot create a pipe: ") + std::strerror(errno));
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) throw SystemError(std::string("cannot start a worker: ") + std::strerror(errno));

@@ -26,14 +26,14 @@ struct PoolOptions {
   std::size_t jobs = 1;
   bool fail_fast = false;
   std::vector<std::string> argv;
-  std::function<bool()> stop;                               ///< asked often; true ends the study in order
-  std::function<void(const WorkerMessage&)> on_message;     ///< in the parent
-  std::function<void()> in_worker;                          ///< first thing in a worker: its own signal handlers
+  std::function<bool()> stop;                            ///< asked often; true ends the study in order
+  std::function<void(const WorkerMessage&)> on_message;  ///< in the parent
+  std::function<void()> in_worker;                       ///< first thing in a worker: its own signal handlers
 };
 
 struct PoolResult {
   std::size_t trained = 0, diverged = 0, elsewhere = 0;
-  std::set<std::size_t> ended;   ///< indices into Plan::runs: done or diverged here
+  std::set<std::size_t> ended;  ///< indices into Plan::runs: done or diverged here
   std::set<std::size_t> failed;
   bool interrupted = false;
 };

@@ -16,8 +16,6 @@ struct Build {
 
 }  // namespace
 
-std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) {
-  return std::visit(Build{seeds}, config);
-}
+std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }
 
 }  // namespace ffn

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "ffn/config/task_config.hpp"
 #include "ffn/compat/torch.hpp"
+#include "ffn/config/task_config.hpp"
 
 namespace ffn {
 

@@ -43,7 +43,8 @@ Batch TextTask::validation(std::int64_t max_examples) const {
   Batch batch{torch::empty({examples, context_}, torch::kInt64), torch::empty({examples * context_}, torch::kInt64)};
   for (std::int64_t i = 0; i < examples; ++i) {
     const auto start = static_cast<std::size_t>(i * windows / examples * context_);
-    write_window(corpus_.valid, start, batch.inputs.data_ptr<std::int64_t>() + i * context_, batch.labels.data_ptr<std::int64_t>() + i * context_);
+    write_window(corpus_.valid, start, batch.inputs.data_ptr<std::int64_t>() + i * context_,
+                 batch.labels.data_ptr<std::int64_t>() + i * context_);
   }
   return {batch.inputs.expand({runs, examples, context_}), batch.labels.expand({runs, examples * context_})};
 }

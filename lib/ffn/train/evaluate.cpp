@@ -11,7 +11,8 @@ Validation validate(nn::Network& network, const Batch& set) {
   const auto per_example = set.labels.size(1) / examples;
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / per_example);
 
-  torch::Tensor loss_sum = torch::zeros({runs}, torch::kFloat64), correct = torch::zeros({runs}, torch::kInt64), scored = torch::zeros({runs}, torch::kInt64);
+  torch::Tensor loss_sum = torch::zeros({runs}, torch::kFloat64), correct = torch::zeros({runs}, torch::kInt64),
+                scored = torch::zeros({runs}, torch::kInt64);
   for (std::int64_t begin = 0; begin < examples; begin += chunk) {
     const auto count = std::min(chunk, examples - begin);
     const auto out = network(set.inputs.narrow(1, begin, count).contiguous(), nn::ForwardContext{});

@@ -43,7 +43,8 @@ RowOptimizer::RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerCon
   for (const auto& entry : row.entries()) {
     const bool decays = all || entry.is_matrix();
     // Neighbours of one kind become one segment; the padding between them has zero gradient and stays zero.
-    if (!segments_.empty() && segments_.back().decays == decays) segments_.back().count = entry.offset + entry.count - segments_.back().offset;
+    if (!segments_.empty() && segments_.back().decays == decays)
+      segments_.back().count = entry.offset + entry.count - segments_.back().offset;
     else segments_.push_back({entry.offset, entry.count, decays});
   }
   const bool sgd = std::holds_alternative<SgdConfig>(configs_[0]);

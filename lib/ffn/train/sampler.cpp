@@ -52,7 +52,8 @@ std::int64_t draw(const torch::Tensor& logits, const SampleRequest& request, dou
 
 }  // namespace
 
-void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request, const std::function<void(const std::string&)>& emit) {
+void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
+                 const std::function<void(const std::string&)>& emit) {
   const auto* text = std::get_if<TextConfig>(&config.task);
   if (!text) throw UsageError("only text runs can be sampled; this run's task is something else");
   const auto alphabet = alphabet_of(weights);

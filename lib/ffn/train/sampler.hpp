@@ -6,6 +6,7 @@
 namespace ffn {
 
 /// See Engine::sample.
-void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request, const std::function<void(const std::string&)>& emit);
+void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
+                 const std::function<void(const std::string&)>& emit);
 
 }  // namespace ffn

@@ -15,7 +15,8 @@ namespace {
 const std::vector<RunConfig>& checked_cohort(const Cohort& cohort) {
   TORCH_CHECK(!cohort.runs.empty(), "a cohort needs a run");
   const auto key = cohort_key(cohort.runs[0]);
-  for (const auto& run : cohort.runs) TORCH_CHECK(cohort_key(run) == key, "runs of a cohort may differ in seed, lr, weight_decay and dropout only");
+  for (const auto& run : cohort.runs)
+    TORCH_CHECK(cohort_key(run) == key, "runs of a cohort may differ in seed, lr, weight_decay and dropout only");
   return cohort.runs;
 }
 
@@ -62,7 +63,8 @@ double balance_weight(const FfnConfig& ffn) {
 
 TensorData row_data(const std::string& name, const torch::Tensor& rows, std::int64_t r) {
   TensorData data{name, DType::f32, {rows.size(1)}, {}};
-  data.bytes.assign(reinterpret_cast<const char*>(rows.data_ptr<float>() + r * rows.size(1)), static_cast<size_t>(rows.size(1)) * sizeof(float));
+  data.bytes.assign(reinterpret_cast<const char*>(rows.data_ptr<float>() + r * rows.size(1)),
+                    static_cast<size_t>(rows.size(1)) * sizeof(float));
   return data;
 }
 
@@ -199,8 +201,11 @@ void Trainer::checkpoint(std::int64_t step) {
     const auto run = static_cast<std::int64_t>(r);
     Checkpoint out{step, {}, {row_data("parameters", row_.values(), run)}};
     for (const auto& [name, rows] : optimizer_.state()) out.tensors.push_back(row_data("optimizer." + name, rows, run));
-    out.numbers = {{"train_seconds", train_seconds(r)},          {"loss_sum", state.loss_sum},   {"balance_sum", state.balance_sum},
-                   {"loss_count", static_cast<double>(state.loss_count)}, {"grad_norm", state.grad_norm}};
+    out.numbers = {{"train_seconds", train_seconds(r)},
+                   {"loss_sum", state.loss_sum},
+                   {"balance_sum", state.balance_sum},
+                   {"loss_count", static_cast<double>(state.loss_count)},
+                   {"grad_norm", state.grad_norm}};
     if (state.hit) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
       out.numbers["hit_time_s"] = state.hit->time_s;
@@ -223,7 +228,8 @@ void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints)
     std::vector<TensorData> expected;
     for (const auto& [name, rows] : targets) expected.push_back(row_data(name, rows, run));
     const auto differences = tensor_differences(expected, saved.tensors);
-    if (!differences.empty()) throw CheckpointError("the checkpoint does not fit the config: " + differences[0], "start with --fresh to train from the beginning");
+    if (!differences.empty())
+      throw CheckpointError("the checkpoint does not fit the config: " + differences[0], "start with --fresh to train from the beginning");
     for (const auto& tensor : saved.tensors) {
       for (auto& [name, rows] : targets) {
         if (name == tensor.name) std::memcpy(rows.data_ptr<float>() + run * rows.size(1), tensor.bytes.data(), tensor.bytes.size());
@@ -267,8 +273,6 @@ double Trainer::train_seconds(std::size_t r) const {
   return states_[r].seconds_before + here / static_cast<double>(runs_.size());
 }
 
-std::int64_t Trainer::tokens_at(std::int64_t step) const {
-  return step * runs_[0].train.batch_size * task_->shape().sequence_length;
-}
+std::int64_t Trainer::tokens_at(std::int64_t step) const { return step * runs_[0].train.batch_size * task_->shape().sequence_length; }
 
 }  // namespace ffn

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -160,7 +161,7 @@ class Survival(ProgramTest):
         deadline = time.time() + 30
         while time.time() < deadline and not list(self.tmp.rglob("checkpoint/*")):
             time.sleep(0.02)
-        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         self.assertEqual(len(children), 1)
         os.kill(int(children[0]), signal.SIGKILL)
         _, errors = process.communicate(timeout=200)

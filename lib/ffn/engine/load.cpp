@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -31,10 +33,37 @@ void ask_for_one_thread() {
   for (const char* variable : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(variable, "1", /*overwrite=*/0);
 }
 
+// Undoes what libraries do to our signals while they are loaded. UCX, which Debian's LibTorch 2.x brings along through MPI,
+// takes SIGHUP and the crash signals for its own debugging: a closed terminal would no longer stop a study.
+class KeptSignals {
+ public:
+  KeptSignals() {
+    for (int signal = 1; signal < kEnd; ++signal) known_[index(signal)] = ::sigaction(signal, nullptr, &actions_[index(signal)]) == 0;
+  }
+  ~KeptSignals() {
+    for (int signal = 1; signal < kEnd; ++signal) {
+      if (known_[index(signal)]) ::sigaction(signal, &actions_[index(signal)], nullptr);
+    }
+  }
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+
+ private:
+  static constexpr int kEnd = NSIG;
+  static std::size_t index(int signal) { return static_cast<std::size_t>(signal); }
+  std::array<struct sigaction, kEnd> actions_;
+  std::array<bool, kEnd> known_;
+};
+
+void* open_library(const fs::path& path) {
+  const KeptSignals kept;
+  return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 Engine& open_engine() {
   ask_for_one_thread();
   const fs::path path = engine_path();
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = open_library(path);
   if (!library) {
     throw SystemError(std::string("cannot load the training engine: ") + ::dlerror(),
                       "LibTorch has to be installed as it was when ffn-train was built; the README's install command does that");

@@ -38,21 +38,16 @@ void ask_for_one_thread() {
 class KeptSignals {
  public:
   KeptSignals() {
-    for (int signal = 1; signal < kEnd; ++signal) known_[index(signal)] = ::sigaction(signal, nullptr, &actions_[index(signal)]) == 0;
+    for (std::size_t signal = 1; signal < before_.size(); ++signal) ::sigaction(static_cast<int>(signal), nullptr, &before_[signal]);
   }
-  ~KeptSignals() {
-    for (int signal = 1; signal < kEnd; ++signal) {
-      if (known_[index(signal)]) ::sigaction(signal, &actions_[index(signal)], nullptr);
-    }
+  ~KeptSignals() {  // refused, as it should be, for SIGKILL, SIGSTOP and those of the C library
+    for (std::size_t signal = 1; signal < before_.size(); ++signal) ::sigaction(static_cast<int>(signal), &before_[signal], nullptr);
   }
   KeptSignals(const KeptSignals&) = delete;
   KeptSignals& operator=(const KeptSignals&) = delete;
 
  private:
-  static constexpr int kEnd = NSIG;
-  static std::size_t index(int signal) { return static_cast<std::size_t>(signal); }
-  std::array<struct sigaction, kEnd> actions_;
-  std::array<bool, kEnd> known_;
+  std::array<struct sigaction, NSIG> before_ = {};
 };
 
 void* open_library(const fs::path& path) {

@@ -27,7 +27,7 @@ function(ffn_uses_torch target)
   target_link_libraries(${target} PUBLIC torch)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 5)
   # g++ 14 sees an overrun in std::vector<bool> as LibTorch's autograd::Function uses it; there is none.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
   if(TARGET ffn_torch_pch)
     target_precompile_headers(${target} REUSE_FROM ffn_torch_pch)
   endif()

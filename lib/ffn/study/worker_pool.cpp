@@ -211,6 +211,7 @@ class Pool {
       assign(child);
     } else if (message.kind == Kind::cohort_failed) {
       log_error("a cohort failed: " + std::string(message.reason));
+      mark_failed(message.cohort, message.reason);  // whatever it had not begun is not begun again for ever
       fail(message.cohort);
       assign(child);
     }

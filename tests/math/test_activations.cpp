@@ -8,6 +8,7 @@
 
 #include "ffn/math/activation_rows.hpp"
 #include "ffn/math/activations.hpp"
+#include "ffn/math/isa.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

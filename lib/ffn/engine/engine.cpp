@@ -4,7 +4,7 @@
 #include "ffn/compat/torch.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
-#include "ffn/math/activations.hpp"
+#include "ffn/math/isa.hpp"
 #include "ffn/train/sampler.hpp"
 #include "ffn/train/trainer.hpp"
 

@@ -17,7 +17,7 @@ namespace ffn {
 /// What a run measured at one evaluation. Names are those of the metric catalogue.
 struct Evaluation {
   std::int64_t step = 0;    ///< optimizer steps done
-  double time_s = 0;        ///< seconds of training so far, evaluation not counted, this run's share of its cohort
+  double time_s = 0;        ///< seconds of training so far, evaluation not counted
   std::int64_t tokens = 0;  ///< tokens (or vectors) trained on so far
   std::vector<std::pair<std::string, double>> metrics;
 };
@@ -66,11 +66,11 @@ class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void evaluated(std::size_t run, const Evaluation& evaluation) = 0;
-  /// After every step; cheap to ignore. `loss` is the mean over the cohort's live runs.
+  /// Every now and then, at least once per evaluation; cheap to ignore. `loss` is the mean over the cohort's live runs.
   virtual void stepped(std::int64_t /*step*/, double /*loss*/) {}
   virtual void checkpointed(std::size_t run, const Checkpoint& checkpoint) = 0;
   virtual void finished(std::size_t run, const RunResult& result) = 0;
-  /// Asked after every step; true makes the engine checkpoint every live run and finish it as interrupted.
+  /// Asked at least after every evaluation, and where steps are short every 20 ms or so; true makes the engine checkpoint every live run and finish it as interrupted.
   virtual bool stop_requested() { return false; }
 };
 

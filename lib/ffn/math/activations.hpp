@@ -30,7 +30,4 @@ const std::vector<Activation>& activations();
 /// The row of a name. Throws std::out_of_range for an unknown one: configs are checked before they get here.
 const Activation& activation(const std::string& name);
 
-/// Name of the instruction set that the kernels use: "x86-64-v4", "x86-64-v3" or "baseline".
-const char* kernel_isa();
-
 }  // namespace ffn

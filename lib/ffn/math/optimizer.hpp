@@ -8,14 +8,19 @@ namespace ffn {
 /// Σ x², in double, summed in an order that depends on n alone.
 double sum_of_squares(std::size_t n, const float* x);
 
-/// One Adam step on n parameters; torch.optim's formulas. `weight_decay` 0 for parameters that do not decay.
+/// One Adam step on n parameters; torch.optim's formulas, with what is equal for all parameters worked out beforehand.
 struct AdamStep {
-  double lr, beta1, beta2, epsilon, weight_decay;
-  bool decoupled;        ///< AdamW: p ← p(1 - lr·wd); Adam: g ← g + wd·p
-  double grad_scale;     ///< gradient clipping: g ← grad_scale·g first
-  long long step_count;  ///< t ≥ 1, for the bias correction
+  float beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon;
+  float step_size;   ///< lr/(1 - β₁ᵗ)
+  float root_scale;  ///< 1/√(1 - β₂ᵗ)
+  float keep;        ///< AdamW: p ← p·(1 - lr·wd)
+  float l2;          ///< Adam: g ← g + wd·p
+  float grad_scale;  ///< gradient clipping: g ← grad_scale·g first
 };
 void adam_step(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square);
+
+/// 1 - βᵗ, which Adam's moments are divided by at step t ≥ 1.
+double bias_correction(double beta, long long step_count);
 
 /// One SGD step with momentum; torch.optim's form: v ← μv + g (v = g at the first step), p ← p - lr·v, or p - lr·(g + μv)
 /// with Nesterov.

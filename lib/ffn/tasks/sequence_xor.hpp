@@ -7,17 +7,16 @@ namespace ffn {
 
 class SequenceXorTask final : public Task {
  public:
-  SequenceXorTask(const SequenceXorConfig& config, std::vector<DataSeeds> seeds) : config_(config), seeds_(std::move(seeds)) {}
+  SequenceXorTask(const SequenceXorConfig& config, std::vector<DataSeeds> seeds) : Task(std::move(seeds)), config_(config) {}
   TaskShape shape() const override { return {true, 2, config_.length, 2}; }
-  /// inputs: (R, B, T) in {0, 1}; labels: (R, B·T), -1 at positions before the larger offset.
-  Batch train_batch(std::int64_t step, std::int64_t batch_size) const override;
+  /// Tokens in {0, 1}; labels are -1 at positions before the larger offset.
+  void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   Batch validation(std::int64_t max_examples) const override;
 
  private:
-  Batch sample(std::int64_t step, std::int64_t examples, std::uint64_t DataSeeds::*role) const;
+  void write_random(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const;
 
   SequenceXorConfig config_;
-  std::vector<DataSeeds> seeds_;
 };
 
 }  // namespace ffn

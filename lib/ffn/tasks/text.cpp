@@ -8,7 +8,7 @@
 namespace ffn {
 
 TextTask::TextTask(const TextConfig& config, std::vector<DataSeeds> seeds)
-    : corpus_(read_corpus(config)), context_(config.context), seeds_(std::move(seeds)) {}
+    : Task(std::move(seeds)), corpus_(read_corpus(config)), context_(config.context) {}
 
 TaskShape TextTask::shape() const {
   const auto characters = static_cast<std::int64_t>(corpus_.alphabet.size());
@@ -21,23 +21,14 @@ void TextTask::write_window(const std::vector<std::int32_t>& text, std::size_t s
   std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(start) + 1, length, labels);
 }
 
-Batch TextTask::train_batch(std::int64_t step, std::int64_t batch_size) const {
-  const auto runs = static_cast<std::int64_t>(seeds_.size());
-  Batch batch{torch::empty({runs, batch_size, context_}, torch::kInt64), torch::empty({runs, batch_size * context_}, torch::kInt64)};
-  auto* inputs = batch.inputs.data_ptr<std::int64_t>();
-  auto* labels = batch.labels.data_ptr<std::int64_t>();
+void TextTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const {
   const auto starts = static_cast<std::uint32_t>(corpus_.train.size() - static_cast<std::size_t>(context_));
-  for (const auto& seeds : seeds_) {
-    RandomStream random(seeds.train, static_cast<std::uint64_t>(step));
-    for (std::int64_t i = 0; i < batch_size; ++i, inputs += context_, labels += context_) {
-      write_window(corpus_.train, random.below(starts), inputs, labels);
-    }
-  }
-  return batch;
+  RandomStream random(seeds(run).train, static_cast<std::uint64_t>(step));
+  for (std::int64_t i = 0; i < batch_size; ++i)
+    write_window(corpus_.train, random.below(starts), to.tokens + i * context_, to.labels + i * context_);
 }
 
 Batch TextTask::validation(std::int64_t max_examples) const {
-  const auto runs = static_cast<std::int64_t>(seeds_.size());
   const auto windows = static_cast<std::int64_t>(corpus_.valid.size() - 1) / context_;
   const auto examples = std::min(windows, max_examples);
   Batch batch{torch::empty({examples, context_}, torch::kInt64), torch::empty({examples * context_}, torch::kInt64)};
@@ -46,7 +37,7 @@ Batch TextTask::validation(std::int64_t max_examples) const {
     write_window(corpus_.valid, start, batch.inputs.data_ptr<std::int64_t>() + i * context_,
                  batch.labels.data_ptr<std::int64_t>() + i * context_);
   }
-  return {batch.inputs.expand({runs, examples, context_}), batch.labels.expand({runs, examples * context_})};
+  return {batch.inputs.expand({num_runs(), examples, context_}), batch.labels.expand({num_runs(), examples * context_})};
 }
 
 std::map<std::string, std::string> TextTask::metadata() const {

@@ -9,8 +9,8 @@ class TextTask final : public Task {
  public:
   TextTask(const TextConfig& config, std::vector<DataSeeds> seeds);
   TaskShape shape() const override;
-  /// Windows at random places of the training part. inputs: (R, B, T); labels: the same moved by one character, (R, B·T).
-  Batch train_batch(std::int64_t step, std::int64_t batch_size) const override;
+  /// Windows at random places of the training part; labels: the same moved by one character.
+  void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   /// Windows side by side over the held-out part, evenly spread when there are more than asked for; the same for all runs.
   Batch validation(std::int64_t max_examples) const override;
   /// "alphabet": the characters in the order of their ids, as UTF-8.
@@ -21,7 +21,6 @@ class TextTask final : public Task {
 
   TextCorpus corpus_;
   std::int64_t context_;
-  std::vector<DataSeeds> seeds_;
 };
 
 }  // namespace ffn

@@ -4,12 +4,16 @@
 
 namespace ffn {
 
+std::int64_t evaluation_chunk(std::int64_t sequence_length) {
+  constexpr std::int64_t kTokensAtOnce = 4096;
+  return std::max<std::int64_t>(1, kTokensAtOnce / sequence_length);
+}
+
 Validation validate(nn::Network& network, const Batch& set) {
   const torch::InferenceMode inference;
-  constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and must not depend on the number of runs
   const auto runs = set.inputs.size(0), examples = set.inputs.size(1);
   const auto per_example = set.labels.size(1) / examples;
-  const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / per_example);
+  const auto chunk = evaluation_chunk(per_example);
 
   torch::Tensor loss_sum = torch::zeros({runs}, torch::kFloat64), correct = torch::zeros({runs}, torch::kInt64),
                 scored = torch::zeros({runs}, torch::kInt64);

@@ -10,6 +10,10 @@ namespace ffn {
 struct Validation {
   std::vector<double> loss, accuracy;
 };
+
+/// Examples of a sequence length that are evaluated at once: bounds memory, and must not depend on the number of runs.
+std::int64_t evaluation_chunk(std::int64_t sequence_length);
+
 Validation validate(nn::Network& network, const Batch& set);
 
 }  // namespace ffn

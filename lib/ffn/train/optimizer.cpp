@@ -1,5 +1,7 @@
 #include "ffn/train/optimizer.hpp"
 
+#include <cmath>
+
 #include "ffn/math/optimizer.hpp"
 
 namespace ffn {
@@ -10,31 +12,34 @@ bool decays_all(const OptimizerConfig& config) {
   return std::visit([](const auto& c) { return c.decay == "all"; }, config);
 }
 
-// Where one segment of one run's row and its state begin.
-struct Place {
-  std::size_t n;
-  const float* grad;
-  float* param;
-  float* state[2];
+// The decayed and the undecayed form of one update.
+template <class Step>
+struct BothSteps {
+  Step decaying, plain;
 };
 
-struct Update {
-  const Place& at;
-  bool decays;
-  std::int64_t step_count;
-  double rate_factor, grad_scale;
+BothSteps<AdamStep> adam_steps(const AdamFields& c, double weight_decay, bool decoupled, std::int64_t t, double rate_factor, double grad_scale) {
+  const double lr = c.lr * rate_factor;
+  AdamStep s{};
+  s.beta1 = static_cast<float>(c.beta1), s.one_minus_beta1 = static_cast<float>(1 - c.beta1);
+  s.beta2 = static_cast<float>(c.beta2), s.one_minus_beta2 = static_cast<float>(1 - c.beta2);
+  s.epsilon = static_cast<float>(c.epsilon);
+  s.step_size = static_cast<float>(lr / bias_correction(c.beta1, t));
+  s.root_scale = static_cast<float>(1 / std::sqrt(bias_correction(c.beta2, t)));
+  s.grad_scale = static_cast<float>(grad_scale);
+  s.keep = 1;
+  BothSteps<AdamStep> both{s, s};
+  if (decoupled) both.decaying.keep = static_cast<float>(1 - lr * weight_decay);
+  else both.decaying.l2 = static_cast<float>(weight_decay);
+  return both;
+}
 
-  void operator()(const AdamWConfig& c) const { adam(c, c.weight_decay, /*decoupled=*/true); }
-  void operator()(const AdamConfig& c) const { adam(c, c.weight_decay, /*decoupled=*/false); }
-  void operator()(const SgdConfig& c) const {
-    const SgdStep s{c.lr * rate_factor, c.momentum, decays ? c.weight_decay : 0, c.nesterov, grad_scale};
-    sgd_step(at.n, s, at.grad, at.param, at.state[0]);
-  }
-  void adam(const AdamFields& c, double weight_decay, bool decoupled) const {
-    const AdamStep s{c.lr * rate_factor, c.beta1, c.beta2, c.epsilon, decays ? weight_decay : 0, decoupled, grad_scale, step_count};
-    adam_step(at.n, s, at.grad, at.param, at.state[0], at.state[1]);
-  }
-};
+BothSteps<SgdStep> sgd_steps(const SgdConfig& c, double rate_factor, double grad_scale) {
+  const SgdStep s{c.lr * rate_factor, c.momentum, 0, c.nesterov, grad_scale};
+  BothSteps<SgdStep> both{s, s};
+  both.decaying.weight_decay = c.weight_decay;
+  return both;
+}
 
 }  // namespace
 
@@ -53,14 +58,24 @@ RowOptimizer::RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerCon
   }
 }
 
-void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale) {
-  const auto start = r * row_.values().size(1);
-  for (const auto& segment : segments_) {
-    const auto at = start + segment.offset;
-    Place place{static_cast<std::size_t>(segment.count), row_.gradients().data_ptr<float>() + at, row_.values().data_ptr<float>() + at, {}};
-    for (std::size_t i = 0; i < state_.size(); ++i) place.state[i] = state_[i].second.data_ptr<float>() + at;
-    std::visit(Update{place, segment.decays, step_count, rate_factor, grad_scale}, configs_[static_cast<std::size_t>(r)]);
+void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient) {
+  const auto& config = configs_[static_cast<std::size_t>(r)];
+  const auto row = [&](const torch::Tensor& rows) { return rows.data_ptr<float>() + r * rows.size(1); };
+  float *param = row(row_.values()), *first = row(state_[0].second);
+  const auto size = [](const Segment& segment) { return static_cast<std::size_t>(segment.count); };
+  if (const auto* sgd = std::get_if<SgdConfig>(&config)) {
+    const auto steps = sgd_steps(*sgd, rate_factor, grad_scale);
+    for (const auto& s : segments_)
+      sgd_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, param + s.offset, first + s.offset);
+    return;
   }
+  const auto* adamw = std::get_if<AdamWConfig>(&config);
+  const auto& adam = adamw ? static_cast<const AdamFields&>(*adamw) : std::get<AdamConfig>(config);
+  const double weight_decay = adamw ? adamw->weight_decay : std::get<AdamConfig>(config).weight_decay;
+  const auto steps = adam_steps(adam, weight_decay, adamw != nullptr, step_count, rate_factor, grad_scale);
+  float* second = row(state_[1].second);
+  for (const auto& s : segments_)
+    adam_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, param + s.offset, first + s.offset, second + s.offset);
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

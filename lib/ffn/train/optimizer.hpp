@@ -11,8 +11,9 @@ class RowOptimizer {
   /// One config per run, all of one kind. State starts at zero.
   RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerConfig> configs);
 
-  /// The step_count-th update (from 1) of run r with its rate multiplied by `rate_factor` and its gradient by `grad_scale`.
-  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale);
+  /// The step_count-th update (from 1) of run r by `gradient` (P), which is multiplied by `grad_scale`, with the run's
+  /// rate multiplied by `rate_factor`.
+  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient);
   double learning_rate(std::int64_t r) const;
 
   /// State rows (R, P), by name: "mean" and "square", or "velocity".

@@ -6,6 +6,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/math/optimizer.hpp"
+#include "ffn/train/cohort_config.hpp"
 #include "ffn/train/evaluate.hpp"
 
 namespace ffn {
@@ -35,14 +36,6 @@ std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& run
   return configs;
 }
 
-double dropout_rate(const FfnConfig& ffn) {
-  struct Rate {
-    double operator()(const FfnSize& size) const { return size.dropout; }
-    double operator()(const NoFfnConfig&) const { return 0; }
-  };
-  return std::visit(Rate{}, ffn);
-}
-
 nn::ForwardContext training_context(const std::vector<RunConfig>& runs) {
   nn::ForwardContext context;
   context.training = true;
@@ -56,11 +49,6 @@ nn::ForwardContext training_context(const std::vector<RunConfig>& runs) {
   return context;
 }
 
-double balance_weight(const FfnConfig& ffn) {
-  const auto* moe = std::get_if<MoeConfig>(&ffn);
-  return moe ? moe->balance_weight : 0;
-}
-
 TensorData row_data(const std::string& name, const torch::Tensor& rows, std::int64_t r) {
   TensorData data{name, DType::f32, {rows.size(1)}, {}};
   data.bytes.assign(reinterpret_cast<const char*>(rows.data_ptr<float>() + r * rows.size(1)),
@@ -70,7 +58,7 @@ TensorData row_data(const std::string& name, const torch::Tensor& rows, std::int
 
 }  // namespace
 
-Trainer::Trainer(const Cohort& cohort, TrainObserver& observer)
+Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, Compute compute)
     : runs_(checked_cohort(cohort)),
       observer_(observer),
       task_(make_task(runs_[0].task, data_seeds(runs_))),
@@ -83,13 +71,13 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer)
   std::vector<std::uint64_t> seeds;
   for (const auto& run : runs_) seeds.push_back(sub_seed(static_cast<std::uint64_t>(run.seed), "init"));
   row_.initialise(seeds);
+  if (compute == Compute::fused) fused_.emplace(runs_[0], *task_, row_);
   if (!cohort.resume.empty()) restore(cohort.resume);
 }
 
 void Trainer::train() {
   const auto& t = runs_[0].train;
-  began_ = Clock::now();
-  for (std::int64_t step = start_; step < t.steps && any_live(); ++step) {
+  for (std::int64_t step = start_; step < t.steps && any_live();) {
     // A checkpoint holds what was measured up to it, so a resumed run goes on with the step itself.
     if (step > start_ || start_ == 0) {
       if (step % t.eval_every == 0) evaluate(step);
@@ -100,7 +88,9 @@ void Trainer::train() {
       for (std::size_t r = 0; r < runs_.size(); ++r) finish(static_cast<std::int64_t>(r), step, RunEnd::interrupted);
       return;
     }
-    one_step(step);
+    const std::int64_t end = step + steps_at_once(step);
+    advance(step, end);
+    step = end;
   }
   if (!any_live()) return;
   evaluate(t.steps);
@@ -112,7 +102,50 @@ void Trainer::train() {
   }
 }
 
-void Trainer::one_step(std::int64_t step) {
+// Up to the next evaluation or checkpoint, and for about as long as a person waits for Ctrl-C without noticing.
+std::int64_t Trainer::steps_at_once(std::int64_t step) const {
+  constexpr double kSeconds = 0.02;
+  const auto& t = runs_[0].train;
+  const auto until = [&](std::int64_t every) { return every - step % every; };
+  const auto boundary = std::min({until(t.eval_every), until(t.checkpoint_every), t.steps - step});
+  const double affordable = fused_ && step_seconds_ > 0 ? kSeconds / step_seconds_ : 1;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(affordable, static_cast<double>(boundary))));
+}
+
+void Trainer::advance(std::int64_t begin, std::int64_t end) {
+  const auto seconds_since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto start = Clock::now();
+  if (fused_) {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      if (!states_[r].live) continue;
+      const auto run_start = Clock::now();
+      advance_fused(static_cast<std::int64_t>(r), begin, end);
+      states_[r].seconds += seconds_since(run_start);
+    }
+  } else {
+    for (std::int64_t step = begin; step < end; ++step) libtorch_step(step);
+    for (auto& state : states_) state.seconds += seconds_since(start) / static_cast<double>(runs_.size());
+  }
+  step_seconds_ = seconds_since(start) / static_cast<double>(end - begin);
+
+  double sum = 0;
+  std::int64_t live = 0;
+  for (const auto& state : states_) {
+    if (state.live) sum += state.last_loss, ++live;
+  }
+  observer_.stepped(end, live > 0 ? sum / static_cast<double>(live) : NAN);
+}
+
+void Trainer::advance_fused(std::int64_t r, std::int64_t begin, std::int64_t end) {
+  const auto run = static_cast<std::size_t>(r);
+  const double rate = context_.dropout_rates.empty() ? 0 : context_.dropout_rates[run];
+  for (std::int64_t step = begin; step < end && states_[run].live; ++step) {
+    const auto loss = fused_->loss(r, step, rate, context_.dropout_seeds[run]);
+    update(r, step, loss.mean, loss.balance, fused_->gradient());
+  }
+}
+
+void Trainer::libtorch_step(std::int64_t step) {
   const Batch batch = task_->train_batch(step, runs_[0].train.batch_size);
   context_.step = step;
   row_.gradients().zero_();
@@ -124,36 +157,31 @@ void Trainer::one_step(std::int64_t step) {
   objective.sum().backward();
 
   const torch::Tensor means = loss.mean.detach();
-  double live_sum = 0;
-  std::int64_t live = 0;
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     if (!states_[r].live) continue;
     const auto run = static_cast<std::int64_t>(r);
-    const double mean = means.data_ptr<float>()[r];
-    update(run, step, mean, out.balance_loss.defined() ? static_cast<double>(out.balance_loss.detach()[run].item<float>()) : 0);
-    live_sum += mean;
-    ++live;
+    const double balance = out.balance_loss.defined() ? static_cast<double>(out.balance_loss.detach()[run].item<float>()) : 0;
+    update(run, step, static_cast<double>(means.data_ptr<float>()[r]), balance, row_.gradients().data_ptr<float>() + run * row_.gradients().size(1));
   }
-  observer_.stepped(step + 1, live > 0 ? live_sum / static_cast<double>(live) : NAN);
 }
 
-void Trainer::update(std::int64_t r, std::int64_t step, double loss, double balance) {
+void Trainer::update(std::int64_t r, std::int64_t step, double loss, double balance, const float* gradient) {
   const auto& t = runs_[0].train;
   auto& state = states_[static_cast<std::size_t>(r)];
-  const auto width = row_.gradients().size(1);
-  const double norm = std::sqrt(sum_of_squares(static_cast<std::size_t>(width), row_.gradients().data_ptr<float>() + r * width));
+  const double norm = std::sqrt(sum_of_squares(static_cast<std::size_t>(row_.values().size(1)), gradient));
   const double factor = schedule_factor(t.schedule, step, t.steps);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     finish(r, step, RunEnd::diverged, Divergence{step, loss, optimizer_.learning_rate(r) * factor, norm});
     return;
   }
+  state.last_loss = loss;
   state.loss_sum += loss;
   state.balance_sum += balance;
   ++state.loss_count;
   state.grad_norm = norm;
   // 1e-6 as torch.nn.utils.clip_grad_norm_ has it.
   const double scale = t.clip_norm > 0 ? std::min(1.0, t.clip_norm / (norm + 1e-6)) : 1.0;
-  optimizer_.step(r, step + 1, factor, scale);
+  optimizer_.step(r, step + 1, factor, scale, gradient);
 }
 
 std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, double val_loss, double val_accuracy) const {
@@ -175,20 +203,17 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, d
 }
 
 void Trainer::evaluate(std::int64_t step) {
-  const auto began = Clock::now();
-  const Validation result = validate(network_, validation_);
-  evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - began).count();
+  const Validation result = fused_ ? fused_->validate(validation_) : validate(network_, validation_);
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     auto& state = states_[r];
     if (!state.live) continue;
-    const double seconds = train_seconds(r);
     state.val_loss = result.loss[r];
-    const Evaluation evaluation{step, seconds, tokens_at(step), metrics_of(r, result.loss[r], result.accuracy[r])};
+    const Evaluation evaluation{step, state.seconds, tokens_at(step), metrics_of(r, result.loss[r], result.accuracy[r])};
     state.loss_sum = state.balance_sum = 0;
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
     for (const auto& [name, value] : evaluation.metrics) {
-      if (target && !state.hit && name == target->metric && target->reached(value)) state.hit = Hit{step, seconds, evaluation.tokens};
+      if (target && !state.hit && name == target->metric && target->reached(value)) state.hit = Hit{step, state.seconds, evaluation.tokens};
     }
     observer_.evaluated(r, evaluation);
   }
@@ -201,7 +226,7 @@ void Trainer::checkpoint(std::int64_t step) {
     const auto run = static_cast<std::int64_t>(r);
     Checkpoint out{step, {}, {row_data("parameters", row_.values(), run)}};
     for (const auto& [name, rows] : optimizer_.state()) out.tensors.push_back(row_data("optimizer." + name, rows, run));
-    out.numbers = {{"train_seconds", train_seconds(r)},
+    out.numbers = {{"train_seconds", state.seconds},
                    {"loss_sum", state.loss_sum},
                    {"balance_sum", state.balance_sum},
                    {"loss_count", static_cast<double>(state.loss_count)},
@@ -241,7 +266,7 @@ void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints)
     state.balance_sum = number("balance_sum");
     state.loss_count = static_cast<std::int64_t>(number("loss_count"));
     state.grad_norm = number("grad_norm");
-    state.seconds_before = number("train_seconds");
+    state.seconds = number("train_seconds");
     if (saved.numbers.count("hit_step")) {
       const auto step = static_cast<std::int64_t>(number("hit_step"));
       state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};
@@ -253,7 +278,7 @@ void Trainer::finish(std::int64_t r, std::int64_t step, RunEnd end, std::optiona
   auto& state = states_[static_cast<std::size_t>(r)];
   if (!state.live) return;
   state.live = false;
-  RunResult result{end, step, train_seconds(static_cast<std::size_t>(r)), state.hit, divergence, {}, {}};
+  RunResult result{end, step, state.seconds, state.hit, divergence, {}, {}};
   if (end != RunEnd::interrupted) {
     result.weights = row_.export_run(r);
     result.metadata = task_->metadata();
@@ -266,11 +291,6 @@ bool Trainer::any_live() const {
     if (state.live) return true;
   }
   return false;
-}
-
-double Trainer::train_seconds(std::size_t r) const {
-  const double here = std::chrono::duration<double>(Clock::now() - began_).count() - evaluation_seconds_;
-  return states_[r].seconds_before + here / static_cast<double>(runs_.size());
 }
 
 std::int64_t Trainer::tokens_at(std::int64_t step) const { return step * runs_[0].train.batch_size * task_->shape().sequence_length; }

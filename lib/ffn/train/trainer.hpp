@@ -7,14 +7,19 @@
 #include "ffn/nn/network.hpp"
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/tasks/task.hpp"
+#include "ffn/train/fused_step.hpp"
 #include "ffn/train/optimizer.hpp"
 
 namespace ffn {
 
+/// How losses and gradients are computed: by hand (fused/network.hpp), or by nn's modules and LibTorch's autograd, which
+/// is what the first is tested against.
+enum class Compute { fused, libtorch };
+
 class Trainer {
  public:
   /// Throws ConfigError if the runs do not form a cohort, CheckpointError if a checkpoint does not fit.
-  Trainer(const Cohort& cohort, TrainObserver& observer);
+  Trainer(const Cohort& cohort, TrainObserver& observer, Compute compute = Compute::fused);
   void train();
 
  private:
@@ -24,20 +29,23 @@ class Trainer {
   struct RunState {
     double loss_sum = 0, balance_sum = 0, grad_norm = 0;  // since the last evaluation; the norm of the last step
     std::int64_t loss_count = 0;
-    double seconds_before = 0;  // trained in earlier sessions
-    double val_loss = 0;        // of the last evaluation
+    double seconds = 0;   // of training, evaluation not counted
+    double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
     bool live = true;
   };
 
-  void one_step(std::int64_t step);
-  void update(std::int64_t r, std::int64_t step, double loss, double balance);
+  /// Steps from `begin` to `end` of every live run; runs know nothing of each other, so each takes its steps in a row.
+  void advance(std::int64_t begin, std::int64_t end);
+  void advance_fused(std::int64_t r, std::int64_t begin, std::int64_t end);
+  void libtorch_step(std::int64_t step);
+  std::int64_t steps_at_once(std::int64_t step) const;
+  void update(std::int64_t r, std::int64_t step, double loss, double balance, const float* gradient);
   void evaluate(std::int64_t step);
   void checkpoint(std::int64_t step);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
   void finish(std::int64_t r, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
   bool any_live() const;
-  double train_seconds(std::size_t r) const;
   std::int64_t tokens_at(std::int64_t step) const;
   std::vector<std::pair<std::string, double>> metrics_of(std::size_t r, double val_loss, double val_accuracy) const;
 
@@ -51,8 +59,8 @@ class Trainer {
   nn::ForwardContext context_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;
-  double evaluation_seconds_ = 0;  ///< of this session, not counted as training
-  Clock::time_point began_;
+  std::optional<FusedStep> fused_;
+  double step_seconds_ = 0;  ///< of the whole cohort, lately
 };
 
 }  // namespace ffn

@@ -1,0 +1,119 @@
+#include "ffn/fused/feed_forward.hpp"
+
+#include <algorithm>
+
+#include "ffn/fused/moe.hpp"
+#include "ffn/math/dropout.hpp"
+#include "ffn/math/kernels.hpp"
+
+namespace ffn::fused {
+
+namespace {
+
+// Element-wise work goes piece by piece, so that what one function wrote is still in the cache for the next.
+template <class F>
+void in_pieces(std::int64_t n, const F& f) {
+  constexpr std::int64_t kPiece = 2048;
+  for (std::int64_t i = 0; i < n; i += kPiece) f(i, std::min(kPiece, n - i));
+}
+
+}  // namespace
+
+template <class Map, class Rows>
+const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t count, const float* x) {
+  const std::int64_t n = count * d_ff_;
+  count_ = count, x_ = x, mask_ = nullptr;
+  float* h = pass.arena.floats(n);
+  if (gate_) {
+    z_ = gate_->forward(pass, rows, x);
+    up_value_ = up_.forward(pass, rows, x);
+    phi_value_ = pass.arena.floats(n);
+    in_pieces(n, [&](std::int64_t i, std::int64_t size) {
+      phi_.forward(static_cast<std::size_t>(size), z_ + i, phi_value_ + i);
+      kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
+    });
+  } else {
+    z_ = up_.forward(pass, rows, x);
+    phi_.forward(static_cast<std::size_t>(n), z_, h);
+  }
+  if (pass.training && pass.dropout_rate > 0) {
+    float* mask = pass.arena.floats(n);
+    dropout_mask(static_cast<std::size_t>(n), pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask);
+    kernels().multiply(n, h, mask, h);
+    mask_ = mask;
+  }
+  return h;
+}
+
+template <class Map, class Rows>
+float* Hidden<Map, Rows>::backward(Pass& pass, Rows rows, float* dh) {
+  const std::int64_t n = count_ * d_ff_;
+  if (mask_) kernels().multiply(n, dh, mask_, dh);
+  if (!gate_) {
+    phi_.backward(static_cast<std::size_t>(n), z_, dh, dh);
+    up_.weight_gradient(pass, rows, x_, dh);
+    return up_.input_gradient(pass, rows, dh);
+  }
+  // h = φ(z) ⊙ u: du = dh ⊙ φ(z), dz = dh ⊙ u ⊙ φ'(z)
+  float *du = phi_value_, *dz = up_value_;
+  in_pieces(n, [&](std::int64_t i, std::int64_t size) {
+    kernels().multiply(size, dh + i, phi_value_ + i, du + i);
+    kernels().multiply(size, dh + i, up_value_ + i, dz + i);
+    phi_.backward(static_cast<std::size_t>(size), z_ + i, dz + i, dz + i);
+  });
+  gate_->weight_gradient(pass, rows, x_, dz);
+  up_.weight_gradient(pass, rows, x_, du);
+  float* dx = gate_->input_gradient(pass, rows, dz);
+  up_.add_input_gradient(pass, rows, du, dx);
+  return dx;
+}
+
+template class Hidden<Linear, std::int64_t>;
+template class Hidden<GroupedLinear, const std::int64_t*>;
+
+namespace {
+
+/// Plain and gated: a hidden layer and a linear map back.
+class Dense final : public FeedForward {
+ public:
+  Dense(const Layout& layout, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site)
+      : hidden_(gated ? std::optional(Linear(layout.in("gate"), d_model, config.hidden_width(d_model))) : std::nullopt,
+                Linear(layout.in("up"), d_model, config.hidden_width(d_model)), activation(config.activation), config.hidden_width(d_model),
+                site),
+        down_(layout.in("down"), config.hidden_width(d_model), d_model) {}
+
+  const float* forward(Pass& pass, std::int64_t rows, const float* x) override {
+    rows_ = rows;
+    h_ = hidden_.forward(pass, rows, rows, x);
+    return down_.forward(pass, rows, h_);
+  }
+  const float* backward(Pass& pass, const float* dy, float) override {
+    down_.weight_gradient(pass, rows_, h_, dy);
+    return hidden_.backward(pass, rows_, down_.input_gradient(pass, rows_, dy));
+  }
+
+ private:
+  Hidden<Linear, std::int64_t> hidden_;
+  Linear down_;
+  std::int64_t rows_ = 0;
+  const float* h_ = nullptr;
+};
+
+struct Build {
+  const Layout& layout;
+  std::int64_t d_model;
+  std::uint32_t site;
+
+  std::unique_ptr<FeedForward> operator()(const PositionwiseConfig& c) const { return std::make_unique<Dense>(layout, d_model, c, false, site); }
+  std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(layout, d_model, c, true, site); }
+  std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(layout, d_model, c, site); }
+  std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
+};
+
+}  // namespace
+
+std::unique_ptr<FeedForward> make_feed_forward(const Layout& layout, std::int64_t d_model, const FfnConfig& config, std::uint32_t site) {
+  return std::visit(Build{layout, d_model, site}, config);
+}
+
+}  // namespace ffn::fused

@@ -1,0 +1,41 @@
+// Affine map of one run.
+#pragma once
+
+#include "ffn/fused/pass.hpp"
+
+namespace ffn::fused {
+
+/// y = x W + b; W is (D_in, D_out) at "weight", b (D_out) at "bias" if there is one. Matrices are row-major and contiguous.
+class Linear {
+ public:
+  Linear(const Layout& layout, std::int64_t d_in, std::int64_t d_out);
+  /// x: (rows, D_in) → (rows, D_out), from the arena.
+  float* forward(Pass& pass, std::int64_t rows, const float* x) const;
+  /// Writes dW = xᵀ·dy and db = Σ dy into the gradient row.
+  void weight_gradient(Pass& pass, std::int64_t rows, const float* x, const float* dy) const;
+  /// dx = dy·Wᵀ → (rows, D_in), from the arena.
+  float* input_gradient(Pass& pass, std::int64_t rows, const float* dy) const;
+  /// dx += dy·Wᵀ
+  void add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, float* dx) const;
+
+ private:
+  std::int64_t d_in_, d_out_, weight_, bias_;  ///< offsets; bias_ is -1 without one
+};
+
+/// E affine maps, each for its own rows. W is (E, D_in, D_out), b (E, D_out).
+/// Rows are sorted by expert: expert e owns rows offsets[e] … offsets[e + 1] - 1.
+class GroupedLinear {
+ public:
+  GroupedLinear(const Layout& layout, std::int64_t experts, std::int64_t d_in, std::int64_t d_out);
+  float* forward(Pass& pass, const std::int64_t* offsets, const float* x) const;
+  void weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const;
+  float* input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy) const;
+  void add_input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx) const;
+
+ private:
+  void input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx, bool accumulate) const;
+
+  std::int64_t experts_, d_in_, d_out_, weight_, bias_;
+};
+
+}  // namespace ffn::fused

@@ -1,0 +1,99 @@
+// The whole network's training step on the CPU as one program: forward, loss and backward by hand on raw memory, one run
+// at a time. nn says what the layers compute, in LibTorch's operations; this says it again without their cost per
+// operation and without the autograd engine, and the tests hold the two together, gradient by gradient.
+//
+// A run is computed by itself, so its numbers cannot depend on its cohort; memory beyond its row is shared by all runs.
+#pragma once
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/config/task_config.hpp"
+#include "ffn/fused/attention.hpp"
+#include "ffn/fused/feed_forward.hpp"
+#include "ffn/math/kernels.hpp"
+
+namespace ffn::fused {
+
+/// A batch of one run. `tokens` or `vectors` is set, as the task's shape says.
+struct Examples {
+  std::int64_t count = 0;                ///< B
+  std::int64_t sequence_length = 1;      ///< T; 1 for vectors
+  const std::int64_t* tokens = nullptr;  ///< (B, T)
+  const float* vectors = nullptr;        ///< (B, width)
+  const std::int64_t* labels = nullptr;  ///< (B·T), negative where a position is not scored
+};
+
+struct DropoutKey {
+  double rate = 0;
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+};
+
+class Norm {
+ public:
+  Norm(const Layout& layout, std::int64_t d_model, const NormConfig& config);
+  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  const float* backward(Pass& pass, const float* dy);
+
+ private:
+  std::int64_t d_model_, weight_, bias_;
+  float epsilon_;
+  std::int64_t rows_ = 0;
+  float *normalised_ = nullptr, *inverse_ = nullptr;
+};
+
+class Block {
+ public:
+  Block(const Layout& layout, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  const float* backward(Pass& pass, const float* dy, float balance_weight);
+  double balance_loss() const { return ffn_ ? ffn_->balance_loss() : 0; }
+
+ private:
+  struct SubLayer {
+    std::optional<Norm> before, after;
+  };
+  static SubLayer make_sublayer(const Layout& layout, const std::string& name, const ModelConfig& config);
+  template <class F>
+  const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
+  template <class F>
+  const float* apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f);
+
+  std::int64_t d_model_, rows_ = 0;
+  bool residual_;
+  std::optional<Attention> attention_;
+  std::unique_ptr<FeedForward> ffn_;
+  SubLayer around_attention_, around_ffn_;
+};
+
+class Network {
+ public:
+  /// `layout` names the parameters as nn::Network does.
+  Network(const Layout& layout, const ModelConfig& config, const TaskShape& task);
+
+  struct Loss {
+    double mean = 0;     ///< cross-entropy in nats over the scored positions
+    double balance = 0;  ///< mean over the blocks that route
+  };
+  /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
+  /// parameters, gradients: rows of `width` floats; the gradient row is overwritten.
+  Loss step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples, const DropoutKey& dropout,
+            double balance_weight);
+  /// Sums over `examples`, without dropout.
+  CrossEntropySums evaluate(const float* parameters, const Examples& examples);
+
+ private:
+  const float* forward(Pass& pass, const Examples& examples);
+  const float* embed(Pass& pass, const Examples& examples);
+  void embed_backward(Pass& pass, const Examples& examples, const float* dx);
+
+  TaskShape task_;
+  std::int64_t d_model_, embedding_ = -1, position_ = -1;
+  std::optional<Linear> projection_;
+  std::vector<Block> blocks_;
+  std::optional<Norm> final_norm_;
+  Linear head_;
+  Arena arena_;
+  const float* features_ = nullptr;  ///< what the head saw
+};
+
+}  // namespace ffn::fused

@@ -1,0 +1,70 @@
+// What the layers of the fused step share: where parameters stand, scratch memory, and one pass through the network.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ffn::fused {
+
+/// Offsets of the parameters in a run's row, by the names of nn's modules ("block0.ffn.up.weight").
+class Layout {
+ public:
+  explicit Layout(std::map<std::string, std::int64_t> offsets)
+      : offsets_(std::make_shared<const std::map<std::string, std::int64_t>>(std::move(offsets))) {}
+  /// The parameters below `name`.
+  Layout in(const std::string& name) const {
+    Layout inner = *this;
+    inner.prefix_ += name + ".";
+    return inner;
+  }
+  bool has(const std::string& name) const { return offsets_->count(prefix_ + name) > 0; }
+  /// Throws std::out_of_range for a name that is not there.
+  std::int64_t offset(const std::string& name) const { return offsets_->at(prefix_ + name); }
+
+ private:
+  std::shared_ptr<const std::map<std::string, std::int64_t>> offsets_;
+  std::string prefix_;
+};
+
+/// Scratch memory of one pass: taken piece by piece, given back all at once, kept for the next pass. Pieces start on cache
+/// lines and are not initialised.
+class Arena {
+ public:
+  float* floats(std::int64_t count) { return static_cast<float*>(take(count * static_cast<std::int64_t>(sizeof(float)))); }
+  std::int64_t* integers(std::int64_t count) {
+    return static_cast<std::int64_t*>(take(count * static_cast<std::int64_t>(sizeof(std::int64_t))));
+  }
+  void reset();
+
+ private:
+  static constexpr std::int64_t kLine = 64;
+  struct Free {
+    void operator()(void* p) const;
+  };
+  struct Block {
+    std::unique_ptr<char, Free> memory;
+    std::int64_t size = 0;
+  };
+  void* take(std::int64_t bytes);
+  static Block allocate(std::int64_t bytes);
+
+  std::vector<Block> blocks_;
+  std::int64_t used_ = 0;  ///< of the last block
+};
+
+/// One run's pass over one batch. Layers remember between forward and backward what they need of it: one pass at a time.
+struct Pass {
+  const float* parameters;  ///< the run's row
+  float* gradients;         ///< likewise, zero at the start of the backward pass
+  Arena& arena;
+  std::int64_t sequence_length;  ///< T of this batch
+  bool training = false;
+  double dropout_rate = 0;
+  std::uint64_t dropout_seed = 0;
+  std::int64_t step = 0;
+};
+
+}  // namespace ffn::fused

@@ -1,0 +1,182 @@
+// A matrix product for matrices that fit the second-level cache, compiled once per instruction set (FFN_ISA).
+//
+// C is cut into tiles of up to kMaxRows × 2 vectors that stay in registers while k runs: per k one or two vector loads of
+// B and a broadcast of each row's element of A. B is read in place where its rows are contiguous, otherwise (transposed,
+// at the right edge, or far apart) a panel of it is copied side by side first. The scheme is that of Goto & van de Geijn
+// 2008, doi:10.1145/1356052.1356053, without their outer blocking, which these sizes do not need.
+//
+// An element of C is one chain of fused multiply-adds over k (in blocks of kDepth), whatever m and n are.
+#include <cstring>
+#include <utility>
+
+#include "ffn/math/kernels.hpp"
+
+namespace ffn::FFN_ISA {
+namespace {
+
+using std::int64_t;
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16, kMaxRows = 14;  // 28 of 32 registers hold the tile
+#elif defined(__AVX2__)
+constexpr int kLanes = 8, kMaxRows = 6;  // 12 of 16
+#else
+constexpr int kLanes = 4, kMaxRows = 6;
+#endif
+constexpr int kWidest = 2 * kLanes;
+constexpr int64_t kDepth = 512;  // k at a time: bounds the panel to 64 KiB
+constexpr int64_t kFar = 64;     // rows of B further apart than this share cache sets and are worth a copy
+
+template <int Lanes>
+struct Vector {
+  typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
+};
+
+struct Operands {
+  int64_t depth;
+  const float* a;
+  int64_t a_row, a_col;
+  const float* b;  // rows of at least Lanes·Vecs values
+  int64_t b_row;
+  float* c;
+  int64_t c_row;
+  const float* bias;  // or null
+  bool accumulate;
+  int valid;  // columns of C that exist
+};
+
+// Vectors move through memcpy, which compilers make one unaligned instruction of.
+template <class V>
+inline V load(const float* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class V>
+inline V load(const float* from, int count) {
+  constexpr int kCount = static_cast<int>(sizeof(V) / sizeof(float));
+  if (count >= kCount) return load<V>(from);
+  V v{};
+  for (int j = 0; j < count; ++j) v[j] = from[j];
+  return v;
+}
+
+template <class V>
+inline void store(float* to, const V& v, int count) {
+  constexpr int kCount = static_cast<int>(sizeof(V) / sizeof(float));
+  if (count >= kCount) {
+    std::memcpy(to, &v, sizeof v);
+    return;
+  }
+  float values[kCount];
+  std::memcpy(values, &v, sizeof v);
+  for (int j = 0; j < count; ++j) to[j] = values[j];
+}
+
+template <int Lanes, int Vecs, int Rows>
+void tile(const Operands& o) {
+  using V = typename Vector<Lanes>::type;
+  V acc[Rows][Vecs];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) {
+      if (o.accumulate) acc[i][v] = load<V>(o.c + i * o.c_row + v * Lanes, o.valid - v * Lanes);
+      else if (o.bias) acc[i][v] = load<V>(o.bias + v * Lanes, o.valid - v * Lanes);
+      else acc[i][v] = V{};
+    }
+  }
+  // Three rows per pointer: x86 addresses p, p + s and p + 2s without further registers.
+  constexpr int kPointers = (Rows + 2) / 3;
+  const int64_t a_row = o.a_row, a_col = o.a_col, b_row = o.b_row;
+  const float* a[kPointers];
+#pragma GCC unroll 8
+  for (int p = 0; p < kPointers; ++p) a[p] = o.a + 3 * p * a_row;
+  const float* b = o.b;
+  for (int64_t k = 0; k < o.depth; ++k, b += b_row) {
+    V row[Vecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) row[v] = load<V>(b + v * Lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const float s = a[i / 3][(i % 3) * a_row];
+#pragma GCC unroll 2
+      for (int v = 0; v < Vecs; ++v) acc[i][v] += s * row[v];
+    }
+#pragma GCC unroll 8
+    for (int p = 0; p < kPointers; ++p) a[p] += a_col;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) store<V>(o.c + i * o.c_row + v * Lanes, acc[i][v], o.valid - v * Lanes);
+  }
+}
+
+using Tile = void (*)(const Operands&);
+
+template <int Lanes, int Vecs, int... I>
+Tile tile_of(int64_t rows, std::integer_sequence<int, I...>) {
+  static constexpr Tile table[] = {tile<Lanes, Vecs, I + 1>...};
+  return table[rows - 1];
+}
+
+Tile tile_of(int width, int64_t rows) {
+  constexpr auto all = std::make_integer_sequence<int, kMaxRows>{};
+  if (width == kWidest) return tile_of<kLanes, 2>(rows, all);
+  if (width == kLanes) return tile_of<kLanes, 1>(rows, all);
+  return tile_of<kLanes / 2, 1>(rows, all);
+}
+
+int width_for(int64_t columns) {
+  if (columns >= kWidest) return kWidest;
+  return columns == kLanes / 2 ? kLanes / 2 : kLanes;
+}
+
+// Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.
+void copy_panel(int64_t depth, int64_t columns, int width, const float* from, int64_t row, int64_t col, float* to) {
+  if (col == 1 && columns == kWidest) {
+    for (int64_t k = 0; k < depth; ++k) std::memcpy(to + k * kWidest, from + k * row, kWidest * sizeof(float));
+    return;
+  }
+  if (columns < width) std::memset(to, 0, static_cast<size_t>(depth * width) * sizeof(float));
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t k = 0; k < depth; ++k) to[k * width + j] = from[k * row + j * col];
+  }
+}
+
+void multiply_block(const Gemm& g, int64_t k0, int64_t depth) {
+  alignas(64) static thread_local float panel[kDepth * kWidest];
+  const int64_t blocks = (g.m + kMaxRows - 1) / kMaxRows;
+  const float* b = g.b + k0 * g.b_row;
+  for (int64_t j = 0; j < g.n;) {
+    const int width = width_for(g.n - j);
+    const int64_t columns = g.n - j < width ? g.n - j : width;
+    Operands o{depth,   g.a + k0 * g.a_col, g.a_row, g.a_col, b + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias + j : nullptr,
+               g.accumulate || k0 > 0, static_cast<int>(columns)};
+    const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
+    if (g.b_col != 1 || columns < width || far) {
+      copy_panel(depth, columns, width, o.b, g.b_row, g.b_col, panel);
+      o.b = panel, o.b_row = width;
+    }
+    for (int64_t block = 0, i = 0; block < blocks; ++block) {
+      const int64_t rows = (g.m - i + blocks - block - 1) / (blocks - block);  // even heights: no thin last tile
+      tile_of(width, rows)(o);
+      o.a += rows * g.a_row, o.c += rows * g.c_row, i += rows;
+    }
+    j += columns;
+  }
+}
+
+}  // namespace
+
+void gemm(const Gemm& g) {
+  if (g.k == 0) {
+    multiply_block(g, 0, 0);
+    return;
+  }
+  for (int64_t k = 0; k < g.k; k += kDepth) multiply_block(g, k, g.k - k < kDepth ? g.k - k : kDepth);
+}
+
+}  // namespace ffn::FFN_ISA

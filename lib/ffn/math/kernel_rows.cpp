@@ -1,0 +1,264 @@
+// Row-wise functions and optimizer updates, compiled once per instruction set (FFN_ISA). Plain loops that compilers
+// vectorise; sums run in kLanes partial sums, because a compiler may not reorder a sum by itself.
+#include <cmath>
+
+#include "ffn/math/kernels.hpp"
+#include "ffn/math/scalar.hpp"
+
+namespace ffn::FFN_ISA {
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t kLanes = 16;
+
+/// Σ f(i) over i < n.
+template <class F>
+inline float sum(int64_t n, const F& f) {
+  float lane[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] += f(i + j);
+  }
+  for (int64_t j = 0; i < n; ++i, ++j) lane[j] += f(i);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+  }
+  return lane[0];
+}
+
+/// The largest of n ≥ 1 values. A NaN need not show: the exponentials that follow carry it on.
+inline float largest(int64_t n, const float* x) {
+  float lane[kLanes];
+  for (int64_t j = 0; j < kLanes; ++j) lane[j] = x[0];
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] = lane[j] < x[i + j] ? x[i + j] : lane[j];
+  }
+  for (; i < n; ++i) lane[0] = lane[0] < x[i] ? x[i] : lane[0];
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] = lane[j] < lane[j + width] ? lane[j + width] : lane[j];
+  }
+  return lane[0];
+}
+
+/// ln x for x ≥ 1.
+inline float log_(float x) {
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const float exponent = static_cast<float>((bits >> 23) - 127);
+  bits = (bits & 0x007fffff) | 0x3f800000;
+  float mantissa;
+  std::memcpy(&mantissa, &bits, sizeof mantissa);
+  return unless_nan(x, fma_(exponent, 0.69314718056f, log1p_(mantissa - 1.0f)));
+}
+
+void add(int64_t n, const float* a, const float* b, float* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
+}
+
+void multiply(int64_t n, const float* a, const float* b, float* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = a[i] * b[i];
+}
+
+void axpy(int64_t n, float s, const float* x, float* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] += s * x[i];
+}
+
+float dot(int64_t n, const float* a, const float* b) {
+  return sum(n, [&](int64_t i) { return a[i] * b[i]; });
+}
+
+// Columns in strips that stay in registers, two rows at a time.
+template <int64_t Width>
+inline void column_strip(int64_t rows, int64_t cols, const float* x, float* out) {
+  float even[Width] = {}, odd[Width] = {};
+  int64_t i = 0;
+  for (; i + 2 <= rows; i += 2) {
+    for (int64_t j = 0; j < Width; ++j) even[j] += x[i * cols + j];
+    for (int64_t j = 0; j < Width; ++j) odd[j] += x[(i + 1) * cols + j];
+  }
+  for (; i < rows; ++i) {
+    for (int64_t j = 0; j < Width; ++j) even[j] += x[i * cols + j];
+  }
+  for (int64_t j = 0; j < Width; ++j) out[j] = even[j] + odd[j];
+}
+
+void column_sums(int64_t rows, int64_t cols, const float* x, float* out) {
+  int64_t j = 0;
+  for (; j + 32 <= cols; j += 32) column_strip<32>(rows, cols, x + j, out + j);
+  for (; j + 8 <= cols; j += 8) column_strip<8>(rows, cols, x + j, out + j);
+  for (; j < cols; ++j) column_strip<1>(rows, cols, x + j, out + j);
+}
+
+void softmax(int64_t rows, int64_t cols, float scale, bool causal, float* x) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = x + i * cols;
+    const int64_t n = causal && i + 1 < cols ? i + 1 : cols;
+    const float top = largest(n, row);
+    for (int64_t j = 0; j < n; ++j) row[j] = exp_(scale * (row[j] - top));
+    const float inverse = 1.0f / sum(n, [&](int64_t j) { return row[j]; });
+    for (int64_t j = 0; j < n; ++j) row[j] *= inverse;
+    for (int64_t j = n; j < cols; ++j) row[j] = 0;
+  }
+}
+
+void softmax_backward(int64_t rows, int64_t cols, float scale, const float* p, float* dx) {
+  for (int64_t i = 0; i < rows; ++i, p += cols, dx += cols) {
+    const float mean = dot(cols, p, dx);
+    for (int64_t j = 0; j < cols; ++j) dx[j] = scale * p[j] * (dx[j] - mean);
+  }
+}
+
+void norm(int64_t rows, int64_t cols, float epsilon, const float* x, const float* weight, const float* bias, float* y, float* normalised,
+          float* inverse) {
+  const float one = 1.0f / static_cast<float>(cols);
+  for (int64_t i = 0; i < rows; ++i, x += cols, y += cols, normalised += cols) {
+    const float mean = bias ? one * sum(cols, [&](int64_t j) { return x[j]; }) : 0.0f;
+    const float variance = one * sum(cols, [&](int64_t j) { return (x[j] - mean) * (x[j] - mean); });
+    const float scale = 1.0f / std::sqrt(variance + epsilon);
+    inverse[i] = scale;
+    for (int64_t j = 0; j < cols; ++j) normalised[j] = (x[j] - mean) * scale;
+    if (bias) {
+      for (int64_t j = 0; j < cols; ++j) y[j] = normalised[j] * weight[j] + bias[j];
+    } else {
+      for (int64_t j = 0; j < cols; ++j) y[j] = normalised[j] * weight[j];
+    }
+  }
+}
+
+void norm_backward(int64_t rows, int64_t cols, const float* dy, const float* weight, const float* normalised, const float* inverse, float* dx,
+                   float* dweight, float* dbias) {
+  const float one = 1.0f / static_cast<float>(cols);
+  for (int64_t i = 0; i < rows; ++i, dy += cols, normalised += cols, dx += cols) {
+    const float mean = dbias ? one * dot(cols, dy, weight) : 0.0f;
+    const float slope = one * sum(cols, [&](int64_t j) { return dy[j] * weight[j] * normalised[j]; });
+    for (int64_t j = 0; j < cols; ++j) dx[j] = inverse[i] * (dy[j] * weight[j] - mean - normalised[j] * slope);
+    for (int64_t j = 0; j < cols; ++j) dweight[j] += dy[j] * normalised[j];
+    if (dbias) {
+      for (int64_t j = 0; j < cols; ++j) dbias[j] += dy[j];
+    }
+  }
+}
+
+CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, float* dlogits, float* scratch) {
+  CrossEntropySums sums;
+  float* power = scratch;                    // e^(logit - largest), (rows, classes)
+  float* total = scratch + rows * classes;  // their sums, then the logarithms of these
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = logits + i * classes;
+    float top = row[0];
+    int64_t first = 0;
+    if (classes <= kLanes) {
+      for (int64_t j = 1; j < classes; ++j) {
+        if (row[j] > top) top = row[j], first = j;
+      }
+    } else {
+      top = largest(classes, row);
+      while (first + 1 < classes && !(row[first] == top)) ++first;
+    }
+    for (int64_t j = 0; j < classes; ++j) power[i * classes + j] = row[j] - top;
+    if (labels[i] >= 0) {
+      sums.loss -= static_cast<double>(power[i * classes + labels[i]]);
+      ++sums.scored;
+      sums.correct += labels[i] == first;
+    }
+  }
+  for (int64_t i = 0; i < rows * classes; ++i) power[i] = exp_(power[i]);
+  if (classes == 2) {
+    for (int64_t i = 0; i < rows; ++i) total[i] = power[2 * i] + power[2 * i + 1];
+  } else {
+    for (int64_t i = 0; i < rows; ++i) total[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
+  }
+  if (dlogits) {
+    const float weight = 1.0f / static_cast<float>(sums.scored);
+    for (int64_t i = 0; i < rows; ++i) {
+      const float factor = labels[i] >= 0 ? weight / total[i] : 0.0f;
+      for (int64_t j = 0; j < classes; ++j) dlogits[i * classes + j] = factor * power[i * classes + j];
+      if (labels[i] >= 0) dlogits[i * classes + labels[i]] -= weight;
+    }
+  }
+  for (int64_t i = 0; i < rows; ++i) total[i] = log_(total[i]);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (labels[i] >= 0) sums.loss += static_cast<double>(total[i]);
+  }
+  return sums;
+}
+
+// Philox4x32-10 as in core/random.hpp, for kLanes consecutive blocks at once: block i/4 gives the bits of elements i … i + 3.
+void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask) {
+  const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // dropped when the bits are below
+  const auto kept = static_cast<float>(1.0 / (1.0 - rate));
+  for (std::size_t begin = 0; begin < n; begin += 4 * kLanes) {
+    std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
+    for (std::uint32_t j = 0; j < kLanes; ++j) {
+      c0[j] = static_cast<std::uint32_t>(begin / 4) + j;
+      c1[j] = site, c2[j] = static_cast<std::uint32_t>(step), c3[j] = static_cast<std::uint32_t>(step >> 32);
+    }
+    auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[j], p1 = std::uint64_t{0xCD9E8D57} * c2[j];
+        c0[j] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[j] ^ k0;
+        c1[j] = static_cast<std::uint32_t>(p1);
+        c2[j] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[j] ^ k1;
+        c3[j] = static_cast<std::uint32_t>(p0);
+      }
+    }
+    float values[4 * kLanes];
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      values[4 * j] = c0[j] < threshold ? 0.0f : kept;
+      values[4 * j + 1] = c1[j] < threshold ? 0.0f : kept;
+      values[4 * j + 2] = c2[j] < threshold ? 0.0f : kept;
+      values[4 * j + 3] = c3[j] < threshold ? 0.0f : kept;
+    }
+    const std::size_t count = n - begin < 4 * kLanes ? n - begin : 4 * kLanes;
+    std::memcpy(mask + begin, values, count * sizeof(float));
+  }
+}
+
+double sum_of_squares(std::size_t n, const float* x) {
+  double lane[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) lane[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
+  }
+  double total = 0;
+  for (const double part : lane) total += part;
+  for (; i < n; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return total;
+}
+
+void adam_step(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square) {
+  const float step_size = s.step_size, root_scale = s.root_scale, keep = s.keep, l2 = s.l2, b1 = s.beta1, b2 = s.beta2, c1 = s.one_minus_beta1,
+              c2 = s.one_minus_beta2, eps = s.epsilon, scale = s.grad_scale;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float p = param[i] * keep;
+    const float g = grad[i] * scale + l2 * param[i];
+    const float m = b1 * mean[i] + c1 * g;
+    const float v = b2 * square[i] + c2 * (g * g);
+    mean[i] = m;
+    square[i] = v;
+    param[i] = p - step_size * m / (std::sqrt(v) * root_scale + eps);
+  }
+}
+
+void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity) {
+  const auto lr = static_cast<float>(s.lr), momentum = static_cast<float>(s.momentum), l2 = static_cast<float>(s.weight_decay);
+  const auto scale = static_cast<float>(s.grad_scale);
+  for (std::size_t i = 0; i < n; ++i) {
+    const float g = grad[i] * scale + l2 * param[i];
+    const float v = momentum * velocity[i] + g;  // velocity starts at 0, so the first one is g
+    velocity[i] = v;
+    param[i] -= lr * (s.nesterov ? g + momentum * v : v);
+  }
+}
+
+}  // namespace
+
+Kernels kernel_rows() {
+  return {gemm,          add,          multiply,       axpy,      dot,     column_sums, softmax, softmax_backward, norm, norm_backward,
+          cross_entropy, dropout_mask, sum_of_squares, adam_step, sgd_step};
+}
+
+}  // namespace ffn::FFN_ISA

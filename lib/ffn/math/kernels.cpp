@@ -1,0 +1,24 @@
+#include "ffn/math/kernels.hpp"
+
+#include "ffn/math/isa.hpp"
+
+namespace ffn {
+
+const Kernels& kernels() {
+  static const Kernels chosen = [] {
+#ifdef FFN_HAVE_X86_LEVELS
+    switch (best_isa()) {
+      case Isa::x86_64_v4:
+        return x86_64_v4::kernel_rows();
+      case Isa::x86_64_v3:
+        return x86_64_v3::kernel_rows();
+      case Isa::baseline:
+        break;
+    }
+#endif
+    return baseline::kernel_rows();
+  }();
+  return chosen;
+}
+
+}  // namespace ffn

@@ -1,0 +1,89 @@
+// Arithmetic on raw float memory for the fused training step: matrix products, row-wise functions, optimizer updates.
+// Torch-free; compiled once per instruction set and chosen at run time, like the activations. Every result depends on
+// the arguments alone, never on what was computed before or beside it: the same call gives the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ffn/math/optimizer.hpp"
+
+namespace ffn {
+
+/// C = A·B, C = bias + A·B or C += A·B. Element (i, j) of a matrix stands at i·row + j·col, so a transposed matrix is one
+/// with its strides exchanged; C is row-major. Nothing may overlap C.
+struct Gemm {
+  std::int64_t m, n, k;  ///< C is m×n, A m×k, B k×n
+  const float* a;
+  std::int64_t a_row, a_col;
+  const float* b;
+  std::int64_t b_row, b_col;
+  float* c;
+  std::int64_t c_row;
+  const float* bias = nullptr;  ///< n values, added to every row of C
+  bool accumulate = false;      ///< adds to what C holds; `bias` is ignored then
+};
+
+/// Sums over the scored positions of one batch.
+struct CrossEntropySums {
+  double loss = 0;  ///< nats
+  std::int64_t correct = 0, scored = 0;
+};
+
+struct Kernels {
+  void (*gemm)(const Gemm& g);
+
+  /// out[i] = a[i] + b[i], out[i] = a[i]·b[i]; out may be a or b.
+  void (*add)(std::int64_t n, const float* a, const float* b, float* out);
+  void (*multiply)(std::int64_t n, const float* a, const float* b, float* out);
+  /// y[i] += s·x[i]
+  void (*axpy)(std::int64_t n, float s, const float* x, float* y);
+  /// Σ a[i]·b[i]
+  float (*dot)(std::int64_t n, const float* a, const float* b);
+  /// out[j] = Σ over rows of x[row][j]: the gradient of a bias. x: (rows, cols)
+  void (*column_sums)(std::int64_t rows, std::int64_t cols, const float* x, float* out);
+
+  /// In place: row i becomes softmax(scale·row i), over its first i + 1 entries when causal (the others become 0).
+  void (*softmax)(std::int64_t rows, std::int64_t cols, float scale, bool causal, float* x);
+  /// In place: dx = scale·p ⊙ (dx - Σ p ⊙ dx), p the softmax's result, dx its gradient before, the scores' after.
+  void (*softmax_backward)(std::int64_t rows, std::int64_t cols, float scale, const float* p, float* dx);
+
+  /// Layer normalisation, or root-mean-square when `bias` is null. Keeps x̂ (rows, cols) and 1/σ (rows).
+  void (*norm)(std::int64_t rows, std::int64_t cols, float epsilon, const float* x, const float* weight, const float* bias, float* y,
+               float* normalised, float* inverse);
+  /// dx (rows, cols) is written; dweight and dbias (null for RMS) are added to.
+  void (*norm_backward)(std::int64_t rows, std::int64_t cols, const float* dy, const float* weight, const float* normalised,
+                        const float* inverse, float* dx, float* dweight, float* dbias);
+
+  /// Cross-entropy of row i of `logits` (rows, classes) against labels[i], rows with negative labels left out.
+  /// With `dlogits`, writes the gradient of the mean over the scored rows. scratch: rows·(classes + 1) floats.
+  CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels, float* dlogits,
+                                    float* scratch);
+
+  /// See math/dropout.hpp.
+  void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask);
+
+  /// See math/optimizer.hpp.
+  double (*sum_of_squares)(std::size_t n, const float* x);
+  void (*adam_step)(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square);
+  void (*sgd_step)(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity);
+};
+
+/// The kernels for this processor.
+const Kernels& kernels();
+
+// One per build of kernel_rows.cpp and gemm_rows.cpp.
+namespace baseline {
+void gemm(const Gemm& g);
+Kernels kernel_rows();
+}  // namespace baseline
+namespace x86_64_v3 {
+void gemm(const Gemm& g);
+Kernels kernel_rows();
+}  // namespace x86_64_v3
+namespace x86_64_v4 {
+void gemm(const Gemm& g);
+Kernels kernel_rows();
+}  // namespace x86_64_v4
+
+}  // namespace ffn

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""Runs of one causal attention + FFN block on the XOR of earlier bits, one after the other: the rival of `block-study`."""
+import argparse
+import time
+
+from common import ACTIVATIONS, Transformer, adamw, report, sequence_xor_data, torch, train
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seeds", nargs=2, type=int, default=[0, 8], metavar=("FIRST", "END"))
+parser.add_argument("--steps", type=int, default=300)
+args = parser.parse_args()
+LENGTH, BATCH, LR, EVAL_EVERY, EVAL_EXAMPLES = 16, 32, 0.003, 100, 512
+
+
+def one_run(activation, seed):
+    generator = torch.manual_seed(seed)
+    model = Transformer(vocabulary=2, length=LENGTH, d_model=32, blocks=1, heads=4, activation=activation)
+    validation = sequence_xor_data(generator, EVAL_EXAMPLES, LENGTH)
+    inputs, labels = sequence_xor_data(generator, args.steps, BATCH, LENGTH)
+    return train(model, adamw(model, LR), inputs, labels, validation, EVAL_EVERY)
+
+
+began = time.perf_counter()
+losses = {f"{activation} 4": [one_run(activation, seed) for seed in range(*args.seeds)] for activation in ACTIVATIONS}
+report(losses, args.steps, time.perf_counter() - began)

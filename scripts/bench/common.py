@@ -1,0 +1,129 @@
+"""What the PyTorch rivals of ffn-train share: tasks, the transformer block, the training loop, the closing JSON line.
+
+The models are those of configs/xor.json, configs/sequence-xor.json and configs/text.json: same layers, biases, initial
+distributions, losses, AdamW with decay on matrices only, and spacing of evaluations. Import this before torch.
+"""
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # these matrices are too small to share
+
+import json
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.set_num_threads(1)  # two were measured: slower or no faster
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+
+
+def xor_data(seed, steps, batch):
+    """All batches of a run: inputs (steps, batch, 2) of -1 and +1, labels (steps, batch)."""
+    generator = torch.Generator().manual_seed(seed)
+    pattern = torch.randint(4, (steps, batch), generator=generator)
+    return XOR_INPUTS[pattern], XOR_LABELS[pattern]
+
+
+XOR_INPUTS = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+XOR_LABELS = torch.tensor([0, 1, 1, 0])
+
+
+def sequence_xor_data(generator, *shape):
+    """Bits (..., T); the label at t is the XOR of the bits at t-1 and t-2, and -1 (not scored) before there are two."""
+    bits = torch.randint(2, shape, generator=generator)
+    labels = torch.full_like(bits, -1)
+    labels[..., 2:] = bits[..., 1:-1] ^ bits[..., :-2]
+    return bits, labels
+
+
+class Attention(nn.Module):
+    def __init__(self, d_model, heads, length):
+        super().__init__()
+        self.heads, self.scale = heads, (d_model // heads) ** -0.5
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=False)
+        self.output = nn.Linear(d_model, d_model, bias=False)
+        self.register_buffer("mask", torch.full((length, length), -math.inf).triu(1))
+
+    def forward(self, x):
+        b, t, d = x.shape
+        qkv = self.qkv(x).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4).reshape(3, b * self.heads, t, -1)
+        q, k, v = qkv.unbind(0)  # each (B·H, T, D/H)
+        scores = torch.baddbmm(self.mask, q, k.transpose(1, 2), alpha=self.scale)
+        mixed = torch.bmm(scores.softmax(-1), v)
+        return self.output(mixed.view(b, self.heads, t, -1).transpose(1, 2).reshape(b, t, d))
+
+
+class Block(nn.Module):
+    """x + attention(norm(x)), then x + ffn(norm(x))."""
+
+    def __init__(self, d_model, d_ff, heads, length, activation, dropout):
+        super().__init__()
+        self.attention = nn.Sequential(nn.LayerNorm(d_model), Attention(d_model, heads, length))
+        inner = [ACTIVATIONS[activation]()] + ([nn.Dropout(dropout)] if dropout else [])
+        self.ffn = nn.Sequential(nn.LayerNorm(d_model), nn.Linear(d_model, d_ff), *inner, nn.Linear(d_ff, d_model))
+
+    def forward(self, x):
+        x = x + self.attention(x)
+        return x + self.ffn(x)
+
+
+class Transformer(nn.Module):
+    def __init__(self, vocabulary, length, d_model, blocks, heads, activation, dropout=0.0):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, d_model)
+        self.position = nn.Parameter(torch.randn(length, d_model))
+        self.blocks = nn.Sequential(*[Block(d_model, 4 * d_model, heads, length, activation, dropout) for _ in range(blocks)])
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocabulary)
+
+    def forward(self, tokens):
+        return self.head(self.norm(self.blocks(self.embedding(tokens) + self.position)))
+
+
+def adamw(model, lr, weight_decay=0.01):
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() == 1]
+    groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, foreach=True)
+
+
+def loss_of(logits, labels):
+    return F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=-1)
+
+
+def train(model, optimizer, inputs, labels, validation, eval_every, clip=None, schedule=None):
+    """One step per entry of inputs; evaluates before the first, every eval_every steps and after the last."""
+    history = []
+    dropout = any(isinstance(module, nn.Dropout) for module in model.modules())
+
+    def evaluate():
+        if dropout:
+            model.eval()
+        with torch.no_grad():
+            logits = model(validation[0])
+            correct = (logits.argmax(-1) == validation[1]).sum()  # a label of -1 is never right
+            history.append((loss_of(logits, validation[1]), correct))
+        if dropout:
+            model.train()
+
+    for step, (x, y) in enumerate(zip(inputs, labels)):
+        if step % eval_every == 0:
+            evaluate()
+        optimizer.zero_grad(set_to_none=True)
+        loss_of(model(x), y).backward()
+        if clip:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        if schedule:
+            schedule.step()
+    evaluate()
+    return history[-1][0].item()
+
+
+def report(losses, steps, loop_s):
+    """losses: {variant: [final validation loss of each run]}; loop_s: seconds of training, start-up left out."""
+    means = {variant: sum(values) / len(values) for variant, values in losses.items()}
+    runs = sum(len(values) for values in losses.values())
+    print(json.dumps({"runs": runs, "steps": steps, "loop_s": loop_s, "val_loss": means}))

@@ -1,0 +1,260 @@
+// The kernels of every instruction set that this processor has, against plain loops in double.
+#include <cmath>
+#include <vector>
+
+#include "ffn/core/random.hpp"
+#include "ffn/math/dropout.hpp"
+#include "ffn/math/isa.hpp"
+#include "ffn/math/kernels.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+struct Build {
+  const char* name;
+  Kernels kernels;
+};
+
+std::vector<Build> builds() {
+  std::vector<Build> out{{"baseline", baseline::kernel_rows()}};
+  if (best_isa() != Isa::baseline) out.push_back({"x86-64-v3", x86_64_v3::kernel_rows()});
+  if (best_isa() == Isa::x86_64_v4) out.push_back({"x86-64-v4", x86_64_v4::kernel_rows()});
+  return out;
+}
+
+std::vector<float> random_values(std::size_t n, std::uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::vector<float> out(n);
+  for (auto& x : out) x = static_cast<float>(random.uniform(-1, 1));
+  return out;
+}
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+// How a matrix is stored: padding after each row, transposed or not.
+struct Storage {
+  bool transposed;
+  std::int64_t padding;
+  std::int64_t row(std::int64_t rows, std::int64_t cols) const { return transposed ? 1 : (void(rows), cols + padding); }
+  std::int64_t col(std::int64_t rows) const { return transposed ? rows + padding : 1; }
+  std::size_t size(std::int64_t rows, std::int64_t cols) const {
+    return static_cast<std::size_t>((transposed ? cols : rows) * ((transposed ? rows : cols) + padding));
+  }
+};
+
+// Largest error against a loop in double, relative to √k; infinite if anything outside C's columns was touched.
+double gemm_error(const Kernels& kernel, const Shape& s, const Storage& sa, const Storage& sb, bool bias, bool accumulate) {
+  constexpr std::int64_t kMargin = 3;
+  const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2), offset = random_values(static_cast<std::size_t>(s.n), 3);
+  const auto before = random_values(static_cast<std::size_t>(s.m * (s.n + kMargin)), 4);
+  auto c = before;
+  Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.m, s.k), sa.col(s.m), b.data(), sb.row(s.k, s.n), sb.col(s.k), c.data(), s.n + kMargin};
+  g.bias = bias ? offset.data() : nullptr;
+  g.accumulate = accumulate;
+  kernel.gemm(g);
+  double worst = 0;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n + kMargin; ++j) {
+      const auto at = static_cast<std::size_t>(i * (s.n + kMargin) + j);
+      if (j >= s.n) {
+        if (c[at] != before[at]) return HUGE_VAL;
+        continue;
+      }
+      double expected = accumulate ? static_cast<double>(before[at]) : bias ? static_cast<double>(offset[static_cast<std::size_t>(j)]) : 0;
+      for (std::int64_t k = 0; k < s.k; ++k)
+        expected += static_cast<double>(g.a[i * g.a_row + k * g.a_col]) * static_cast<double>(g.b[k * g.b_row + j * g.b_col]);
+      worst = std::max(worst, std::abs(static_cast<double>(c[at]) - expected) / std::sqrt(static_cast<double>(s.k + 1)));
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("gemm equals a loop in double at every kind of edge, transposition and stride", "[math][gemm]") {
+  const std::vector<std::int64_t> sizes{1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 16, 17, 29, 31, 32, 33, 40, 63, 70};
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    double worst = 0;
+    int tried = 0;
+    for (const auto m : sizes) {
+      for (const auto n : sizes) {
+        for (const std::int64_t k : {0, 1, 2, 7, 8, 33}) {
+          for (int variant = 0; variant < 8; ++variant) {
+            const Storage a{(variant & 1) != 0, variant % 3}, b{(variant & 2) != 0, variant % 2};
+            worst = std::max(worst, gemm_error(build.kernels, {m, n, k}, a, b, (variant & 4) != 0, m % 2 == 0 && (variant & 4) == 0));
+            ++tried;
+          }
+        }
+      }
+    }
+    for (const auto& s : {Shape{30, 70, 600}, Shape{100, 40, 1030}, Shape{3, 100, 513}}) {  // more than one block of k
+      for (const bool transposed : {false, true}) worst = std::max(worst, gemm_error(build.kernels, s, {transposed, 0}, {!transposed, 0}, true, false));
+    }
+    CHECK(tried == 20 * 20 * 6 * 8);
+    CHECK(worst < 4e-6);  // float32 chains of up to a thousand terms; a wrong term would be 0.1
+  }
+}
+
+TEST_CASE("an element of a product does not depend on the matrix around it", "[math][gemm]") {
+  // Position-wise: a token's result has the same bits wherever it stands and however many others there are.
+  const auto a = random_values(40 * 24, 1), b = random_values(24 * 50, 2);
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    std::vector<float> whole(40 * 50), part(50);
+    build.kernels.gemm({40, 50, 24, a.data(), 24, 1, b.data(), 50, 1, whole.data(), 50});
+    for (std::int64_t i = 0; i < 40; ++i) {
+      build.kernels.gemm({1, 50, 24, a.data() + i * 24, 24, 1, b.data(), 50, 1, part.data(), 50});
+      CHECK(std::equal(part.begin(), part.end(), whole.begin() + i * 50));
+    }
+  }
+}
+
+TEST_CASE("softmax and its gradient, causal and not", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t n : {1, 2, 5, 16, 17, 40}) {
+      for (const bool causal : {false, true}) {
+        const auto x = random_values(static_cast<std::size_t>(n * n), 5);
+        auto p = x, dx = random_values(static_cast<std::size_t>(n * n), 6);
+        const auto dp = dx;
+        build.kernels.softmax(n, n, 3.0f, causal, p.data());
+        build.kernels.softmax_backward(n, n, 3.0f, p.data(), dx.data());
+        double worst = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto at = [&](std::int64_t j) { return static_cast<std::size_t>(i * n + j); };
+          const std::int64_t seen = causal ? i + 1 : n;
+          double sum = 0, mean = 0;
+          for (std::int64_t j = 0; j < seen; ++j) sum += std::exp(3.0 * static_cast<double>(x[at(j)]));
+          const auto expected = [&](std::int64_t j) { return j < seen ? std::exp(3.0 * static_cast<double>(x[at(j)])) / sum : 0.0; };
+          for (std::int64_t j = 0; j < n; ++j) mean += expected(j) * static_cast<double>(dp[at(j)]);
+          for (std::int64_t j = 0; j < n; ++j) {
+            worst = std::max(worst, std::abs(static_cast<double>(p[at(j)]) - expected(j)));
+            worst = std::max(worst, std::abs(static_cast<double>(dx[at(j)]) - 3.0 * expected(j) * (static_cast<double>(dp[at(j)]) - mean)));
+          }
+        }
+        CHECK(worst < 1e-6);
+      }
+    }
+  }
+}
+
+TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t classes : {2, 3, 16, 17, 75}) {
+      constexpr std::int64_t kRows = 21;
+      auto logits = random_values(static_cast<std::size_t>(kRows * classes), 7);
+      for (auto& x : logits) x *= 8;
+      std::vector<std::int64_t> labels;
+      for (std::int64_t i = 0; i < kRows; ++i) labels.push_back(i % 4 == 3 ? -1 : i * 7 % classes);
+      std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 1)));
+      const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), gradient.data(), scratch.data());
+      double loss = 0, worst = 0;
+      std::int64_t correct = 0, scored = 0;
+      for (std::int64_t i = 0; i < kRows; ++i) scored += labels[static_cast<std::size_t>(i)] >= 0;
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        const auto label = labels[static_cast<std::size_t>(i)];
+        const float* row = logits.data() + i * classes;
+        double sum = 0;
+        for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(row[j]));
+        if (label >= 0) loss += std::log(sum) - static_cast<double>(row[label]), correct += std::max_element(row, row + classes) - row == label;
+        for (std::int64_t j = 0; j < classes; ++j) {
+          const double p = std::exp(static_cast<double>(row[j])) / sum;
+          const double expected = label < 0 ? 0 : (p - (j == label)) / static_cast<double>(scored);
+          worst = std::max(worst, std::abs(static_cast<double>(gradient[static_cast<std::size_t>(i * classes + j)]) - expected));
+        }
+      }
+      CHECK(sums.loss == Approx(loss).epsilon(1e-6));
+      CHECK(sums.correct == correct);
+      CHECK(sums.scored == scored);
+      CHECK(worst < 1e-7);
+    }
+  }
+}
+
+TEST_CASE("a loss that is no longer finite shows", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    const float nan = std::nanf(""), inf = HUGE_VALF;
+    for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
+      const std::int64_t label = 1;
+      float gradient[2], scratch[3];
+      CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, gradient, scratch).loss));
+    }
+  }
+}
+
+TEST_CASE("norms and their gradients against finite differences", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t d : {1, 3, 8, 16, 33}) {
+      for (const bool centred : {true, false}) {
+        const auto n = static_cast<std::size_t>(d);
+        const auto x = random_values(n, 8), w = random_values(n, 9), b = random_values(n, 10), dy = random_values(n, 11);
+        const auto value = [&](const std::vector<double>& at, const std::vector<double>& weight) {  // Σ dy·norm(at)
+          double mean = 0, variance = 0, sum = 0;
+          for (const double v : at) mean += centred ? v / static_cast<double>(d) : 0;
+          for (const double v : at) variance += (v - mean) * (v - mean) / static_cast<double>(d);
+          for (std::size_t j = 0; j < n; ++j)
+            sum += static_cast<double>(dy[j]) * ((at[j] - mean) / std::sqrt(variance + 1e-3) * weight[j] + (centred ? static_cast<double>(b[j]) : 0));
+          return sum;
+        };
+        std::vector<float> y(n), normalised(n), dx(n), dw(n, 1.0f), db(n, 2.0f);
+        float inverse;
+        build.kernels.norm(1, d, 1e-3f, x.data(), w.data(), centred ? b.data() : nullptr, y.data(), normalised.data(), &inverse);
+        build.kernels.norm_backward(1, d, dy.data(), w.data(), normalised.data(), &inverse, dx.data(), dw.data(), centred ? db.data() : nullptr);
+        const std::vector<double> xd(x.begin(), x.end()), wd(w.begin(), w.end());
+        double forward = 0;
+        for (std::size_t j = 0; j < n; ++j) forward += static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+        CHECK(forward == Approx(value(xd, wd)).margin(1e-5));
+        for (std::size_t j = 0; j < n; ++j) {
+          auto up = xd, down = xd, heavier = wd;
+          up[j] += 1e-5, down[j] -= 1e-5, heavier[j] += 1;
+          CHECK(static_cast<double>(dx[j]) == Approx((value(up, wd) - value(down, wd)) / 2e-5).margin(1e-4));
+          CHECK(static_cast<double>(dw[j]) == Approx(1 + value(xd, heavier) - value(xd, wd)).margin(1e-5));  // added to
+          if (centred) CHECK(db[j] == Approx(2 + dy[j]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a dropout mask is Philox's bits, element by element, in every build", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::size_t n : {1, 5, 64, 67, 200}) {
+      std::vector<float> mask(n);
+      build.kernels.dropout_mask(n, 0.3, 0x123456789abcdefULL, 5, 0x100000007ULL, mask.data());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto bits = philox({static_cast<std::uint32_t>(i / 4), 5, 7, 1}, 0x123456789abcdefULL)[i % 4];
+        wrong += mask[i] != (static_cast<double>(bits) * 0x1p-32 < 0.3 ? 0.0f : static_cast<float>(1 / 0.7));
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("sums over columns, dot products and sums of squares", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t cols : {1, 7, 8, 32, 45}) {
+      for (const std::int64_t rows : {0, 1, 2, 9}) {
+        const auto x = random_values(static_cast<std::size_t>(rows * cols), 12);
+        std::vector<float> out(static_cast<std::size_t>(cols), 5.0f);
+        build.kernels.column_sums(rows, cols, x.data(), out.data());
+        double total = 0, squares = 0, found = 0;
+        for (const float v : x) total += static_cast<double>(v), squares += static_cast<double>(v) * static_cast<double>(v);
+        for (const float v : out) found += static_cast<double>(v);
+        CHECK(found == Approx(total).margin(1e-5));
+        CHECK(build.kernels.sum_of_squares(x.size(), x.data()) == Approx(squares));
+        CHECK(static_cast<double>(build.kernels.dot(rows * cols, x.data(), x.data())) == Approx(squares).margin(1e-5));
+      }
+    }
+  }
+}

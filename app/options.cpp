@@ -32,6 +32,7 @@ void add_commands(CLI::App& app, CommonOptions& common, Command& command) {
   add_params(app, common, command);
   add_list(app, common, command);
   add_schema(app, common, command);
+  add_bench(app, common, command);
   add_sample(app, common, command);
   app.footer(
       "Examples:\n"

@@ -34,6 +34,7 @@ void add_validate(CLI::App& app, CommonOptions& common, Command& command);
 void add_params(CLI::App& app, CommonOptions& common, Command& command);
 void add_list(CLI::App& app, CommonOptions& common, Command& command);
 void add_schema(CLI::App& app, CommonOptions& common, Command& command);
+void add_bench(CLI::App& app, CommonOptions& common, Command& command);
 void add_sample(CLI::App& app, CommonOptions& common, Command& command);
 
 void add_commands(CLI::App& app, CommonOptions& common, Command& command);

@@ -236,6 +236,11 @@ TEST_CASE("a dropout mask is Philox's bits, element by element, in every build",
         wrong += mask[i] != (static_cast<double>(bits) * 0x1p-32 < 0.3 ? 0.0f : static_cast<float>(1 / 0.7));
       }
       CHECK(wrong == 0);
+      std::vector<std::uint32_t> words(n);
+      build.kernels.random_bits(0x123456789abcdefULL, 0x700000002ULL, n, words.data());
+      RandomStream stream(0x123456789abcdefULL, 0x700000002ULL);
+      for (const auto word : words) wrong += word != stream.bits();
+      CHECK(wrong == 0);
     }
   }
 }

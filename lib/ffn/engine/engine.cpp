@@ -1,6 +1,7 @@
 // LibTorch's side of the boundary: the shared library that load.cpp opens.
 #include <cstring>
 
+#include "ffn/bench/bench.hpp"
 #include "ffn/compat/torch.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
@@ -50,6 +51,10 @@ class TorchEngine final : public Engine {
   void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
               const std::function<void(const std::string&)>& emit) override {
     readable([&] { sample_text(config, weights, request, emit); });
+  }
+
+  void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {
+    readable([&] { run_bench(request, emit); });
   }
 
  private:

@@ -88,6 +88,18 @@ struct EngineInfo {
   std::string kernel_isa;  ///< of our own kernels
 };
 
+/// One figure of `ffn-train bench`, or several that belong together.
+struct Measurement {
+  std::string group;  ///< "product", "ffn" or "steps"
+  std::string name;   ///< what was measured
+  std::vector<std::pair<std::string, double>> values;
+};
+
+struct BenchRequest {
+  double seconds = 0.3;        ///< to spend on each figure
+  std::function<bool()> stop;  ///< asked between figures
+};
+
 enum class LogLevel { debug, info, warning };
 
 class Engine {
@@ -103,6 +115,8 @@ class Engine {
   /// Throws CheckpointError with the list of differences if the weights do not fit the config.
   virtual void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
                       const std::function<void(const std::string&)>& emit) = 0;
+  /// Measures products, feed-forward layers and training steps; `emit` gets each result as it is there.
+  virtual void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) = 0;
 };
 
 /// Opens the engine library next to the program (or where FFN_TRAIN_ENGINE says). Throws SystemError with the loader's
@@ -112,6 +126,6 @@ Engine& load_engine();
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateEngine = Engine* (*)(const char* interface_version);
 inline constexpr const char* kCreateEngineSymbol = "ffn_create_engine";
-inline constexpr const char* kInterfaceVersion = "ffn-engine 1";
+inline constexpr const char* kInterfaceVersion = "ffn-engine 2";
 
 }  // namespace ffn

@@ -42,7 +42,6 @@ struct Operands {
   int64_t c_row;
   const float* bias;  // or null
   bool accumulate;
-  int valid;  // columns of C that exist
 };
 
 // Vectors move through memcpy, which compilers make one unaligned instruction of.
@@ -54,24 +53,8 @@ inline V load(const float* from) {
 }
 
 template <class V>
-inline V load(const float* from, int count) {
-  constexpr int kCount = static_cast<int>(sizeof(V) / sizeof(float));
-  if (count >= kCount) return load<V>(from);
-  V v{};
-  for (int j = 0; j < count; ++j) v[j] = from[j];
-  return v;
-}
-
-template <class V>
-inline void store(float* to, const V& v, int count) {
-  constexpr int kCount = static_cast<int>(sizeof(V) / sizeof(float));
-  if (count >= kCount) {
-    std::memcpy(to, &v, sizeof v);
-    return;
-  }
-  float values[kCount];
-  std::memcpy(values, &v, sizeof v);
-  for (int j = 0; j < count; ++j) to[j] = values[j];
+inline void store(float* to, V v) {
+  std::memcpy(to, &v, sizeof v);
 }
 
 template <int Lanes, int Vecs, int Rows>
@@ -82,9 +65,8 @@ void tile(const Operands& o) {
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
-      if (o.accumulate) acc[i][v] = load<V>(o.c + i * o.c_row + v * Lanes, o.valid - v * Lanes);
-      else if (o.bias) acc[i][v] = load<V>(o.bias + v * Lanes, o.valid - v * Lanes);
-      else acc[i][v] = V{};
+      const float* start = o.accumulate ? o.c + i * o.c_row + v * Lanes : o.bias ? o.bias + v * Lanes : nullptr;
+      acc[i][v] = start ? load<V>(start) : V{};
     }
   }
   // Three rows per pointer: x86 addresses p, p + s and p + 2s without further registers.
@@ -110,7 +92,7 @@ void tile(const Operands& o) {
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
-    for (int v = 0; v < Vecs; ++v) store<V>(o.c + i * o.c_row + v * Lanes, acc[i][v], o.valid - v * Lanes);
+    for (int v = 0; v < Vecs; ++v) store<V>(o.c + i * o.c_row + v * Lanes, acc[i][v]);
   }
 }
 
@@ -129,21 +111,47 @@ Tile tile_of(int width, int64_t rows) {
   return tile_of<kLanes / 2, 1>(rows, all);
 }
 
+// Copies rows of a number of values that the compiler knows: a few instructions each.
+template <int Columns>
+void copy_rows(int64_t rows, const float* from, int64_t from_row, float* to, int64_t to_row) {
+  for (int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, from + i * from_row, Columns * sizeof(float));
+}
+
+using Copy = void (*)(int64_t, const float*, int64_t, float*, int64_t);
+
+template <int... I>
+Copy copy_of(int64_t columns, std::integer_sequence<int, I...>) {
+  static constexpr Copy table[] = {copy_rows<I + 1>...};
+  return table[columns - 1];
+}
+
 int width_for(int64_t columns) {
   if (columns >= kWidest) return kWidest;
-  return columns == kLanes / 2 ? kLanes / 2 : kLanes;
+  return columns <= kLanes / 2 ? kLanes / 2 : kLanes;
 }
 
 // Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.
 void copy_panel(int64_t depth, int64_t columns, int width, const float* from, int64_t row, int64_t col, float* to) {
-  if (col == 1 && columns == kWidest) {
-    for (int64_t k = 0; k < depth; ++k) std::memcpy(to + k * kWidest, from + k * row, kWidest * sizeof(float));
+  if (columns < width) std::memset(to, 0, static_cast<size_t>(depth * width) * sizeof(float));
+  if (col == 1) {
+    copy_of(columns, std::make_integer_sequence<int, kWidest>{})(depth, from, row, to, width);
     return;
   }
-  if (columns < width) std::memset(to, 0, static_cast<size_t>(depth * width) * sizeof(float));
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t k = 0; k < depth; ++k) to[k * width + j] = from[k * row + j * col];
   }
+}
+
+// A tile that is wider than what is left of C is computed beside it.
+void edge_tile(const Operands& o, int width, int64_t columns, int64_t rows) {
+  const Copy copy = copy_of(columns, std::make_integer_sequence<int, kWidest>{});
+  float c[kMaxRows * kWidest], bias[kWidest];
+  Operands inside = o;
+  inside.c = c, inside.c_row = width;
+  if (o.accumulate) copy(rows, o.c, o.c_row, c, width);
+  if (o.bias) copy(1, o.bias, 0, bias, 0), inside.bias = bias;
+  tile_of(width, rows)(inside);
+  copy(rows, c, width, o.c, o.c_row);
 }
 
 void multiply_block(const Gemm& g, int64_t k0, int64_t depth) {
@@ -154,7 +162,7 @@ void multiply_block(const Gemm& g, int64_t k0, int64_t depth) {
     const int width = width_for(g.n - j);
     const int64_t columns = g.n - j < width ? g.n - j : width;
     Operands o{depth,   g.a + k0 * g.a_col, g.a_row, g.a_col, b + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias + j : nullptr,
-               g.accumulate || k0 > 0, static_cast<int>(columns)};
+               g.accumulate || k0 > 0};
     const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
     if (g.b_col != 1 || columns < width || far) {
       copy_panel(depth, columns, width, o.b, g.b_row, g.b_col, panel);
@@ -162,7 +170,8 @@ void multiply_block(const Gemm& g, int64_t k0, int64_t depth) {
     }
     for (int64_t block = 0, i = 0; block < blocks; ++block) {
       const int64_t rows = (g.m - i + blocks - block - 1) / (blocks - block);  // even heights: no thin last tile
-      tile_of(width, rows)(o);
+      if (columns == width) tile_of(width, rows)(o);
+      else edge_tile(o, width, columns, rows);
       o.a += rows * g.a_row, o.c += rows * g.c_row, i += rows;
     }
     j += columns;

@@ -185,35 +185,41 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
   return sums;
 }
 
-// Philox4x32-10 as in core/random.hpp, for kLanes consecutive blocks at once: block i/4 gives the bits of elements i … i + 3.
+// kLanes consecutive Philox4x32-10 blocks of core/random.hpp: word w of block first + j is out[4·j + w].
+inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t c1_, std::uint32_t c2_, std::uint32_t c3_, std::uint32_t* out) {
+  std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
+  for (std::uint32_t j = 0; j < kLanes; ++j) c0[j] = first + j, c1[j] = c1_, c2[j] = c2_, c3[j] = c3_;
+  auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[j], p1 = std::uint64_t{0xCD9E8D57} * c2[j];
+      c0[j] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[j] ^ k0;
+      c1[j] = static_cast<std::uint32_t>(p1);
+      c2[j] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[j] ^ k1;
+      c3[j] = static_cast<std::uint32_t>(p0);
+    }
+  }
+  for (std::size_t j = 0; j < kLanes; ++j) out[4 * j] = c0[j], out[4 * j + 1] = c1[j], out[4 * j + 2] = c2[j], out[4 * j + 3] = c3[j];
+}
+
+void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits) {
+  for (std::size_t begin = 0; begin < n; begin += 4 * kLanes) {
+    std::uint32_t some[4 * kLanes];
+    philox_blocks(key, static_cast<std::uint32_t>(begin / 4), 0, static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32), some);
+    std::memcpy(bits + begin, some, (n - begin < 4 * kLanes ? n - begin : 4 * kLanes) * sizeof *bits);
+  }
+}
+
+// Element i is word i % 4 of block i/4.
 void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask) {
   const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // dropped when the bits are below
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
   for (std::size_t begin = 0; begin < n; begin += 4 * kLanes) {
-    std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-    for (std::uint32_t j = 0; j < kLanes; ++j) {
-      c0[j] = static_cast<std::uint32_t>(begin / 4) + j;
-      c1[j] = site, c2[j] = static_cast<std::uint32_t>(step), c3[j] = static_cast<std::uint32_t>(step >> 32);
-    }
-    auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
-      for (std::size_t j = 0; j < kLanes; ++j) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[j], p1 = std::uint64_t{0xCD9E8D57} * c2[j];
-        c0[j] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[j] ^ k0;
-        c1[j] = static_cast<std::uint32_t>(p1);
-        c2[j] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[j] ^ k1;
-        c3[j] = static_cast<std::uint32_t>(p0);
-      }
-    }
+    std::uint32_t bits[4 * kLanes];
+    philox_blocks(seed, static_cast<std::uint32_t>(begin / 4), site, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), bits);
     float values[4 * kLanes];
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      values[4 * j] = c0[j] < threshold ? 0.0f : kept;
-      values[4 * j + 1] = c1[j] < threshold ? 0.0f : kept;
-      values[4 * j + 2] = c2[j] < threshold ? 0.0f : kept;
-      values[4 * j + 3] = c3[j] < threshold ? 0.0f : kept;
-    }
-    const std::size_t count = n - begin < 4 * kLanes ? n - begin : 4 * kLanes;
-    std::memcpy(mask + begin, values, count * sizeof(float));
+    for (std::size_t i = 0; i < 4 * kLanes; ++i) values[i] = bits[i] < threshold ? 0.0f : kept;
+    std::memcpy(mask + begin, values, (n - begin < 4 * kLanes ? n - begin : 4 * kLanes) * sizeof *mask);
   }
 }
 
@@ -258,7 +264,7 @@ void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, 
 
 Kernels kernel_rows() {
   return {gemm,          add,          multiply,       axpy,      dot,     column_sums, softmax, softmax_backward, norm, norm_backward,
-          cross_entropy, dropout_mask, sum_of_squares, adam_step, sgd_step};
+          cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step, sgd_step};
 }
 
 }  // namespace ffn::FFN_ISA

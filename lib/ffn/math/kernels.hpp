@@ -60,6 +60,8 @@ struct Kernels {
   CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels, float* dlogits,
                                     float* scratch);
 
+  /// The first n words of RandomStream(key, stream) of core/random.hpp.
+  void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
   /// See math/dropout.hpp.
   void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask);
 

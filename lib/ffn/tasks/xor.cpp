@@ -1,19 +1,23 @@
 #include "ffn/tasks/xor.hpp"
 
 #include "ffn/core/random.hpp"
+#include "ffn/math/kernels.hpp"
 
 namespace ffn {
 
 namespace {
 
-std::int64_t parity(std::uint32_t bits) { return __builtin_parity(bits); }
+std::int64_t parity(std::uint32_t bits) {
+  for (const unsigned half : {16u, 8u, 4u, 2u, 1u}) bits ^= bits >> half;
+  return bits & 1;
+}
 
 // Streams of one step: patterns, jitter and label flips must not shift each other when one is switched off.
 enum Purpose : std::uint64_t { patterns = 0, jitter = 1, flips = 2, num_purposes = 4 };
 
-RandomStream stream(std::uint64_t seed, std::int64_t step, Purpose purpose) {
-  return {seed, static_cast<std::uint64_t>(step) * num_purposes + purpose};
-}
+std::uint64_t stream_number(std::int64_t step, Purpose purpose) { return static_cast<std::uint64_t>(step) * num_purposes + purpose; }
+
+RandomStream stream(std::uint64_t seed, std::int64_t step, Purpose purpose) { return {seed, stream_number(step, purpose)}; }
 
 void write_pattern(std::uint32_t pattern, std::int64_t bits, float* x) {
   for (std::int64_t b = 0; b < bits; ++b) x[b] = (pattern >> b & 1) != 0 ? 1.0f : -1.0f;
@@ -24,9 +28,10 @@ std::uint32_t low_bits(std::uint32_t word, std::int64_t bits) { return bits == 3
 // Random patterns, jitter included.
 void write_random(const XorConfig& config, std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) {
   const auto bits = config.bits;
-  auto pattern_bits = stream(seed, step, patterns);
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(examples));
+  kernels().random_bits(seed, stream_number(step, patterns), words.size(), words.data());
   for (std::int64_t i = 0; i < examples; ++i) {
-    const std::uint32_t pattern = low_bits(pattern_bits.bits(), bits);
+    const std::uint32_t pattern = low_bits(words[static_cast<std::size_t>(i)], bits);
     write_pattern(pattern, bits, to.vectors + i * bits);
     to.labels[i] = parity(pattern);
   }

@@ -1,0 +1,126 @@
+// ffn-train bench: what this machine does.
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "../options.hpp"
+#include "../signals.hpp"
+#include "ffn/engine/interface.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+#include "ffn/version.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+double value_of(const Measurement& m, const char* name) {
+  for (const auto& [key, value] : m.values) {
+    if (key == name) return value;
+  }
+  return 0;
+}
+
+/// A column of a table: its header and how the cell is written.
+struct Shown {
+  const char* header;
+  std::function<std::string(const Measurement&)> cell;
+};
+
+Shown number(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_significant(value_of(m, value)); }};
+}
+Shown percent(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_percent(value_of(m, value), 0); }};
+}
+Shown count(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_short(value_of(m, value)); }};
+}
+
+struct Group {
+  const char* name;
+  const char* title;
+  const char* first_column;
+  std::vector<Shown> columns;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all{
+      {"product",
+       "Matrix products in float32, one thread: our kernel and LibTorch's BLAS",
+       "shape",
+       {number("µs", "us"), number("GFLOP/s", "gflops"), number("BLAS µs", "blas_us"), number("BLAS GFLOP/s", "blas_gflops")}},
+      {"ffn",
+       "Feed-forward layers, forward and backward, 512 tokens; shares are of a 512³ product in the same run",
+       "kind and d_model",
+       {number("µs", "us"), number("GFLOP/s", "gflops"), percent("of our product", "share_of_own_product"),
+        percent("of BLAS's", "share_of_blas_product"), number("LibTorch µs", "libtorch_us"), number("ratio", "times_libtorch")}},
+      {"steps",
+       "Training on XOR, one thread: whole steps (data, forward, backward, AdamW)",
+       "cohort",
+       {number("µs per run and step", "us_per_run_and_step"), count("steps/s", "steps_per_s"), count("runs·steps/s", "runs_times_steps_per_s"),
+        {"memory per run", [](const Measurement& m) { return format_bytes(value_of(m, "bytes_per_run")); }}}}};
+  return all;
+}
+
+void print_group(const Group& group, const std::vector<Measurement>& measurements, bool color) {
+  std::vector<Column> columns{{group.first_column, Align::left}};
+  for (const auto& shown : group.columns) columns.push_back({shown.header, Align::right});
+  Table table(columns);
+  for (const auto& m : measurements) {
+    if (m.group != group.name) continue;
+    std::vector<std::string> row{m.name};
+    for (const auto& shown : group.columns) row.push_back(shown.cell(m));
+    table.add_row(row);
+  }
+  if (table.num_rows() > 0) std::cout << group.title << "\n\n" << table.terminal_text(color) << "\n";
+}
+
+Json to_json(const EngineInfo& info, const std::vector<Measurement>& measurements) {
+  Json out = {{"schema_version", 1}, {"version", kVersion}, {"commit", kGitCommit},      {"libtorch", info.torch_version},
+              {"blas", info.blas},   {"kernels", info.kernel_isa}, {"measurements", Json::array()}};
+  for (const auto& m : measurements) {
+    Json values = Json::object();
+    for (const auto& [name, value] : m.values) values[name] = value;
+    out["measurements"].push_back({{"group", m.group}, {"name", m.name}, {"values", values}});
+  }
+  return out;
+}
+
+int bench(double seconds, const CommonOptions& common) {
+  handle_stop_signals();
+  Engine& engine = load_engine();
+  const bool show_progress = color_enabled(ColorMode::automatic, 2) && common.verbosity >= 0;
+  std::vector<Measurement> measurements;
+  BenchRequest request;
+  request.seconds = seconds;
+  request.stop = [] { return stop_requested(); };
+  engine.bench(request, [&](const Measurement& m) {
+    measurements.push_back(m);
+    if (show_progress) std::cerr << "\r\x1b[Kmeasured " << m.group << " " << m.name << std::flush;
+  });
+  if (show_progress) std::cerr << "\r\x1b[K";
+  if (common.json) {
+    std::cout << to_json(engine.info(), measurements).dump(2) << "\n";
+  } else {
+    const auto info = engine.info();
+    for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));
+    std::cout << "medians; kernels " << info.kernel_isa << ", LibTorch " << info.torch_version << ", BLAS " << info.blas << "\n";
+  }
+  return stop_requested() ? static_cast<int>(ExitCode::interrupted) : 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, CommonOptions& common, Command& command) {
+  auto* sub = app.add_subcommand("bench", "throughput of this machine: products, feed-forward layers, training steps");
+  auto seconds = std::make_shared<double>(0.3);
+  sub->add_option("--seconds", *seconds, "time to spend on each figure")->check(CLI::Range(0.001, 60.0))->capture_default_str();
+  add_output_options(*sub, common);
+  sub->callback([&common, &command, seconds] {
+    command = [&common, seconds] { return bench(*seconds, common); };
+  });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,234 @@
+#include "ffn/bench/bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <unistd.h>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/fused/feed_forward.hpp"
+#include "ffn/math/kernels.hpp"
+#include "ffn/nn/feed_forward.hpp"
+#include "ffn/nn/parameter_row.hpp"
+#include "ffn/train/trainer.hpp"
+
+namespace ffn {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Work = std::function<void()>;
+
+double seconds_of(const Work& work, std::int64_t times) {
+  const auto start = Clock::now();
+  for (std::int64_t i = 0; i < times; ++i) work();
+  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(times);
+}
+
+/// Median seconds per call of each piece of work. They take turns, so that a disturbance meets all of them.
+std::vector<double> medians(const std::vector<Work>& works, double seconds) {
+  constexpr int kRounds = 9;
+  std::vector<std::int64_t> times;
+  for (const auto& work : works) {
+    work();  // first touches
+    const double once = std::max(1e-9, seconds_of(work, 1));
+    times.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / kRounds / once)));
+  }
+  std::vector<std::vector<double>> found(works.size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < works.size(); ++i) found[i].push_back(seconds_of(works[i], times[i]));
+  }
+  std::vector<double> out;
+  for (auto& values : found) {
+    std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
+    out.push_back(values[kRounds / 2]);
+  }
+  return out;
+}
+
+/// A product of our own kernel and the same by the BLAS that LibTorch has.
+struct Product {
+  explicit Product(std::int64_t m_, std::int64_t n_, std::int64_t k_)
+      : m(m_), n(n_), k(k_), a(torch::randn({m, k})), b(torch::randn({k, n})), c(torch::empty({m, n})) {}
+  std::int64_t m, n, k;
+  torch::Tensor a, b, c;
+
+  double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+  Work own() {
+    return [this] { kernels().gemm({m, n, k, a.data_ptr<float>(), k, 1, b.data_ptr<float>(), n, 1, c.data_ptr<float>(), n}); };
+  }
+  Work blas() {
+    return [this] { at::mm_out(c, a, b); };
+  }
+};
+
+void bench_products(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
+  struct Shape {
+    std::int64_t m, n, k;
+  };
+  for (const auto& s : {Shape{64, 32, 8}, Shape{64, 8, 32}, Shape{512, 128, 32}, Shape{512, 256, 64}, Shape{512, 512, 128}, Shape{512, 1024, 256},
+                        Shape{512, 2048, 512}, Shape{1024, 1024, 1024}}) {
+    if (request.stop && request.stop()) return;
+    const torch::InferenceMode inference;
+    Product product(s.m, s.n, s.k);
+    const auto t = medians({product.own(), product.blas()}, request.seconds);
+    emit({"product",
+          std::to_string(s.m) + " x " + std::to_string(s.k) + " by " + std::to_string(s.n),
+          {{"us", t[0] * 1e6}, {"gflops", product.flops() / t[0] * 1e-9}, {"blas_us", t[1] * 1e6}, {"blas_gflops", product.flops() / t[1] * 1e-9}}});
+  }
+}
+
+/// Forward and backward of one FFN by hand and by LibTorch's autograd.
+class FfnBench {
+ public:
+  FfnBench(const FfnConfig& config, std::int64_t d_model, std::int64_t tokens)
+      : tokens_(tokens),
+        module_(nn::make_ffn(1, d_model, config, 0)),
+        row_(*module_),
+        x_(torch::randn({1, tokens, d_model}).requires_grad_()),
+        dy_(torch::randn({1, tokens, d_model})) {
+    row_.initialise({1});
+    std::map<std::string, std::int64_t> offsets;
+    for (const auto& entry : row_.entries()) offsets[entry.name] = entry.offset;
+    fused_ = fused::make_feed_forward(fused::Layout(std::move(offsets)), d_model, config, 0);
+  }
+
+  Work fused() {
+    return [this] {
+      arena_.reset();
+      fused::Pass pass{row_.values().data_ptr<float>(), row_.gradients().data_ptr<float>(), arena_, tokens_, true};
+      fused_->forward(pass, tokens_, x_.data_ptr<float>());
+      fused_->backward(pass, dy_.data_ptr<float>(), 0.0f);
+    };
+  }
+  Work libtorch() {
+    return [this] { module_->forward(x_, context_).y.backward(dy_); };
+  }
+
+ private:
+  std::int64_t tokens_;
+  std::shared_ptr<nn::FeedForward> module_;
+  nn::ParameterRow row_;
+  torch::Tensor x_, dy_;
+  nn::ForwardContext context_;
+  std::unique_ptr<fused::FeedForward> fused_;
+  fused::Arena arena_;
+};
+
+template <class Config>
+FfnConfig sized(std::int64_t d_ff) {
+  Config config;
+  config.d_ff = d_ff;
+  return config;
+}
+
+void bench_ffns(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
+  constexpr std::int64_t kTokens = 512;
+  for (const std::int64_t d : {8, 16, 32, 64, 128, 256, 512}) {
+    struct Kind {
+      const char* name;
+      FfnConfig config;
+    };
+    // Gated at the parameters of the plain one; the mixture's experts are plain ones, and the wide one does as much work
+    // per token as two of them.
+    const Kind kinds[] = {{"positionwise", sized<PositionwiseConfig>(4 * d)},
+                          {"gated", sized<GatedConfig>(8 * d / 3)},
+                          {"moe", sized<MoeConfig>(4 * d)},
+                          {"wide", sized<PositionwiseConfig>(8 * d)}};
+    Product own(512, 512, 512), blas(512, 512, 512);
+    std::vector<std::unique_ptr<FfnBench>> benches;
+    std::vector<Work> works{own.own(), blas.blas()};
+    for (const auto& kind : kinds) {
+      benches.push_back(std::make_unique<FfnBench>(kind.config, d, kTokens));
+      works.push_back(benches.back()->fused());
+      works.push_back(benches.back()->libtorch());
+    }
+    if (request.stop && request.stop()) return;
+    const auto t = medians(works, request.seconds);
+    const double own_rate = own.flops() / t[0], blas_rate = blas.flops() / t[1];
+    for (std::size_t i = 0; i < std::size(kinds); ++i) {
+      // Backward takes two products for each of the forward pass.
+      const double flops = 3.0 * kTokens * static_cast<double>(ffn_cost(kinds[i].config, d).flops);
+      const double ours = t[2 + 2 * i], theirs = t[3 + 2 * i];
+      emit({"ffn",
+            std::string(kinds[i].name) + " " + std::to_string(d),
+            {{"d_model", static_cast<double>(d)},
+             {"us", ours * 1e6},
+             {"gflops", flops / ours * 1e-9},
+             {"share_of_own_product", flops / ours / own_rate},
+             {"share_of_blas_product", flops / ours / blas_rate},
+             {"libtorch_us", theirs * 1e6},
+             {"times_libtorch", theirs / ours}}});
+    }
+  }
+}
+
+struct Ignore final : TrainObserver {
+  void evaluated(std::size_t, const Evaluation&) override {}
+  void checkpointed(std::size_t, const Checkpoint&) override {}
+  void finished(std::size_t, const RunResult&) override {}
+};
+
+double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory.
+void bench_cohorts(const BenchRequest& request, const std::string& name, const RunConfig& config,
+                   const std::function<void(const Measurement&)>& emit) {
+  for (const std::size_t runs : {1, 10, 100, 1000}) {
+    if (request.stop && request.stop()) return;
+    Cohort cohort;
+    cohort.runs.assign(runs, config);
+    for (std::size_t r = 0; r < runs; ++r) {
+      auto& run = cohort.runs[r];
+      run.seed = static_cast<std::int64_t>(r);
+      run.train.steps = static_cast<std::int64_t>(200000 / runs);
+      run.train.eval_every = run.train.checkpoint_every = run.train.steps;
+    }
+    std::vector<double> found;
+    const double before = resident_bytes();
+    double held = 0;
+    for (int round = 0; round < 5; ++round) {
+      Ignore observer;
+      Trainer trainer(cohort, observer);
+      const auto start = Clock::now();
+      trainer.train();
+      found.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+      held = std::max(held, resident_bytes() - before);
+    }
+    std::nth_element(found.begin(), found.begin() + 2, found.end());
+    const double per_step = found[2] / static_cast<double>(cohort.runs[0].train.steps);
+    emit({"steps",
+          name + ", " + std::to_string(runs) + (runs == 1 ? " run" : " runs"),
+          {{"runs", static_cast<double>(runs)},
+           {"us_per_run_and_step", per_step / static_cast<double>(runs) * 1e6},
+           {"steps_per_s", 1 / per_step},
+           {"runs_times_steps_per_s", static_cast<double>(runs) / per_step},
+           {"bytes_per_run", held / static_cast<double>(runs)}}});
+  }
+}
+
+RunConfig xor_config(std::int64_t d_model, std::int64_t d_ff, std::int64_t batch_size) {
+  RunConfig config;
+  config.task = XorConfig{};
+  config.model.d_model = d_model;
+  config.model.ffn = sized<PositionwiseConfig>(d_ff);
+  std::get<PositionwiseConfig>(config.model.ffn).activation = "relu";
+  config.train.batch_size = batch_size;
+  return config;
+}
+
+}  // namespace
+
+void run_bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
+  bench_products(request, emit);
+  bench_ffns(request, emit);
+  bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), emit);
+  bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), emit);
+}
+
+}  // namespace ffn

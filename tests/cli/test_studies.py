@@ -39,7 +39,7 @@ class Survival(ProgramTest):
 
     def test_sigkill_at_20_random_moments_costs_nothing_but_time(self):
         # Long enough that it is still at work at the twentieth kill.
-        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 30000, "eval_every": 2000, "checkpoint_every": 500}})
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 400000, "eval_every": 20000, "checkpoint_every": 2000}})
         self.ok("--config", "study.json", "-o", "whole", "-q")
         whole = run_bits(self.tmp / "whole")
         self.assertEqual(len(whole), 6)
@@ -55,6 +55,7 @@ class Survival(ProgramTest):
         self.assertGreaterEqual(killed, 15)  # a much faster machine may finish before the last ones
         self.ok("--config", "study.json", "-o", "killed", "-q")
         self.assertEqual(run_bits(self.tmp / "killed"), whole)
+        self.assertEqual(list((self.tmp / "killed").glob("**/seed-*/**/*.tmp-*")), [])
 
     def test_ctrl_c_checkpoints_and_ends_with_75_and_the_same_command_goes_on(self):
         self.write("study.json", STUDY)

@@ -1,4 +1,6 @@
 // Reading files with limits and clear errors; replacing files as a whole.
+#include <sys/resource.h>
+
 #include "core/helpers.hpp"
 #include "ffn/core/files.hpp"
 #include "support/catch_plain.hpp"
@@ -94,10 +96,78 @@ TEST_CASE("a write that cannot be done names the file and the reason and leaves 
   CHECK(files_in(scratch.path()) == 1);
 }
 
+TEST_CASE("a group's files appear in the order of writing, and none before the commit") {
+  const ScratchDirectory scratch;
+  scratch.write("second", "old");
+  FileGroup group;
+  CHECK(group.empty());
+  group.flush_first(scratch / "second");
+  group.flush_first(scratch / "missing");
+  for (const char* name : {"first", "second", "third", "second"}) group.write(scratch / name, std::string("new ") + name);
+  CHECK_FALSE(fs::exists(scratch / "first"));
+  CHECK(content_of(scratch / "second") == "old");
+
+  group.commit();
+  CHECK(group.empty());
+  for (const char* name : {"first", "second", "third"}) CHECK(content_of(scratch / name) == std::string("new ") + name);
+  CHECK(files_in(scratch.path()) == 3);
+
+  fs::create_directories(scratch / "taken/inside");
+  for (const char* name : {"before", "taken", "behind"}) group.write(scratch / name, "x");
+  CHECK(message<SystemError>([&] { group.commit(); }) == "cannot replace " + scratch / "taken" + ": Is a directory");
+  CHECK(fs::exists(scratch / "before"));
+  CHECK_FALSE(fs::exists(scratch / "behind"));
+  CHECK(files_in(scratch.path()) == 5);
+  CHECK(group.empty());
+}
+
+TEST_CASE("a group may have more files than a process may have open") {
+  const ScratchDirectory scratch;
+  struct rlimit usual = {}, few = {};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  few.rlim_cur = 64, few.rlim_max = usual.rlim_max;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  FileGroup group;
+  std::string problem;
+  try {
+    for (int i = 0; i < 200; ++i) group.write(scratch / std::to_string(i), std::to_string(i));
+    group.commit();
+  } catch (const SystemError& error) {
+    problem = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  CHECK(problem.empty());
+  CHECK(files_in(scratch.path()) == 200);
+  CHECK(content_of(scratch / "199") == "199");
+}
+
+TEST_CASE("a group that is not committed leaves what was there") {
+  const ScratchDirectory scratch;
+  scratch.write("status.json", "old");
+  {
+    FileGroup group;
+    group.write(scratch / "status.json", "new");
+    CHECK(files_in(scratch.path()) == 2);
+  }
+  CHECK(content_of(scratch / "status.json") == "old");
+  CHECK(files_in(scratch.path()) == 1);
+}
+
+TEST_CASE("temporaries of a killed process are removed, nothing else") {
+  const ScratchDirectory scratch;
+  scratch.write("status.json.tmp-77-3", "ha");
+  scratch.write("status.json", "whole");
+  remove_temporaries(scratch.path());
+  remove_temporaries(scratch / "missing");
+  CHECK(files_in(scratch.path()) == 1);
+  CHECK(content_of(scratch / "status.json") == "whole");
+}
+
 TEST_CASE("directories are made with their parents, and a file in the way is named") {
   const ScratchDirectory scratch;
-  make_directories(scratch / "a/b/c");
-  make_directories(scratch / "a/b/c");
+  CHECK(make_directories(scratch / "a/b/c"));
+  CHECK_FALSE(make_directories(scratch / "a/b/c"));
+  CHECK(make_directories(scratch / "a/b/d"));
   CHECK(fs::is_directory(scratch / "a/b/c"));
   scratch.write("file", "x");
   CHECK(message<SystemError>([&] { make_directories(scratch / "file/below"); }) ==

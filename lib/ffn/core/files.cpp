@@ -3,9 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -40,6 +46,8 @@ std::string read_file(const fs::path& path, const std::string& what, ExitCode co
 
 namespace {
 
+constexpr const char* kTemporary = ".tmp-";
+
 [[noreturn]] void fail(const std::string& action, const fs::path& path) {
   const int reason = errno;
   throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
@@ -56,34 +64,107 @@ void write_all(int fd, const std::string& bytes, const fs::path& path) {
   }
 }
 
+void flush(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return;
+  if (fd < 0) fail("open", path);
+  const int result = ::fsync(fd), reason = errno;
+  ::close(fd);
+  errno = reason;
+  if (result != 0) fail("flush", path);
+}
+
+// Flushes that run side by side share the journal's commits and the disk's own flushes; one after the other, each waits for
+// its own. 180 files of 4 kB on ext4: 33 ms one by one, 14 with 4 threads, 8 with 16, 7 with 32. One syncfs(2) takes 6,
+// but it also waits for whatever other programs have written: minutes, while someone copies something large.
+void flush_side_by_side(const std::vector<fs::path>& paths) {
+  constexpr std::size_t kThreads = 16;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr first_error;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < paths.size(); i = next++) {
+      try {
+        flush(paths[i]);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!first_error) first_error = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(kThreads);
+  try {
+    while (helpers.size() + 1 < std::min(kThreads, paths.size())) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those that are here do it.
+  }
+  work();
+  for (auto& helper : helpers) helper.join();
+  if (first_error) std::rethrow_exception(first_error);
+}
+
 }  // namespace
 
 void write_file_atomically(const fs::path& path, const std::string& bytes, Durability durability) {
-  // The process id keeps two processes that write the same file from sharing a temporary.
-  const fs::path temporary = path.string() + ".tmp-" + std::to_string(::getpid());
+  FileGroup alone;
+  alone.write(path, bytes, durability);
+  alone.commit();
+}
+
+void FileGroup::write(const fs::path& path, const std::string& bytes, Durability durability) {
+  // The process id keeps two processes that write the same file from sharing a temporary; the number, two writes of one.
+  static std::atomic<unsigned> number{0};
+  const fs::path temporary = path.string() + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(number++);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) fail("create", temporary);
+  files_.push_back({temporary, path});
   try {
     write_all(fd, bytes, temporary);
-    if (durability == Durability::flushed && ::fsync(fd) != 0) fail("flush", temporary);
   } catch (...) {
     ::close(fd);
     ::unlink(temporary.c_str());
+    files_.pop_back();
     throw;
   }
-  ::close(fd);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    errno = reason;
-    fail("replace", path);
+  ::close(fd);  // flushed through another descriptor: a group may be larger than the number of files one may have open
+  if (durability == Durability::flushed) to_flush_.push_back(temporary);
+}
+
+void FileGroup::commit() {
+  try {
+    flush_side_by_side(to_flush_);
+    for (const auto& file : files_) {
+      if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) fail("replace", file.path);
+    }
+  } catch (...) {
+    discard();
+    throw;
+  }
+  files_.clear();
+  to_flush_.clear();
+}
+
+// Its names are unique: unlinking a temporary that was renamed already does nothing.
+void FileGroup::discard() noexcept {
+  for (const auto& file : files_) ::unlink(file.temporary.c_str());
+  files_.clear();
+  to_flush_.clear();
+}
+
+void remove_temporaries(const fs::path& directory) {
+  std::error_code error;  // what cannot be read or removed harms nobody
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().filename().string().find(kTemporary) != std::string::npos) fs::remove(entry.path(), error);
   }
 }
 
-void make_directories(const fs::path& path) {
+bool make_directories(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(path, error);
+  if (fs::create_directory(path, error)) return true;  // the usual case: only the last one is missing
+  const bool created = error && fs::create_directories(path, error);
   if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  return created;
 }
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "ffn/core/error.hpp"
 
@@ -21,7 +22,45 @@ enum class Durability { flushed, cached };
 /// moment, sees the old content or the new, never a part.
 void write_file_atomically(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
 
-/// Creates a directory and its parents. Throws SystemError naming the path and the reason.
-void make_directories(const std::filesystem::path& path);
+/// Files that are flushed together and then appear one after the other: many of them cost one wait for the disk instead of
+/// one each. Each is written as by write_file_atomically; whoever finds one in its place finds those before it in theirs
+/// (after a power failure, too, on a file system that keeps the order of renames, as the journaling ones do).
+class FileGroup {
+ public:
+  FileGroup() = default;
+  ~FileGroup() { discard(); }
+  FileGroup(const FileGroup&) = delete;
+  FileGroup& operator=(const FileGroup&) = delete;
+
+  /// Into a temporary; `path` itself changes with commit().
+  void write(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
+  /// A file that is in its place already and has to be on disk before any of the group appears. May be missing.
+  void flush_first(const std::filesystem::path& path) { to_flush_.push_back(path); }
+  /// The group is empty afterwards. When it throws, what has not appeared never will.
+  void commit();
+  bool empty() const { return files_.empty(); }
+
+ private:
+  struct File {
+    std::filesystem::path temporary, path;
+  };
+
+  void discard() noexcept;
+
+  std::vector<File> files_;                      // in the order in which they appear
+  std::vector<std::filesystem::path> to_flush_;  // temporaries and others
+};
+
+/// With a group the file appears when that is committed, without one at once.
+inline void write_file(const std::filesystem::path& path, const std::string& bytes, Durability durability, FileGroup* group) {
+  if (group) group->write(path, bytes, durability);
+  else write_file_atomically(path, bytes, durability);
+}
+
+/// Removes temporaries that a killed process left in a directory. Only where no other process writes.
+void remove_temporaries(const std::filesystem::path& directory);
+
+/// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
+bool make_directories(const std::filesystem::path& path);
 
 }  // namespace ffn

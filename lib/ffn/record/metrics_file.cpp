@@ -7,7 +7,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "ffn/core/files.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/text.hpp"
 
@@ -115,7 +114,7 @@ std::vector<Evaluation> read_metrics(const fs::path& path) {
   return out;
 }
 
-void truncate_metrics_after(const fs::path& path, std::int64_t step) {
+void truncate_metrics_after(const fs::path& path, std::int64_t step, FileGroup* group) {
   const std::string text = read_text(path);
   std::string kept;
   std::size_t begin = 0;
@@ -124,14 +123,7 @@ void truncate_metrics_after(const fs::path& path, std::int64_t step) {
     begin = line.end;
   }
   if (!kept.empty() && kept.back() != '\n') kept += '\n';
-  if (kept != text) write_file_atomically(path, kept);
-}
-
-void flush_metrics(const fs::path& path) {
-  const File file(path, O_RDONLY);
-  if (file.fd < 0 && errno == ENOENT) return;
-  if (file.fd < 0) fail("open", path, errno);
-  if (::fsync(file.fd) != 0) fail("flush", path, errno);
+  if (kept != text) write_file(path, kept, Durability::flushed, group);
 }
 
 }  // namespace ffn

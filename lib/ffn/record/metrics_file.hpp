@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "ffn/core/files.hpp"
 #include "ffn/engine/interface.hpp"
 
 namespace ffn {
@@ -18,10 +19,8 @@ void append_metrics(const std::filesystem::path& path, const Evaluation& evaluat
 std::vector<Evaluation> read_metrics(const std::filesystem::path& path);
 
 /// Drops lines after `step` and a torn last line, so that a run that resumes at `step` appends where it left off.
-/// Replaces the file atomically, and only if something has to go. No file: nothing to do.
-void truncate_metrics_after(const std::filesystem::path& path, std::int64_t step);
-
-/// Waits until the disk has what was appended. No file: nothing to do.
-void flush_metrics(const std::filesystem::path& path);
+/// Replaces the file atomically (with a `group`, when that is committed), and only if something has to go. No file: nothing
+/// to do.
+void truncate_metrics_after(const std::filesystem::path& path, std::int64_t step, FileGroup* group = nullptr);
 
 }  // namespace ffn

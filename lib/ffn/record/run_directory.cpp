@@ -70,7 +70,12 @@ std::optional<RunSummary> read_summary(const fs::path& run) {
 
 std::vector<Evaluation> read_run_metrics(const fs::path& run) { return read_metrics(RunDirectory(run).metrics_path()); }
 
-void RunDirectory::create() const { make_directories(path_); }
+bool RunDirectory::create() const { return make_directories(path_); }
+
+void RunDirectory::remove_temporaries() const {
+  ffn::remove_temporaries(path_);
+  ffn::remove_temporaries(checkpoint_path().parent_path());
+}
 
 void RunDirectory::remove_results() const {
   remove_final_results();
@@ -93,19 +98,19 @@ void RunDirectory::write_meta(const RunMeta& meta) const {
   write_file_atomically(path_ / kMeta, json_text(json), Durability::cached);
 }
 
-void RunDirectory::write_status(RunStatus status) const {
+void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
   status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
   // A run that is lost while it trains is found by its checkpoint; one that is over has to stay over.
   const bool over = status.state == RunState::done || status.state == RunState::diverged || status.state == RunState::failed;
-  write_file_atomically(path_ / kStatus, json_text(status_json(status)), over ? Durability::flushed : Durability::cached);
+  write_file(path_ / kStatus, json_text(status_json(status)), over ? Durability::flushed : Durability::cached, group);
 }
 
-void RunDirectory::write_summary(const RunSummary& summary) const {
-  write_file_atomically(path_ / kSummary, json_text(summary_json(summary)));
+void RunDirectory::write_summary(const RunSummary& summary, FileGroup* group) const {
+  write_file(path_ / kSummary, json_text(summary_json(summary)), Durability::flushed, group);
 }
 
 void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                                 const std::map<std::string, std::string>& more) const {
+                                 const std::map<std::string, std::string>& more, FileGroup* group) const {
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
@@ -114,16 +119,19 @@ void RunDirectory::write_weights(const RunConfig& config, const std::string& ide
                    {"step", std::to_string(step)},
                    {"schema_version", std::to_string(kSchemaVersion)}};
   file.metadata.insert(more.begin(), more.end());
-  write_file_atomically(weights_path(), safetensors_bytes(file));
+  write_file(weights_path(), safetensors_bytes(file), Durability::flushed, group);
 }
 
-void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity) const {
+void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, FileGroup* group) const {
   // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
   Json state = {{"schema_version", kSchemaVersion}, {"identity", identity}, {"step", checkpoint.step}, {"numbers", Json::object()}};
   for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
-  flush_metrics(metrics_path());
   make_directories(checkpoint_path().parent_path());
-  write_file_atomically(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", state.dump()}}}));
+  FileGroup alone;
+  FileGroup& files = group ? *group : alone;
+  files.flush_first(metrics_path());
+  files.write(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", state.dump()}}}));
+  if (!group) files.commit();
 }
 
 std::optional<Checkpoint> RunDirectory::read_checkpoint(const std::string& identity) const {

@@ -25,7 +25,8 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run);
 std::optional<RunSummary> read_summary(const std::filesystem::path& run);
 std::vector<Evaluation> read_run_metrics(const std::filesystem::path& run);
 
-/// Names the place; creates nothing until asked. All writing throws SystemError with path and reason.
+/// Names the place; creates nothing until asked. All writing throws SystemError with path and reason. What is written with
+/// a `group` appears, after one flush for all, when that is committed; without one, at once.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -37,7 +38,10 @@ class RunDirectory {
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
   std::filesystem::path log_path() const { return path_ / "log.txt"; }
 
-  void create() const;
+  /// False if it was there.
+  bool create() const;
+  /// Removes what writing that was killed left half-done.
+  void remove_temporaries() const;
   /// Removes what earlier training left (metrics, summary, weights, checkpoint): nothing stale beside a new run.
   void remove_results() const;
   /// Removes the results that only a finished run has; metrics and checkpoint stay.
@@ -48,17 +52,19 @@ class RunDirectory {
   /// On a resume the record of the earlier sessions is kept, under "earlier_sessions".
   void write_meta(const RunMeta& meta) const;
   /// Fills in `updated`, `pid` and `host`.
-  void write_status(RunStatus status) const;
+  void write_status(RunStatus status, FileGroup* group = nullptr) const;
   void append_metrics(const Evaluation& evaluation) const { ffn::append_metrics(metrics_path(), evaluation); }
-  void truncate_metrics_after(std::int64_t step) const { ffn::truncate_metrics_after(metrics_path(), step); }
-  void write_summary(const RunSummary& summary) const;
+  void truncate_metrics_after(std::int64_t step, FileGroup* group = nullptr) const {
+    ffn::truncate_metrics_after(metrics_path(), step, group);
+  }
+  void write_summary(const RunSummary& summary, FileGroup* group = nullptr) const;
   /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
   /// `more` is what else a user of the weights needs (RunResult::metadata).
   void write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                     const std::map<std::string, std::string>& more = {}) const;
+                     const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
 
   /// What was appended to the metrics reaches the disk first: a checkpoint never knows more than the metrics file.
-  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity) const;
+  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, FileGroup* group = nullptr) const;
   /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.
   /// Throws CheckpointError for a damaged one or one of another identity.
   std::optional<Checkpoint> read_checkpoint(const std::string& identity) const;

@@ -20,7 +20,7 @@
 namespace ffn {
 namespace {
 
-std::string cpu_model() {
+std::string read_cpu_model() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
     const auto colon = line.find(": ");
@@ -28,6 +28,12 @@ std::string cpu_model() {
   }
   utsname system{};
   return ::uname(&system) == 0 ? system.machine : "unknown";  // ARM's cpuinfo has no model name
+}
+
+/// Read once: the kernel takes a while to write cpuinfo, longer the more cores there are.
+const std::string& cpu_model() {
+  static const std::string model = read_cpu_model();
+  return model;
 }
 
 /// Cores that this process may use; a batch system or a container gives fewer than the machine has.

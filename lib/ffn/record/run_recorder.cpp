@@ -1,6 +1,8 @@
 #include "ffn/record/run_recorder.hpp"
 
+#include <algorithm>
 #include <sstream>
+#include <utility>
 
 namespace ffn {
 
@@ -36,19 +38,24 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
   const std::string started = utc_now();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const RecordedRun& run = runs_[i];
-    run.directory.create();
-    if (run.resumed_at) {
-      run.directory.remove_final_results();
-      run.directory.truncate_metrics_after(*run.resumed_at);
-      progress_[i].history = read_metrics(run.directory.metrics_path());
-      progress_[i].safe_step = *run.resumed_at;
-    } else {
-      run.directory.remove_results();
-    }
+    if (!run.directory.create()) clear_for(run);
     run.directory.write_config(run.config);
     run.directory.write_meta({argv, engine, started, run.resumed_at});
-    write_status(i, RunState::running);
+    progress_[i].safe_step = run.resumed_at.value_or(0);
+    write_status(i, RunState::running, progress_[i].safe_step);
   }
+  files_.commit();
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (runs_[i].resumed_at) progress_[i].history = read_metrics(runs_[i].directory.metrics_path());
+  }
+}
+
+// What earlier training left and this one must not find.
+void RunRecorder::clear_for(const RecordedRun& run) {
+  run.directory.remove_temporaries();
+  if (!run.resumed_at) return run.directory.remove_results();
+  run.directory.remove_final_results();
+  run.directory.truncate_metrics_after(*run.resumed_at, &files_);
 }
 
 void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
@@ -62,47 +69,78 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
 }
 
 void RunRecorder::stepped(std::int64_t step, double loss) {
+  commit();
   if (second_) second_->stepped(step, loss);
 }
 
 void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
-  runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity);
-  progress_[run].safe_step = checkpoint.step;
-  write_status(run, RunState::running);
+  runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity, &files_);
+  write_status(run, RunState::running, checkpoint.step);
+  waiting_[run].safe_step = checkpoint.step;
+  commit_if_all_wait();
   if (second_) second_->checkpointed(run, checkpoint);
 }
 
 void RunRecorder::finished(std::size_t run, const RunResult& result) {
   const RecordedRun& recorded = runs_.at(run);
-  Progress& progress = progress_[run];
-  if (result.end != RunEnd::interrupted) {
-    // The status comes last of what it vouches for; the checkpoint goes only when nobody can need it any more.
-    progress.summary = summarize(recorded.identity, cost_, progress.history, result);
-    recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata);
-    recorded.directory.write_summary(*progress.summary);
-    progress.safe_step = result.steps;
+  Waiting waiting;
+  waiting.result = {result.end, result.steps, result.train_seconds, result.hit, result.divergence, {}, result.metadata};
+  if (result.end == RunEnd::interrupted) {
+    waiting.safe_step = waiting_.count(run) ? waiting_[run].safe_step : progress_[run].safe_step;
+  } else {
+    waiting.safe_step = result.steps;
+    waiting.summary = summarize(recorded.identity, cost_, progress_[run].history, result);
+    recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+    recorded.directory.write_summary(*waiting.summary, &files_);
   }
-  write_status(run, state_of(result.end), reason_of(result));
-  progress.finished = true;
-  if (result.end != RunEnd::interrupted) recorded.directory.remove_checkpoint();
-  if (second_) second_->finished(run, result);
+  // They appear in this order: the status comes last of what it vouches for.
+  write_status(run, state_of(result.end), waiting.safe_step, reason_of(result));
+  waiting_[run] = std::move(waiting);
+  commit_if_all_wait();
+}
+
+void RunRecorder::commit_if_all_wait() {
+  const auto finished = std::count_if(progress_.begin(), progress_.end(), [](const Progress& p) { return p.finished; });
+  if (waiting_.size() + static_cast<std::size_t>(finished) == runs_.size()) commit();
+}
+
+void RunRecorder::commit() {
+  if (files_.empty()) return;
+  auto waiting = std::exchange(waiting_, {});  // whose files cannot be put in place has not finished
+  files_.commit();
+  for (auto& [run, w] : waiting) {
+    progress_[run].safe_step = w.safe_step;
+    progress_[run].finished = w.result.has_value();
+    progress_[run].summary = std::move(w.summary);
+  }
+  for (const auto& [run, w] : waiting) {
+    if (!w.result) continue;
+    // The checkpoint goes only when nobody can need it any more.
+    if (w.result->end != RunEnd::interrupted) runs_[run].directory.remove_checkpoint();
+    if (second_) second_->finished(run, *w.result);
+  }
 }
 
 bool RunRecorder::stop_requested() { return (stop_ && stop_()) || (second_ && second_->stop_requested()); }
 
 void RunRecorder::fail_unfinished(const std::string& reason) {
+  try {
+    commit();
+  } catch (const std::exception&) {
+    // What could not be put in place has failed, too; `reason` is what came first.
+  }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (progress_[i].finished) continue;
-    write_status(i, RunState::failed, reason);
+    if (!progress_[i].finished) write_status(i, RunState::failed, progress_[i].safe_step, reason);
     progress_[i].finished = true;
   }
+  files_.commit();
 }
 
-void RunRecorder::write_status(std::size_t run, RunState state, const std::string& reason) const {
+void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason) {
   RunStatus status;
   status.state = state, status.reason = reason;
-  status.identity = runs_[run].identity, status.step = progress_[run].safe_step;
-  runs_[run].directory.write_status(status);
+  status.identity = runs_[run].identity, status.step = step;
+  runs_[run].directory.write_status(status, &files_);
 }
 
 }  // namespace ffn

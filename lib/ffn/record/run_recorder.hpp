@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,12 +23,15 @@ struct RecordedRun {
 /// On construction every run gets its directory, config, meta and the status "running". A run that starts at 0 loses what
 /// an earlier attempt left; one that resumes keeps the metrics up to its checkpoint, so that the files come out as if it
 /// had never stopped (times aside).
+/// What the runs of a cohort finish or checkpoint at the same step is written as it comes but appears together, after one
+/// flush: as soon as no run is left that could add to it, at the latest with the next stepped().
 /// Everything that is written can throw SystemError, out of the engine's train().
 class RunRecorder final : public TrainObserver {
  public:
   RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine);
 
-  /// A second observer gets every call after the recorder has written it. Null for none.
+  /// A second observer gets every call after the recorder; finished() when the run's files are in place, and without the
+  /// weights. Null for none.
   void forward_to(TrainObserver* second) { second_ = second; }
   /// Asked after every step, from the training thread; true ends the training with a checkpoint.
   void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
@@ -38,7 +42,8 @@ class RunRecorder final : public TrainObserver {
   void finished(std::size_t run, const RunResult& result) override;
   bool stop_requested() override;
 
-  /// Marks every run that has not finished as failed; for the catch around train(). Checkpoints stay.
+  /// Marks every run that has not finished as failed; for the catch around train(). Checkpoints stay, and what was waiting
+  /// for other runs appears.
   void fail_unfinished(const std::string& reason);
 
   const std::vector<RecordedRun>& runs() const { return runs_; }
@@ -49,15 +54,26 @@ class RunRecorder final : public TrainObserver {
   struct Progress {
     std::vector<Evaluation> history;
     std::int64_t safe_step = 0;
-    bool finished = false;
+    bool finished = false;  // and its files in place
+    std::optional<RunSummary> summary;
+  };
+  /// A run whose files are written, but not in place before commit().
+  struct Waiting {
+    std::int64_t safe_step = 0;
+    std::optional<RunResult> result;  // of a run that has ended, but for the weights; none: it goes on from a checkpoint
     std::optional<RunSummary> summary;
   };
 
-  void write_status(std::size_t run, RunState state, const std::string& reason = {}) const;
+  void clear_for(const RecordedRun& run);
+  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
+  void commit();
+  void commit_if_all_wait();
 
   std::vector<RecordedRun> runs_;
   std::vector<Progress> progress_;
-  Cost cost_;  // one for all: the runs of a cohort have equal shapes
+  std::map<std::size_t, Waiting> waiting_;  // by run
+  FileGroup files_;                         // theirs
+  Cost cost_;                               // one for all: the runs of a cohort have equal shapes
   TrainObserver* second_ = nullptr;
   std::function<bool()> stop_;
 };

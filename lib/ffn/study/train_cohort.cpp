@@ -58,7 +58,8 @@ void mark_failed(const RecordedRun& run, const std::string& reason) {
   run.directory.write_status(status);
 }
 
-// The identity of a text run holds the text's hash; one that was edited since the study was planned is another run.
+// The identity of a text run holds the text's hash; one that was edited since the study was planned is another run. The
+// runs of a cohort have one text: any of them tells for all.
 bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) == run.identity; }
 
 }  // namespace
@@ -128,6 +129,8 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
+  if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
+    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again");
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
@@ -144,8 +147,6 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     std::optional<Checkpoint> checkpoint;
     if (const auto status = status_of(run); status && status->identity == run.identity) checkpoint = checkpoint_of(run);
     else if (status) log_info(run.directory.string() + " held a run of another config; moved to " + move_aside(run.directory).string());
-    if (!is_still_itself(run))
-      throw DataError("the text of " + run.directory.string() + " changed since the study was started", "start it again");
     auto& session = sessions[checkpoint ? checkpoint->step : 0];
     RecordedRun recorded{directory, run.config, run.identity, std::nullopt};
     if (checkpoint) recorded.resumed_at = checkpoint->step;
@@ -159,11 +160,9 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       break;
     }
     train_session(session, engine, argv, hooks, outcome);
-    for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      if (is_still_itself(plan.runs[session.plan_index[i]])) continue;
-      mark_failed(session.runs[i], "its text changed while it was trained; start again");
-      ++outcome.failed;
-    }
+    if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
+    for (const auto& run : session.runs) mark_failed(run, "its text changed while it was trained; start again");
+    outcome.failed += session.runs.size();
   }
   return outcome;
 }

@@ -26,8 +26,8 @@ TEST_CASE("an evaluation is one flat line") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
 
-  append_metrics(path, evaluation(100, 0.5, 0.75));
-  append_metrics(path, evaluation(200, 0.25, 1.0));
+  append_metrics(path, {evaluation(100, 0.5, 0.75)});
+  append_metrics(path, {evaluation(200, 0.25, 1.0)});
 
   CHECK(content(path) == kFirst + kSecond);
 }
@@ -39,7 +39,7 @@ TEST_CASE("numbers that are not finite are strings, and all numbers come back bi
   Evaluation written{1, kInfinity, 2, {{"train/loss", kNan}, {"val/loss", -kInfinity}}};
   for (const double value : awkward) written.metrics.emplace_back("m" + std::to_string(written.metrics.size()), value);
 
-  append_metrics(path, written);
+  append_metrics(path, {written});
   const auto read = read_metrics(path);
 
   CHECK(content(path).find(R"("time_s":"inf","tokens":2,"train/loss":"nan","val/loss":"-inf")") != std::string::npos);
@@ -117,7 +117,7 @@ TEST_CASE("what is appended after a truncation starts on a line of its own") {
   put(path, kFirst.substr(0, kFirst.size() - 1));
 
   truncate_metrics_after(path, 100);
-  append_metrics(path, evaluation(200, 0.25, 1.0));
+  append_metrics(path, {evaluation(200, 0.25, 1.0)});
 
   CHECK(content(path) == kFirst + kSecond);
 }
@@ -138,7 +138,7 @@ TEST_CASE("a metrics file that cannot be opened is an error with path and reason
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "no such directory" / "metrics.jsonl";
 
-  CHECK(message_of<SystemError>([&] { append_metrics(path, evaluation(1, 0, 0)); }) ==
+  CHECK(message_of<SystemError>([&] { append_metrics(path, {evaluation(1, 0, 0)}); }) ==
         "cannot open " + path.string() + ": No such file or directory");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a full disk is an error that says what to do") {
   if (!std::filesystem::exists("/dev/full")) return;
   std::string hint;
   try {
-    append_metrics("/dev/full", evaluation(1, 0, 0));
+    append_metrics("/dev/full", {evaluation(1, 0, 0)});
   } catch (const SystemError& error) {
     hint = std::string(error.what()) + " | " + error.hint();
   }

@@ -269,7 +269,7 @@ TEST_CASE("what a run left is removed in two steps") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
   const auto fill = [&] {
-    run.append_metrics(evaluation(1, 0, 0));
+    run.append_metrics({evaluation(1, 0, 0)});
     run.write_summary(full_summary());
     run.write_weights(small_run(), kIdentity, 1, {});
     run.write_checkpoint({}, kIdentity);

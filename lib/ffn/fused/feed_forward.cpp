@@ -25,16 +25,16 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
   count_ = count, x_ = x, mask_ = nullptr;
   float* h = pass.arena.floats(n);
   if (gate_) {
-    z_ = gate_->forward(pass, rows, x);
+    slope_ = gate_->forward(pass, rows, x);  // z, until its slope takes its place
     up_value_ = up_.forward(pass, rows, x);
     phi_value_ = pass.arena.floats(n);
     in_pieces(n, [&](std::int64_t i, std::int64_t size) {
-      phi_.forward(static_cast<std::size_t>(size), z_ + i, phi_value_ + i);
+      phi_.both(static_cast<std::size_t>(size), slope_ + i, phi_value_ + i, slope_ + i);
       kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
     });
   } else {
-    z_ = up_.forward(pass, rows, x);
-    phi_.forward(static_cast<std::size_t>(n), z_, h);
+    slope_ = up_.forward(pass, rows, x);  // likewise
+    phi_.both(static_cast<std::size_t>(n), slope_, h, slope_);
   }
   if (pass.training && pass.dropout_rate > 0) {
     float* mask = pass.arena.floats(n);
@@ -50,7 +50,7 @@ float* Hidden<Map, Rows>::backward(Pass& pass, Rows rows, float* dh) {
   const std::int64_t n = count_ * d_ff_;
   if (mask_) kernels().multiply(n, dh, mask_, dh);
   if (!gate_) {
-    phi_.backward(static_cast<std::size_t>(n), z_, dh, dh);
+    kernels().multiply(n, dh, slope_, dh);
     up_.weight_gradient(pass, rows, x_, dh);
     return up_.input_gradient(pass, rows, dh);
   }
@@ -59,7 +59,7 @@ float* Hidden<Map, Rows>::backward(Pass& pass, Rows rows, float* dh) {
   in_pieces(n, [&](std::int64_t i, std::int64_t size) {
     kernels().multiply(size, dh + i, phi_value_ + i, du + i);
     kernels().multiply(size, dh + i, up_value_ + i, dz + i);
-    phi_.backward(static_cast<std::size_t>(size), z_ + i, dz + i, dz + i);
+    kernels().multiply(size, dz + i, slope_ + i, dz + i);
   });
   gate_->weight_gradient(pass, rows, x_, dz);
   up_.weight_gradient(pass, rows, x_, du);

@@ -46,7 +46,7 @@ class Hidden {
   // Of the pass at work:
   std::int64_t count_ = 0;
   const float *x_ = nullptr, *mask_ = nullptr;
-  float *z_ = nullptr, *up_value_ = nullptr, *phi_value_ = nullptr;
+  float *slope_ = nullptr, *up_value_ = nullptr, *phi_value_ = nullptr;
 };
 
 extern template class Hidden<Linear, std::int64_t>;

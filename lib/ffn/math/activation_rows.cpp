@@ -21,6 +21,16 @@ void apply_slope(std::size_t n, const T* z, const T* dy, T* dz) {
   for (std::size_t i = 0; i < n; ++i) dz[i] = dy[i] * (*kept<Slope>)(z[i]);
 }
 
+// What the two share is worked out once.
+template <class Phi, class Slope, class T>
+void apply_both(std::size_t n, const T* z, T* y, T* slope) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const T value = z[i];
+    slope[i] = (*kept<Slope>)(value);
+    y[i] = (*kept<Phi>)(value);
+  }
+}
+
 constexpr bool kKink = true, kSmooth = false;
 
 template <class Phi, class Slope>
@@ -29,7 +39,7 @@ Activation row(const char* name, const char* formula, const char* source, bool k
   static const Slope slope_ = slope;
   kept<Phi> = &phi_;
   kept<Slope> = &slope_;
-  return {name, formula, source, kink, apply<Phi, float>, apply_slope<Slope, float>, apply<Phi, double>, apply_slope<Slope, double>};
+  return {name, formula, source, kink, apply<Phi, float>, apply_slope<Slope, float>, apply<Phi, double>, apply_slope<Slope, double>, apply_both<Phi, Slope, float>};
 }
 
 }  // namespace

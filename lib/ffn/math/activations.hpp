@@ -11,6 +11,7 @@ namespace ffn {
 /// One activation φ. The kernels work on n contiguous values; outputs may be their inputs.
 ///   forward:  y[i]  = φ(z[i])
 ///   backward: dz[i] = dy[i] · φ'(z[i])
+///   both:     y[i]  = φ(z[i]), slope[i] = φ'(z[i]), for a backward pass that then is a product; slope may be z, y not
 /// float kernels use polynomials (relative error below 3e-7) without branches or fused-by-choice operations: element i
 /// gets the same bits wherever it stands. double kernels use the standard library and serve the gradient checks.
 struct Activation {
@@ -22,6 +23,7 @@ struct Activation {
   void (*backward)(std::size_t n, const float* z, const float* dy, float* dz);
   void (*forward64)(std::size_t n, const double* z, double* y);
   void (*backward64)(std::size_t n, const double* z, const double* dy, double* dz);
+  void (*both)(std::size_t n, const float* z, float* y, float* slope);
 };
 
 /// All of them, in catalogue order, compiled for this processor.

@@ -10,9 +10,9 @@
 
 namespace ffn {
 
-/// Appends one evaluation as one line in one write(): a crash leaves the whole line or none of it behind others.
-/// Throws SystemError; what could not be written completely is taken back.
-void append_metrics(const std::filesystem::path& path, const Evaluation& evaluation);
+/// Appends evaluations, from number `first` on, a line each in one write(): a crash leaves whole lines behind others, and at
+/// most one torn one at the end. Throws SystemError; what could not be written completely is taken back.
+void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, std::size_t first = 0);
 
 /// Everything on file, oldest first; a torn last line is left out, a missing file is an empty history.
 /// Throws DataError with file and line for any other line that is none of ours.

@@ -53,7 +53,9 @@ class RunDirectory {
   void write_meta(const RunMeta& meta) const;
   /// Fills in `updated`, `pid` and `host`.
   void write_status(RunStatus status, FileGroup* group = nullptr) const;
-  void append_metrics(const Evaluation& evaluation) const { ffn::append_metrics(metrics_path(), evaluation); }
+  void append_metrics(const std::vector<Evaluation>& evaluations, std::size_t first = 0) const {
+    ffn::append_metrics(metrics_path(), evaluations, first);
+  }
   void truncate_metrics_after(std::int64_t step, FileGroup* group = nullptr) const {
     ffn::truncate_metrics_after(metrics_path(), step, group);
   }

@@ -46,7 +46,9 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
   }
   files_.commit();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (runs_[i].resumed_at) progress_[i].history = read_metrics(runs_[i].directory.metrics_path());
+    if (!runs_[i].resumed_at) continue;
+    progress_[i].history = read_metrics(runs_[i].directory.metrics_path());
+    progress_[i].on_file = progress_[i].history.size();
   }
 }
 
@@ -62,18 +64,31 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
   auto& history = progress_.at(run).history;
   // A checkpoint and an evaluation can fall on the same step: the resumed run then repeats one that is on file.
   if (history.empty() || evaluation.step > history.back().step) {
-    runs_[run].directory.append_metrics(evaluation);
     history.push_back(evaluation);
+    // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
+    if (history.size() == 1) write_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }
 
+void RunRecorder::write_metrics(std::size_t run) {
+  auto& progress = progress_[run];
+  runs_[run].directory.append_metrics(progress.history, progress.on_file);
+  progress.on_file = progress.history.size();
+}
+
 void RunRecorder::stepped(std::int64_t step, double loss) {
+  constexpr std::chrono::milliseconds kBatch(500);
   commit();
+  if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kBatch) {
+    for (std::size_t i = 0; i < runs_.size(); ++i) write_metrics(i);
+    metrics_written_ = now;
+  }
   if (second_) second_->stepped(step, loss);
 }
 
 void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
+  write_metrics(run);
   runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity, &files_);
   write_status(run, RunState::running, checkpoint.step);
   waiting_[run].safe_step = checkpoint.step;
@@ -83,6 +98,7 @@ void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
 
 void RunRecorder::finished(std::size_t run, const RunResult& result) {
   const RecordedRun& recorded = runs_.at(run);
+  write_metrics(run);
   Waiting waiting;
   waiting.result = {result.end, result.steps, result.train_seconds, result.hit, result.divergence, {}, result.metadata};
   if (result.end == RunEnd::interrupted) {
@@ -130,7 +146,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     // What could not be put in place has failed, too; `reason` is what came first.
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (!progress_[i].finished) write_status(i, RunState::failed, progress_[i].safe_step, reason);
+    if (!progress_[i].finished) write_metrics(i), write_status(i, RunState::failed, progress_[i].safe_step, reason);
     progress_[i].finished = true;
   }
   files_.commit();

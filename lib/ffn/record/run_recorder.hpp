@@ -2,6 +2,7 @@
 // Depends on core, config and the engine's structs.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -53,6 +54,7 @@ class RunRecorder final : public TrainObserver {
  private:
   struct Progress {
     std::vector<Evaluation> history;
+    std::size_t on_file = 0;  // of the history
     std::int64_t safe_step = 0;
     bool finished = false;  // and its files in place
     std::optional<RunSummary> summary;
@@ -64,6 +66,7 @@ class RunRecorder final : public TrainObserver {
     std::optional<RunSummary> summary;
   };
 
+  void write_metrics(std::size_t run);
   void clear_for(const RecordedRun& run);
   void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
   void commit();
@@ -74,6 +77,7 @@ class RunRecorder final : public TrainObserver {
   std::map<std::size_t, Waiting> waiting_;  // by run
   FileGroup files_;                         // theirs
   Cost cost_;                               // one for all: the runs of a cohort have equal shapes
+  std::chrono::steady_clock::time_point metrics_written_ = std::chrono::steady_clock::now();
   TrainObserver* second_ = nullptr;
   std::function<bool()> stop_;
 };

@@ -43,13 +43,17 @@ Validation FusedStep::validate(const Batch& set) {
   const auto chunk = evaluation_chunk(length);
   const auto width = row_.values().size(1);
   Validation result;
+  // A run's part is contiguous; a set that all runs share has stride 0.
+  const auto input_stride = set.inputs.stride(0), label_stride = set.labels.stride(0), input_width = set.inputs.size(2);
+  const auto* labels = set.labels.data_ptr<std::int64_t>();
+  const auto* tokens = tokens_.empty() ? nullptr : set.inputs.data_ptr<std::int64_t>();
+  const auto* vectors = tokens_.empty() ? set.inputs.data_ptr<float>() : nullptr;
   for (std::int64_t r = 0; r < runs; ++r) {
-    const torch::Tensor inputs = set.inputs[r], labels = set.labels[r];  // shared by all runs or not: views either way
     CrossEntropySums sums;
     for (std::int64_t begin = 0; begin < count; begin += chunk) {
-      fused::Examples examples{std::min(chunk, count - begin), length, nullptr, nullptr, labels.data_ptr<std::int64_t>() + begin * length};
-      if (tokens_.empty()) examples.vectors = inputs.data_ptr<float>() + begin * inputs.size(1);
-      else examples.tokens = inputs.data_ptr<std::int64_t>() + begin * length;
+      fused::Examples examples{std::min(chunk, count - begin), length, nullptr, nullptr, labels + r * label_stride + begin * length};
+      if (tokens) examples.tokens = tokens + r * input_stride + begin * input_width;
+      else examples.vectors = vectors + r * input_stride + begin * input_width;
       const auto part = network_.evaluate(row_.values().data_ptr<float>() + r * width, examples);
       sums.loss += part.loss, sums.correct += part.correct, sums.scored += part.scored;
     }

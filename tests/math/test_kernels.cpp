@@ -152,7 +152,7 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
       for (auto& x : logits) x *= 8;
       std::vector<std::int64_t> labels;
       for (std::int64_t i = 0; i < kRows; ++i) labels.push_back(i % 4 == 3 ? -1 : i * 7 % classes);
-      std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 1)));
+      std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 2)));
       const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), gradient.data(), scratch.data());
       double loss = 0, worst = 0;
       std::int64_t correct = 0, scored = 0;
@@ -183,7 +183,7 @@ TEST_CASE("a loss that is no longer finite shows", "[math]") {
     const float nan = std::nanf(""), inf = HUGE_VALF;
     for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
       const std::int64_t label = 1;
-      float gradient[2], scratch[3];
+      float gradient[2], scratch[4];
       CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, gradient, scratch).loss));
     }
   }

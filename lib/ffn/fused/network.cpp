@@ -140,7 +140,7 @@ Network::Loss Network::step(const float* parameters, float* gradients, std::int6
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* logits = forward(pass, examples);
   float* dlogits = arena_.floats(rows * task_.num_classes);
-  const auto sums = kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 1)));
+  const auto sums = kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 2)));
   Loss loss{sums.loss / static_cast<double>(sums.scored), 0};
   const auto count = static_cast<double>(blocks_.size());
   for (const auto& block : blocks_) loss.balance += block.balance_loss() / count;
@@ -158,7 +158,7 @@ CrossEntropySums Network::evaluate(const float* parameters, const Examples& exam
   Pass pass{parameters, nullptr, arena_, examples.sequence_length};
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* logits = forward(pass, examples);
-  return kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 1)));
+  return kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 2)));
 }
 
 }  // namespace ffn::fused

@@ -141,28 +141,31 @@ void norm_backward(int64_t rows, int64_t cols, const float* dy, const float* wei
   }
 }
 
+// Row i less its largest value goes to `shifted`. → the first place of the largest.
+inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
+  if (classes == 2) {  // most tasks here; no loop
+    const float top = row[0] < row[1] ? row[1] : row[0];
+    shifted[0] = row[0] - top, shifted[1] = row[1] - top;
+    return row[0] < row[1] ? 1 : 0;
+  }
+  const float top = largest(classes, row);
+  int64_t first = 0;
+  while (first + 1 < classes && !(row[first] == top)) ++first;
+  for (int64_t j = 0; j < classes; ++j) shifted[j] = row[j] - top;
+  return first;
+}
+
 CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, float* dlogits, float* scratch) {
   CrossEntropySums sums;
-  float* power = scratch;                    // e^(logit - largest), (rows, classes)
-  float* total = scratch + rows * classes;  // their sums, then the logarithms of these
+  float* power = scratch;                   // (rows, classes): logit - largest, then e to that
+  float* total = scratch + rows * classes;  // their sums per row
+  float* loss = total + rows;               // what each row adds to the loss
   for (int64_t i = 0; i < rows; ++i) {
-    const float* row = logits + i * classes;
-    float top = row[0];
-    int64_t first = 0;
-    if (classes <= kLanes) {
-      for (int64_t j = 1; j < classes; ++j) {
-        if (row[j] > top) top = row[j], first = j;
-      }
-    } else {
-      top = largest(classes, row);
-      while (first + 1 < classes && !(row[first] == top)) ++first;
-    }
-    for (int64_t j = 0; j < classes; ++j) power[i * classes + j] = row[j] - top;
-    if (labels[i] >= 0) {
-      sums.loss -= static_cast<double>(power[i * classes + labels[i]]);
-      ++sums.scored;
-      sums.correct += labels[i] == first;
-    }
+    const int64_t first = shift_row(classes, logits + i * classes, power + i * classes);
+    const bool scored = labels[i] >= 0;
+    sums.scored += scored;
+    sums.correct += scored && labels[i] == first;
+    loss[i] = scored ? power[i * classes + labels[i]] : 0.0f;
   }
   for (int64_t i = 0; i < rows * classes; ++i) power[i] = exp_(power[i]);
   if (classes == 2) {
@@ -170,17 +173,24 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
   } else {
     for (int64_t i = 0; i < rows; ++i) total[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
   }
-  if (dlogits) {
-    const float weight = 1.0f / static_cast<float>(sums.scored);
+  for (int64_t i = 0; i < rows; ++i) loss[i] = labels[i] >= 0 ? log_(total[i]) - loss[i] : 0.0f;
+  double lane[kLanes] = {};
+  for (int64_t i = 0; i < rows; ++i) lane[i % kLanes] += static_cast<double>(loss[i]);
+  for (const double part : lane) sums.loss += part;
+  if (!dlogits) return sums;
+
+  const float weight = 1.0f / static_cast<float>(sums.scored);
+  for (int64_t i = 0; i < rows; ++i) total[i] = labels[i] >= 0 ? weight / total[i] : 0.0f;
+  if (classes == 2) {
     for (int64_t i = 0; i < rows; ++i) {
-      const float factor = labels[i] >= 0 ? weight / total[i] : 0.0f;
-      for (int64_t j = 0; j < classes; ++j) dlogits[i * classes + j] = factor * power[i * classes + j];
-      if (labels[i] >= 0) dlogits[i * classes + labels[i]] -= weight;
+      dlogits[2 * i] = total[i] * power[2 * i] - (labels[i] == 0 ? weight : 0.0f);
+      dlogits[2 * i + 1] = total[i] * power[2 * i + 1] - (labels[i] == 1 ? weight : 0.0f);
     }
+    return sums;
   }
-  for (int64_t i = 0; i < rows; ++i) total[i] = log_(total[i]);
   for (int64_t i = 0; i < rows; ++i) {
-    if (labels[i] >= 0) sums.loss += static_cast<double>(total[i]);
+    for (int64_t j = 0; j < classes; ++j) dlogits[i * classes + j] = total[i] * power[i * classes + j];
+    if (labels[i] >= 0) dlogits[i * classes + labels[i]] -= weight;
   }
   return sums;
 }

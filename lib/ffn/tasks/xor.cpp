@@ -25,16 +25,24 @@ void write_pattern(std::uint32_t pattern, std::int64_t bits, float* x) {
 
 std::uint32_t low_bits(std::uint32_t word, std::int64_t bits) { return bits == 32 ? word : word & ((1u << bits) - 1); }
 
+// For a number of bits that the compiler knows, or for any (0).
+template <int Bits>
+void write_patterns(std::int64_t examples, std::int64_t any_bits, const std::uint32_t* words, const BatchPlace& to) {
+  const std::int64_t bits = Bits > 0 ? Bits : any_bits;
+  for (std::int64_t i = 0; i < examples; ++i) {
+    const std::uint32_t pattern = low_bits(words[i], bits);
+    write_pattern(pattern, bits, to.vectors + i * bits);
+    to.labels[i] = parity(pattern);
+  }
+}
+
 // Random patterns, jitter included.
 void write_random(const XorConfig& config, std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) {
   const auto bits = config.bits;
   std::vector<std::uint32_t> words(static_cast<std::size_t>(examples));
   kernels().random_bits(seed, stream_number(step, patterns), words.size(), words.data());
-  for (std::int64_t i = 0; i < examples; ++i) {
-    const std::uint32_t pattern = low_bits(words[static_cast<std::size_t>(i)], bits);
-    write_pattern(pattern, bits, to.vectors + i * bits);
-    to.labels[i] = parity(pattern);
-  }
+  const auto write = bits == 2 ? write_patterns<2> : bits == 3 ? write_patterns<3> : bits == 4 ? write_patterns<4> : write_patterns<0>;
+  write(examples, bits, words.data(), to);
   if (config.jitter == 0) return;
   auto noise = stream(seed, step, jitter);
   for (std::int64_t i = 0; i < examples * bits; ++i) to.vectors[i] += static_cast<float>(config.jitter * noise.normal());

@@ -12,6 +12,15 @@ using std::int64_t;
 
 constexpr int64_t kLanes = 16;
 
+/// The lanes combined, halves with halves; written out because a loop over widths is not unrolled.
+template <class Combine>
+inline float fold(float* lane, const Combine& combine) {
+  for (int64_t j = 0; j < 8; ++j) lane[j] = combine(lane[j], lane[j + 8]);
+  for (int64_t j = 0; j < 4; ++j) lane[j] = combine(lane[j], lane[j + 4]);
+  for (int64_t j = 0; j < 2; ++j) lane[j] = combine(lane[j], lane[j + 2]);
+  return combine(lane[0], lane[1]);
+}
+
 /// Σ f(i) over i < n.
 template <class F>
 inline float sum(int64_t n, const F& f) {
@@ -21,10 +30,7 @@ inline float sum(int64_t n, const F& f) {
     for (int64_t j = 0; j < kLanes; ++j) lane[j] += f(i + j);
   }
   for (int64_t j = 0; i < n; ++i, ++j) lane[j] += f(i);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
-  }
-  return lane[0];
+  return fold(lane, [](float a, float b) { return a + b; });
 }
 
 /// The largest of n ≥ 1 values. A NaN need not show: the exponentials that follow carry it on.
@@ -36,10 +42,7 @@ inline float largest(int64_t n, const float* x) {
     for (int64_t j = 0; j < kLanes; ++j) lane[j] = lane[j] < x[i + j] ? x[i + j] : lane[j];
   }
   for (; i < n; ++i) lane[0] = lane[0] < x[i] ? x[i] : lane[0];
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t j = 0; j < width; ++j) lane[j] = lane[j] < lane[j + width] ? lane[j + width] : lane[j];
-  }
-  return lane[0];
+  return fold(lane, [](float a, float b) { return a < b ? b : a; });
 }
 
 /// ln x for x ≥ 1.
@@ -91,15 +94,21 @@ void column_sums(int64_t rows, int64_t cols, const float* x, float* out) {
   for (; j < cols; ++j) column_strip<1>(rows, cols, x + j, out + j);
 }
 
+// Whole rows, masked or not, and the exponentials of all rows in one loop: short loops have long scalar tails.
 void softmax(int64_t rows, int64_t cols, float scale, bool causal, float* x) {
   for (int64_t i = 0; i < rows; ++i) {
     float* row = x + i * cols;
-    const int64_t n = causal && i + 1 < cols ? i + 1 : cols;
-    const float top = largest(n, row);
-    for (int64_t j = 0; j < n; ++j) row[j] = exp_(scale * (row[j] - top));
-    const float inverse = 1.0f / sum(n, [&](int64_t j) { return row[j]; });
-    for (int64_t j = 0; j < n; ++j) row[j] *= inverse;
-    for (int64_t j = n; j < cols; ++j) row[j] = 0;
+    if (causal) {
+      for (int64_t j = i + 1; j < cols; ++j) row[j] = -HUGE_VALF;
+    }
+    const float top = largest(cols, row);
+    for (int64_t j = 0; j < cols; ++j) row[j] = scale * (row[j] - top);
+  }
+  for (int64_t i = 0; i < rows * cols; ++i) x[i] = exp_(x[i]);
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = x + i * cols;
+    const float inverse = 1.0f / sum(cols, [&](int64_t j) { return row[j]; });
+    for (int64_t j = 0; j < cols; ++j) row[j] *= inverse;
   }
 }
 

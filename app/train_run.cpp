@@ -12,6 +12,7 @@
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/claim.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/train/engine.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -88,7 +89,7 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
   Dummy observer(bar);
-  load_engine().train({{config}, {}}, observer);
+  cpu_engine().train({{config}, {}}, observer);
   bar.finish();
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
   for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
@@ -122,7 +123,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     }
   }
 
-  Engine& engine = load_engine();
+  Engine& engine = cpu_engine();
   RecordedRun run{directory, config, identity, std::nullopt};
   if (checkpoint) {
     run.resumed_at = checkpoint->step;
@@ -136,7 +137,6 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   const LogFile log_file(directory.log_path());
   LogOptions log_options{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [&bar] { bar.clear(); }};
   set_up_log(log_options);
-  engine.set_log(write_log);
   try {
     engine.train({{config}, {checkpoint}}, recorder);
   } catch (const std::exception& error) {

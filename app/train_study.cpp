@@ -16,6 +16,7 @@
 #include "ffn/study/expect.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/study_lock.hpp"
+#include "ffn/train/engine.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -259,11 +260,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     run.argv = common.argv;
     run.stop = stop_requested;
     run.in_worker = handle_worker_signals;
-    run.engine = []() -> Engine& {
-      Engine& engine = load_engine();
-      engine.set_log(write_log);
-      return engine;
-    };
+    run.engine = []() -> Engine& { return cpu_engine(); };
     run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };
     outcome = run_study(plan, run);
   }

@@ -9,6 +9,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/train/engine.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {
@@ -77,9 +78,9 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
   if (table.num_rows() > 0) std::cout << group.title << "\n\n" << table.terminal_text(color) << "\n";
 }
 
-Json to_json(const EngineInfo& info, const std::vector<Measurement>& measurements) {
-  Json out = {{"schema_version", 1}, {"version", kVersion}, {"commit", kGitCommit},      {"libtorch", info.torch_version},
-              {"blas", info.blas},   {"kernels", info.kernel_isa}, {"measurements", Json::array()}};
+Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
+  Json out = {{"schema_version", 1}, {"version", kVersion}, {"commit", kGitCommit},      {"libtorch", info.version},
+              {"blas", info.blas},   {"kernels", cpu_engine().info().kernel_isa}, {"measurements", Json::array()}};
   for (const auto& m : measurements) {
     Json values = Json::object();
     for (const auto& [name, value] : m.values) values[name] = value;
@@ -90,23 +91,23 @@ Json to_json(const EngineInfo& info, const std::vector<Measurement>& measurement
 
 int bench(double seconds, const CommonOptions& common) {
   handle_stop_signals();
-  Engine& engine = load_engine();
+  LibTorch& libtorch = load_libtorch();
   const bool show_progress = color_enabled(ColorMode::automatic, 2) && common.verbosity >= 0;
   std::vector<Measurement> measurements;
   BenchRequest request;
   request.seconds = seconds;
   request.stop = [] { return stop_requested(); };
-  engine.bench(request, [&](const Measurement& m) {
+  libtorch.bench(request, [&](const Measurement& m) {
     measurements.push_back(m);
     if (show_progress) std::cerr << "\r\x1b[Kmeasured " << m.group << " " << m.name << std::flush;
   });
   if (show_progress) std::cerr << "\r\x1b[K";
   if (common.json) {
-    std::cout << to_json(engine.info(), measurements).dump(2) << "\n";
+    std::cout << to_json(libtorch.info(), measurements).dump(2) << "\n";
   } else {
-    const auto info = engine.info();
+    const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));
-    std::cout << "medians; kernels " << info.kernel_isa << ", LibTorch " << info.torch_version << ", BLAS " << info.blas << "\n";
+    std::cout << "medians; kernels " << cpu_engine().info().kernel_isa << ", LibTorch " << info.version << ", BLAS " << info.blas << "\n";
   }
   return stop_requested() ? static_cast<int>(ExitCode::interrupted) : 0;
 }

@@ -13,6 +13,7 @@
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/train/engine.hpp"
 
 namespace ffn::app {
 
@@ -48,8 +49,7 @@ double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
     train.checkpoint_every = train.steps + 1;
   }
   Probe observer;
-  load_engine().set_log(write_log);
-  load_engine().train(probe, observer);
+  cpu_engine().train(probe, observer);
   const auto& train = probe.runs[0].train;
   const double evaluations = static_cast<double>(train.steps) / static_cast<double>(train.eval_every) + 2;
   // An evaluation costs about a third of the steps that see as many examples: forward without backward.

@@ -23,7 +23,7 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
   const auto weights = read_safetensors(directory.weights_path());
   std::string text;
   bool begun = false;  // the prompt is printed once it is known to be usable
-  load_engine().sample(config, weights, request, [&](const std::string& piece) {
+  load_libtorch().sample(config, weights, request, [&](const std::string& piece) {
     if (json) text += piece;
     else std::cout << (begun ? "" : request.prompt) << piece << std::flush;
     begun = true;

@@ -6,15 +6,11 @@
 #include "../train/observer.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/train/trainer.hpp"
-#include "support/catch.hpp"
+#include "support/catch_plain.hpp"
 
 using namespace ffn;
 
 namespace {
-
-struct OneThread {
-  OneThread() { at::set_num_threads(1); }
-} one_thread;
 
 RunConfig shipped(const std::string& name) {
   const std::string path = std::string(FFN_SOURCE_DIR) + "/configs/" + name + ".json";

@@ -92,7 +92,7 @@ std::vector<RecordedRun> two_runs(const std::filesystem::path& root, std::option
 }
 
 RunRecorder recorder(std::vector<RecordedRun> runs) {
-  return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"1.13", "blas", "isa"}};
+  return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"fused", "isa"}};
 }
 
 std::set<std::string> names_in(const std::filesystem::path& directory) {

@@ -7,6 +7,7 @@
 
 #include "ffn/core/error.hpp"
 #include "ffn/tasks/task.hpp"
+#include "support/batches.hpp"
 #include "support/catch.hpp"
 
 using namespace ffn;
@@ -42,7 +43,7 @@ TEST_CASE("every task gives the same batch for the same seed and step, and anoth
   for (const auto& config : all_tasks(file)) {
     const auto a = make_task(config, {{1, 2}, {3, 4}}), b = make_task(config, {{3, 4}});
     const auto shape = a->shape();
-    const auto batch = a->train_batch(5, 33), again = a->train_batch(5, 33), next = a->train_batch(6, 33), alone = b->train_batch(5, 33);
+    const auto batch = test::train_batch(*a, 5, 33), again = test::train_batch(*a, 5, 33), next = test::train_batch(*a, 6, 33), alone = test::train_batch(*b, 5, 33);
     CHECK(torch::equal(batch.inputs, again.inputs));
     CHECK(torch::equal(batch.labels, again.labels));
     CHECK_FALSE(torch::equal(batch.inputs, next.inputs));
@@ -59,14 +60,14 @@ TEST_CASE("xor labels are the parity of the bits, all patterns are validated, an
   config.bits = 3;
   config.label_noise = 0.2;
   const auto task = make_task(config, {{1, 2}});
-  const auto set = task->validation(512);
+  const auto set = test::validation(*task, 512);
   REQUIRE(set.inputs.sizes() == torch::IntArrayRef({1, 8, 3}));
   CHECK(torch::equal(set.inputs.gt(0).sum(-1).remainder(2), set.labels));
-  const auto batch = task->train_batch(0, 20000);
+  const auto batch = test::train_batch(*task, 0, 20000);
   const double flipped = batch.inputs.gt(0).sum(-1).remainder(2).ne(batch.labels).to(torch::kFloat64).mean().item<double>();
   CHECK(flipped == Approx(0.2).margin(0.012));  // 4 standard errors
   config.jitter = 0.5;
-  const auto noisy = make_task(config, {{1, 2}})->train_batch(0, 20000);
+  const auto noisy = test::train_batch(*make_task(config, {{1, 2}}), 0, 20000);
   CHECK((noisy.inputs - batch.inputs).std().item<double>() == Approx(0.5).margin(0.01));
   CHECK(torch::equal(noisy.labels, batch.labels));
 }
@@ -76,7 +77,7 @@ TEST_CASE("sequence_xor labels are the XOR of two earlier bits and undefined bef
   config.length = 40;
   config.first_offset = 3;
   config.second_offset = 1;
-  const auto batch = make_task(config, {{1, 2}})->train_batch(0, 50);
+  const auto batch = test::train_batch(*make_task(config, {{1, 2}}), 0, 50);
   const Tensor x = batch.inputs[0], y = batch.labels.view({50, 40});
   CHECK(y.narrow(1, 0, 3).eq(-1).all().item<bool>());
   CHECK(torch::equal(y.narrow(1, 3, 37), x.narrow(1, 0, 37).bitwise_xor(x.narrow(1, 2, 37))));
@@ -92,13 +93,13 @@ TEST_CASE("text targets are the inputs moved by one, and validation text is neve
   config.context = 10;
   const auto task = make_task(config, {{1, 2}});
   CHECK(task->metadata().at("alphabet") == "abcxyz");
-  const auto batch = task->train_batch(0, 200);
+  const auto batch = test::train_batch(*task, 0, 200);
   CHECK(batch.inputs.max().item<std::int64_t>() == 2);  // a, b, c only
   CHECK(torch::equal(batch.inputs[0].narrow(1, 1, 9), batch.labels.view({200, 10}).narrow(1, 0, 9)));
-  const auto set = task->validation(512);
+  const auto set = test::validation(*task, 512);
   CHECK(set.inputs.size(1) == 9);  // 99 characters with a target
   CHECK(set.inputs.min().item<std::int64_t>() == 3);
-  CHECK(task->validation(4).inputs.size(1) == 4);
+  CHECK(test::validation(*task, 4).inputs.size(1) == 4);
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with the offset, one too short with its length", "[tasks]") {

@@ -2,7 +2,7 @@
 #include "ffn/train/trainer.hpp"
 #include "cases.hpp"
 #include "observer.hpp"
-#include "support/catch.hpp"
+#include "support/catch_plain.hpp"
 
 using namespace ffn;
 using test::base;
@@ -10,10 +10,6 @@ using test::cases;
 using test::some_ffn;
 
 namespace {
-
-struct OneThread {
-  OneThread() { at::set_num_threads(1); }
-} one_thread;
 
 test::Collected train(const std::vector<RunConfig>& runs) {
   test::Collected collected;

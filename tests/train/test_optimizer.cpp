@@ -1,5 +1,6 @@
 // Our one-pass optimizers against torch::optim over 100 steps.
 #include "ffn/nn/linear.hpp"
+#include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "support/catch.hpp"
 
@@ -15,7 +16,7 @@ double largest_difference(const OptimizerConfig& config,
   nn::ParameterRow row(*layer);
   row.initialise({1});
   std::vector<Tensor> theirs = {layer->weight.detach().clone().requires_grad_(), layer->bias.detach().clone().requires_grad_()};
-  RowOptimizer ours(row, {config});
+  RowOptimizer ours(row.layout(), {config});
   auto reference = make_theirs(theirs);
   const auto loss = [](const Tensor& w, const Tensor& b, int step) {
     return ((w * (1.0 + 0.1 * std::sin(step))).pow(4).sum() + (w.square().sum() - 2).square() + (b - 0.3).cosh().sum());
@@ -24,7 +25,7 @@ double largest_difference(const OptimizerConfig& config,
   for (int step = 0; step < 100; ++step) {
     row.gradients().zero_();
     loss(layer->weight, layer->bias, step).backward();
-    ours.step(0, step + 1, 1.0, 1.0, row.gradients().data_ptr<float>());
+    ours.step(0, step + 1, 1.0, 1.0, row.gradients().data_ptr<float>(), row.values().data_ptr<float>());
     reference->zero_grad();
     loss(theirs[0], theirs[1], step).backward();
     reference->step();
@@ -87,9 +88,9 @@ TEST_CASE("decay on matrices leaves biases alone", "[train]") {
   AdamWConfig config;
   config.lr = 0.1;
   config.weight_decay = 0.5;
-  RowOptimizer optimizer(row, {config, config});
+  RowOptimizer optimizer(row.layout(), {config, config});
   const std::vector<float> nothing(static_cast<std::size_t>(row.values().size(1)));
-  optimizer.step(1, 1, 1.0, 1.0, nothing.data());  // zero gradient: only decay acts, on run 1 alone
+  optimizer.step(1, 1, 1.0, 1.0, nothing.data(), row.values().data_ptr<float>() + row.values().size(1));  // zero gradient: only decay acts, on run 1 alone
   CHECK(torch::equal(layer->bias, bias));
   CHECK(torch::equal(layer->weight[0], weight[0]));
   CHECK(torch::allclose(layer->weight[1], weight[1] * 0.95));

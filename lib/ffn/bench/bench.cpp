@@ -88,9 +88,7 @@ class FfnBench {
         x_(torch::randn({1, tokens, d_model}).requires_grad_()),
         dy_(torch::randn({1, tokens, d_model})) {
     row_.initialise({1});
-    std::map<std::string, std::int64_t> offsets;
-    for (const auto& entry : row_.entries()) offsets[entry.name] = entry.offset;
-    fused_ = fused::make_feed_forward(fused::Layout(std::move(offsets)), d_model, config, 0);
+    fused_ = fused::make_feed_forward(fused::Layout(row_.layout()), d_model, config, 0);
   }
 
   Work fused() {

@@ -5,9 +5,7 @@
 #include "ffn/compat/torch.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
-#include "ffn/math/isa.hpp"
-#include "ffn/train/sampler.hpp"
-#include "ffn/train/trainer.hpp"
+#include "ffn/sample/sampler.hpp"
 
 // OpenBLAS's thread pool does not follow OpenMP's setting. Weak: another BLAS has no such function.
 extern "C" {
@@ -19,9 +17,9 @@ __attribute__((weak)) char* openblas_get_corename();
 namespace ffn {
 namespace {
 
-class TorchEngine final : public Engine {
+class LoadedLibTorch final : public LibTorch {
  public:
-  TorchEngine() {
+  LoadedLibTorch() {
     // One worker per core, one thread per worker; results then do not depend on the machine's load either.
     at::set_num_threads(1);
     at::set_num_interop_threads(1);
@@ -30,10 +28,10 @@ class TorchEngine final : public Engine {
     at::globalContext().setFlushDenormal(true);
   }
 
-  EngineInfo info() const override {
+  LibTorchInfo info() const override {
     std::string blas = "LibTorch's own";
     if (openblas_get_config) blas = std::string(openblas_get_config()) + " / " + (openblas_get_corename ? openblas_get_corename() : "?");
-    return {TORCH_VERSION, blas, kernel_isa()};
+    return {TORCH_VERSION, blas};
   }
 
   void set_log(std::function<void(LogLevel, const std::string&)> log) override {
@@ -42,10 +40,6 @@ class TorchEngine final : public Engine {
       const bool expected = text.find("gradient layout contract") != std::string::npos;
       log(expected ? LogLevel::debug : LogLevel::warning, text);
     });
-  }
-
-  void train(const Cohort& cohort, TrainObserver& observer) override {
-    readable([&] { Trainer(cohort, observer).train(); });
   }
 
   void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
@@ -72,7 +66,7 @@ class TorchEngine final : public Engine {
 }  // namespace
 }  // namespace ffn
 
-extern "C" __attribute__((visibility("default"))) ffn::Engine* ffn_create_engine(const char* interface_version) {
+extern "C" __attribute__((visibility("default"))) ffn::LibTorch* ffn_create_libtorch(const char* interface_version) {
   if (std::strcmp(interface_version, ffn::kInterfaceVersion) != 0) return nullptr;
-  return new ffn::TorchEngine;  // lives until the process ends: tearing LibTorch down earlier gains nothing
+  return new ffn::LoadedLibTorch;  // lives until the process ends: tearing LibTorch down earlier gains nothing
 }

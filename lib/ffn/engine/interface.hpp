@@ -1,6 +1,5 @@
-// The one place where the torch-free side (commands, studies, run directories) meets LibTorch.
-// The engine is a shared library, opened when there is something to train: loading LibTorch costs 0.4 s.
-// Everything crosses as plain structs; the engine never writes files and never logs by itself.
+// Where the side that plans, records and compares meets the side that computes: the training engine, and what needs
+// LibTorch.
 #pragma once
 
 #include <functional>
@@ -83,9 +82,18 @@ struct SampleRequest {
 };
 
 struct EngineInfo {
-  std::string torch_version;
-  std::string blas;        ///< library and core type, where it tells
+  std::string compute;     ///< "fused": this program's own forward and backward passes
   std::string kernel_isa;  ///< of our own kernels
+};
+
+/// Trains. Everything crosses as plain structs; an engine never writes files and never logs by itself.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual EngineInfo info() const = 0;
+  /// Trains to the end, or until stopped. Throws DataError, CheckpointError; std::invalid_argument if the runs do not form
+  /// a cohort.
+  virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;
 };
 
 /// One figure of `ffn-train bench`, or several that belong together.
@@ -102,15 +110,18 @@ struct BenchRequest {
 
 enum class LogLevel { debug, info, warning };
 
-class Engine {
+struct LibTorchInfo {
+  std::string version;
+  std::string blas;  ///< library and core type, where it tells
+};
+
+/// What needs LibTorch: a shared library, opened on demand, because loading LibTorch costs 0.3 s and 160 MB.
+class LibTorch {
  public:
-  virtual ~Engine() = default;
-  virtual EngineInfo info() const = 0;
+  virtual ~LibTorch() = default;
+  virtual LibTorchInfo info() const = 0;
   /// Where LibTorch's own warnings go.
   virtual void set_log(std::function<void(LogLevel, const std::string&)> log) = 0;
-  /// Trains to the end, or until stopped. Throws ConfigError if the runs do not form a cohort, DataError,
-  /// CheckpointError.
-  virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;
   /// Continues a prompt with a trained character model; `emit` gets the text piece by piece, prompt excluded.
   /// Throws CheckpointError with the list of differences if the weights do not fit the config.
   virtual void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
@@ -119,13 +130,13 @@ class Engine {
   virtual void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) = 0;
 };
 
-/// Opens the engine library next to the program (or where FFN_TRAIN_ENGINE says). Throws SystemError with the loader's
-/// message. Loaded once per process; the engine lives until the process ends.
-Engine& load_engine();
+/// Opens the library next to the program (or where FFN_TRAIN_ENGINE says). Throws SystemError with the loader's message.
+/// Loaded once per process; it lives until the process ends.
+LibTorch& load_libtorch();
 
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
-using CreateEngine = Engine* (*)(const char* interface_version);
-inline constexpr const char* kCreateEngineSymbol = "ffn_create_engine";
-inline constexpr const char* kInterfaceVersion = "ffn-engine 2";
+using CreateLibTorch = LibTorch* (*)(const char* interface_version);
+inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 3";
 
 }  // namespace ffn

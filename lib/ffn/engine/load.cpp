@@ -55,24 +55,24 @@ void* open_library(const fs::path& path) {
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-Engine& open_engine() {
+LibTorch& open_engine() {
   ask_for_one_thread();
   const fs::path path = engine_path();
   void* library = open_library(path);
   if (!library) {
-    throw SystemError(std::string("cannot load the training engine: ") + ::dlerror(),
+    throw SystemError(std::string("cannot load the LibTorch part of ffn-train: ") + ::dlerror(),
                       "LibTorch has to be installed as it was when ffn-train was built; the README's install command does that");
   }
-  const auto create = reinterpret_cast<CreateEngine>(::dlsym(library, kCreateEngineSymbol));
-  Engine* engine = create ? create(kInterfaceVersion) : nullptr;
+  const auto create = reinterpret_cast<CreateLibTorch>(::dlsym(library, kCreateLibTorchSymbol));
+  LibTorch* engine = create ? create(kInterfaceVersion) : nullptr;
   if (!engine) throw SystemError(path.string() + " belongs to another version of ffn-train", "rebuild or reinstall both");
   return *engine;
 }
 
 }  // namespace
 
-Engine& load_engine() {
-  static Engine& engine = open_engine();
+LibTorch& load_libtorch() {
+  static LibTorch& engine = open_engine();
   return engine;
 }
 

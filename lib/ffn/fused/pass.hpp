@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "ffn/core/parameter_row.hpp"
+
 namespace ffn::fused {
 
 /// Offsets of the parameters in a run's row, by the names of nn's modules ("block0.ffn.up.weight").
 class Layout {
  public:
-  explicit Layout(std::map<std::string, std::int64_t> offsets)
-      : offsets_(std::make_shared<const std::map<std::string, std::int64_t>>(std::move(offsets))) {}
+  explicit Layout(const RowLayout& row);
   /// The parameters below `name`.
   Layout in(const std::string& name) const {
     Layout inner = *this;

@@ -1,12 +1,8 @@
 #include "ffn/nn/linear.hpp"
 
-#include <cmath>
-
 namespace ffn::nn {
 
 namespace {
-
-Init fan_in(std::int64_t d_in) { return Init::uniform(1.0 / std::sqrt(static_cast<double>(d_in))); }
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -58,8 +54,8 @@ struct GroupedProduct : torch::autograd::Function<GroupedProduct> {
 }  // namespace
 
 LinearImpl::LinearImpl(std::int64_t num_runs, std::int64_t d_in, std::int64_t d_out, bool with_bias) : RunModule(num_runs) {
-  weight = parameter("weight", {d_in, d_out}, fan_in(d_in), Export::linear);
-  if (with_bias) bias = parameter("bias", {d_out}, fan_in(d_in));
+  weight = parameter("weight", {d_in, d_out}, Init::fan_in(d_in), Export::linear);
+  if (with_bias) bias = parameter("bias", {d_out}, Init::fan_in(d_in));
 }
 
 Tensor LinearImpl::forward(const Tensor& x) {
@@ -68,8 +64,8 @@ Tensor LinearImpl::forward(const Tensor& x) {
 
 GroupedLinearImpl::GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool with_bias)
     : RunModule(num_runs) {
-  weight = parameter("weight", {num_experts, d_in, d_out}, fan_in(d_in), Export::expert_linear);
-  if (with_bias) bias = parameter("bias", {num_experts, d_out}, fan_in(d_in), Export::expert_bias);
+  weight = parameter("weight", {num_experts, d_in, d_out}, Init::fan_in(d_in), Export::expert_linear);
+  if (with_bias) bias = parameter("bias", {num_experts, d_out}, Init::fan_in(d_in), Export::expert_bias);
 }
 
 Tensor GroupedLinearImpl::forward(const Tensor& x, const std::vector<std::int64_t>& offsets) {

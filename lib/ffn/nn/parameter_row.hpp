@@ -9,15 +9,6 @@
 
 namespace ffn::nn {
 
-/// Where one parameter stands in the row.
-struct RowEntry {
-  std::string name;                 ///< "blocks.0.ffn.up.weight"
-  std::int64_t offset, count;       ///< in elements
-  std::vector<std::int64_t> shape;  ///< without the run axis
-  ParameterInfo info;
-  bool is_matrix() const { return shape.size() >= 2; }
-};
-
 class ParameterRow {
  public:
   /// Moves the module's parameters into one row (values kept) and gives them gradients that are views of another.
@@ -25,10 +16,11 @@ class ParameterRow {
 
   const Tensor& values() const { return values_; }        ///< (R, P)
   const Tensor& gradients() const { return gradients_; }  ///< (R, P)
-  const std::vector<RowEntry>& entries() const { return entries_; }
+  const RowLayout& layout() const { return layout_; }
+  const std::vector<RowEntry>& entries() const { return layout_.entries(); }
   std::int64_t num_runs() const { return values_.size(0); }
   /// Parameters of one run, padding not counted.
-  std::int64_t num_parameters() const;
+  std::int64_t num_parameters() const { return layout_.num_parameters(); }
 
   /// Draws every parameter of run r from (seeds[r], name).
   void initialise(const std::vector<std::uint64_t>& seeds);
@@ -41,7 +33,7 @@ class ParameterRow {
  private:
   Tensor view(const Tensor& row, const RowEntry& entry) const;
 
-  std::vector<RowEntry> entries_;
+  RowLayout layout_;
   Tensor values_, gradients_;
 };
 

@@ -3,33 +3,11 @@
 #pragma once
 
 #include "ffn/compat/torch.hpp"
+#include "ffn/core/parameter_row.hpp"
 
 namespace ffn::nn {
 
 using torch::Tensor;
-
-/// How a parameter starts. Draws are a function of (run seed, parameter name, element), see core/random.hpp.
-struct Init {
-  enum class Kind { uniform, normal, constant } kind;
-  double scale;  ///< bound of the uniform, standard deviation of the normal, or the constant
-
-  static Init uniform(double bound) { return {Kind::uniform, bound}; }
-  static Init normal(double std) { return {Kind::normal, std}; }
-  static Init constant(double value) { return {Kind::constant, value}; }
-};
-
-/// What a parameter looks like in a weight file, without the run axis.
-enum class Export {
-  as_is,         ///< same shape
-  linear,        ///< (D_in, D_out) here, (D_out, D_in) there: torch.nn.Linear's layout
-  expert_bias,   ///< (E, D_out) here, E tensors "experts.<e>.…" of (D_out) there
-  expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
-};
-
-struct ParameterInfo {
-  Init init;
-  Export layout;
-};
 
 /// Base of all layers: registers parameters together with how they start and how they are stored.
 class RunModule : public torch::nn::Module {

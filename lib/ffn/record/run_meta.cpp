@@ -76,8 +76,7 @@ Json meta_json(const RunMeta& meta) {
                {"kernel", kernel()},
                {"cpu", cpu_model()},
                {"cores", usable_cores()},
-               {"libtorch", meta.engine.torch_version},
-               {"blas", meta.engine.blas},
+               {"compute", meta.engine.compute},
                {"kernel_isa", meta.engine.kernel_isa},
                {"started", meta.started}};
   if (meta.resumed_at) json["resumed_at_step"] = *meta.resumed_at;

@@ -24,10 +24,10 @@ void SequenceXorTask::write_batch(std::size_t run, std::int64_t step, std::int64
   write_random(seeds(run).train, step, batch_size, to);
 }
 
-Batch SequenceXorTask::validation(std::int64_t max_examples) const {
-  Batch batch = empty_batch(max_examples);
-  for (std::int64_t r = 0; r < num_runs(); ++r) write_random(seeds(static_cast<size_t>(r)).validation, 0, max_examples, place(batch, r));
-  return batch;
+ExampleSet SequenceXorTask::validation(std::int64_t max_examples) const {
+  ExampleSet set = empty_set(max_examples);
+  for (std::int64_t r = 0; r < num_runs(); ++r) write_random(seeds(static_cast<size_t>(r)).validation, 0, max_examples, place(set, r));
+  return set;
 }
 
 }  // namespace ffn

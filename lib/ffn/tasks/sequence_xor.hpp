@@ -11,7 +11,7 @@ class SequenceXorTask final : public Task {
   TaskShape shape() const override { return {true, 2, config_.length, 2}; }
   /// Tokens in {0, 1}; labels are -1 at positions before the larger offset.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
-  Batch validation(std::int64_t max_examples) const override;
+  ExampleSet validation(std::int64_t max_examples) const override;
 
  private:
   void write_random(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const;

@@ -2,26 +2,25 @@
 
 namespace ffn {
 
-Batch Task::empty_batch(std::int64_t examples) const {
+ExampleSet Task::empty_set(std::int64_t examples, bool shared) const {
   const auto s = shape();
-  const auto labels = torch::empty({num_runs(), examples * s.sequence_length}, torch::kInt64);
-  if (s.tokens) return {torch::empty({num_runs(), examples, s.sequence_length}, torch::kInt64), labels};
-  return {torch::empty({num_runs(), examples, s.input_width}), labels};
+  const auto total = static_cast<std::size_t>((shared ? 1 : num_runs()) * examples);
+  ExampleSet set;
+  set.count = examples, set.shared = shared;
+  set.labels.resize(total * static_cast<std::size_t>(s.sequence_length));
+  if (s.tokens) set.tokens.resize(set.labels.size());
+  else set.vectors.resize(total * static_cast<std::size_t>(s.input_width));
+  return set;
 }
 
-BatchPlace Task::place(const Batch& batch, std::int64_t run) {
+BatchPlace Task::place(ExampleSet& set, std::int64_t run) const {
+  const auto s = shape();
+  const std::int64_t first = set.shared ? 0 : run * set.count;
   BatchPlace to;
-  const torch::Tensor inputs = batch.inputs[run];
-  if (inputs.scalar_type() == torch::kInt64) to.tokens = inputs.data_ptr<std::int64_t>();
-  else to.vectors = inputs.data_ptr<float>();
-  to.labels = batch.labels[run].data_ptr<std::int64_t>();
+  if (s.tokens) to.tokens = set.tokens.data() + first * s.sequence_length;
+  else to.vectors = set.vectors.data() + first * s.input_width;
+  to.labels = set.labels.data() + first * s.sequence_length;
   return to;
-}
-
-Batch Task::train_batch(std::int64_t step, std::int64_t batch_size) const {
-  Batch batch = empty_batch(batch_size);
-  for (std::int64_t r = 0; r < num_runs(); ++r) write_batch(static_cast<std::size_t>(r), step, batch_size, place(batch, r));
-  return batch;
 }
 
 }  // namespace ffn

@@ -1,17 +1,21 @@
-// What is learned, as tensors on the run axis. Every batch is a function of (run's data seed, step).
+// What is learned. Every batch is a function of (run's data seed, step).
 #pragma once
 
 #include <map>
 #include <memory>
+#include <vector>
 
-#include "ffn/compat/torch.hpp"
 #include "ffn/config/task_config.hpp"
 
 namespace ffn {
 
-struct Batch {
-  torch::Tensor inputs;  ///< (R, B, T) int64 token ids or (R, B, width) float
-  torch::Tensor labels;  ///< (R, B·T) int64 classes; negative where a position is not scored
+/// Examples of all runs of a cohort: run after run, or once where every run has the same (`shared`).
+struct ExampleSet {
+  std::int64_t count = 0;  ///< examples per run
+  bool shared = false;
+  std::vector<std::int64_t> tokens;  ///< (R, count, T) ids, for tasks of tokens
+  std::vector<float> vectors;        ///< (R, count, width), for the others
+  std::vector<std::int64_t> labels;  ///< (R, count·T) classes; negative where a position is not scored
 };
 
 /// Seeds of one run's data: which examples it trains on and on which it is validated.
@@ -33,20 +37,18 @@ class Task {
   virtual TaskShape shape() const = 0;
   /// The batch that run `run` trains on at `step`.
   virtual void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const = 0;
-  /// The same for all runs, as tensors.
-  Batch train_batch(std::int64_t step, std::int64_t batch_size) const;
-  /// The fixed validation set, (R, M, …) with M ≤ the number asked for.
-  virtual Batch validation(std::int64_t max_examples) const = 0;
+  /// The fixed validation set of at most so many examples per run.
+  virtual ExampleSet validation(std::int64_t max_examples) const = 0;
+  std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
   /// What a user of the trained weights has to know ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata() const { return {}; }
 
  protected:
   const DataSeeds& seeds(std::size_t run) const { return seeds_[run]; }
-  std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
-  /// Tensors for R runs of so many examples.
-  Batch empty_batch(std::int64_t examples) const;
-  /// Run `run` of such tensors.
-  static BatchPlace place(const Batch& batch, std::int64_t run);
+  /// Room for so many examples of each run, or of all together.
+  ExampleSet empty_set(std::int64_t examples, bool shared = false) const;
+  /// Run `run` of such a set.
+  BatchPlace place(ExampleSet& set, std::int64_t run) const;
 
  private:
   std::vector<DataSeeds> seeds_;

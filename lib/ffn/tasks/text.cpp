@@ -28,16 +28,14 @@ void TextTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batc
     write_window(corpus_.train, random.below(starts), to.tokens + i * context_, to.labels + i * context_);
 }
 
-Batch TextTask::validation(std::int64_t max_examples) const {
+ExampleSet TextTask::validation(std::int64_t max_examples) const {
   const auto windows = static_cast<std::int64_t>(corpus_.valid.size() - 1) / context_;
-  const auto examples = std::min(windows, max_examples);
-  Batch batch{torch::empty({examples, context_}, torch::kInt64), torch::empty({examples * context_}, torch::kInt64)};
-  for (std::int64_t i = 0; i < examples; ++i) {
-    const auto start = static_cast<std::size_t>(i * windows / examples * context_);
-    write_window(corpus_.valid, start, batch.inputs.data_ptr<std::int64_t>() + i * context_,
-                 batch.labels.data_ptr<std::int64_t>() + i * context_);
+  ExampleSet set = empty_set(std::min(windows, max_examples), /*shared=*/true);
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const auto start = static_cast<std::size_t>(i * windows / set.count * context_);
+    write_window(corpus_.valid, start, set.tokens.data() + i * context_, set.labels.data() + i * context_);
   }
-  return {batch.inputs.expand({num_runs(), examples, context_}), batch.labels.expand({num_runs(), examples * context_})};
+  return set;
 }
 
 std::map<std::string, std::string> TextTask::metadata() const {

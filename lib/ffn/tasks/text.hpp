@@ -12,7 +12,7 @@ class TextTask final : public Task {
   /// Windows at random places of the training part; labels: the same moved by one character.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   /// Windows side by side over the held-out part, evenly spread when there are more than asked for; the same for all runs.
-  Batch validation(std::int64_t max_examples) const override;
+  ExampleSet validation(std::int64_t max_examples) const override;
   /// "alphabet": the characters in the order of their ids, as UTF-8.
   std::map<std::string, std::string> metadata() const override;
 

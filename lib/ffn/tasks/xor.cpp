@@ -58,13 +58,13 @@ void XorTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch
   for (std::int64_t i = 0; i < batch_size; ++i) to.labels[i] ^= flip.uniform() < config_.label_noise ? 1 : 0;
 }
 
-Batch XorTask::validation(std::int64_t max_examples) const {
+ExampleSet XorTask::validation(std::int64_t max_examples) const {
   const auto bits = config_.bits;
   const bool all = config_.jitter == 0 && bits < 31 && (std::int64_t{1} << bits) <= max_examples;
   const auto examples = all ? std::int64_t{1} << bits : max_examples;
-  Batch batch = empty_batch(examples);
+  ExampleSet set = empty_set(examples);
   for (std::int64_t r = 0; r < num_runs(); ++r) {
-    const auto to = place(batch, r);
+    const auto to = place(set, r);
     if (!all) {
       write_random(config_, seeds(static_cast<size_t>(r)).validation, 0, examples, to);
       continue;
@@ -75,7 +75,7 @@ Batch XorTask::validation(std::int64_t max_examples) const {
       to.labels[i] = parity(pattern);
     }
   }
-  return batch;
+  return set;
 }
 
 }  // namespace ffn

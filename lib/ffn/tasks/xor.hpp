@@ -12,7 +12,7 @@ class XorTask final : public Task {
   /// Vectors in {-1, +1} plus jitter; labels: the parity of the +1s, flipped with label_noise.
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   /// Without jitter and while they fit, all 2^bits patterns once; otherwise a sample. Labels are clean.
-  Batch validation(std::int64_t max_examples) const override;
+  ExampleSet validation(std::int64_t max_examples) const override;
 
  private:
   XorConfig config_;

@@ -43,9 +43,9 @@ BothSteps<SgdStep> sgd_steps(const SgdConfig& c, double rate_factor, double grad
 
 }  // namespace
 
-RowOptimizer::RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerConfig> configs) : row_(row), configs_(std::move(configs)) {
+RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs) : configs_(std::move(configs)) {
   const bool all = decays_all(configs_.at(0));
-  for (const auto& entry : row.entries()) {
+  for (const auto& entry : layout.entries()) {
     const bool decays = all || entry.is_matrix();
     // Neighbours of one kind become one segment; the padding between them has zero gradient and stays zero.
     if (!segments_.empty() && segments_.back().decays == decays)
@@ -53,29 +53,30 @@ RowOptimizer::RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerCon
     else segments_.push_back({entry.offset, entry.count, decays});
   }
   const bool sgd = std::holds_alternative<SgdConfig>(configs_[0]);
-  for (const char* name : sgd ? std::vector<const char*>{"velocity"} : std::vector<const char*>{"mean", "square"}) {
-    state_.emplace_back(name, torch::zeros_like(row.values()));
-  }
+  for (const char* name : sgd ? std::vector<const char*>{"velocity"} : std::vector<const char*>{"mean", "square"})
+    state_.emplace_back(name, Rows(static_cast<std::int64_t>(configs_.size()), layout.width()));
 }
 
-void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient) {
+void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient,
+                        float* parameters) {
   const auto& config = configs_[static_cast<std::size_t>(r)];
-  const auto row = [&](const torch::Tensor& rows) { return rows.data_ptr<float>() + r * rows.size(1); };
-  float *param = row(row_.values()), *first = row(state_[0].second);
+  float* first = state_[0].second.row(r);
   const auto size = [](const Segment& segment) { return static_cast<std::size_t>(segment.count); };
   if (const auto* sgd = std::get_if<SgdConfig>(&config)) {
     const auto steps = sgd_steps(*sgd, rate_factor, grad_scale);
     for (const auto& s : segments_)
-      sgd_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, param + s.offset, first + s.offset);
+      sgd_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, parameters + s.offset, first + s.offset);
     return;
   }
   const auto* adamw = std::get_if<AdamWConfig>(&config);
   const auto& adam = adamw ? static_cast<const AdamFields&>(*adamw) : std::get<AdamConfig>(config);
   const double weight_decay = adamw ? adamw->weight_decay : std::get<AdamConfig>(config).weight_decay;
   const auto steps = adam_steps(adam, weight_decay, adamw != nullptr, step_count, rate_factor, grad_scale);
-  float* second = row(state_[1].second);
-  for (const auto& s : segments_)
-    adam_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, param + s.offset, first + s.offset, second + s.offset);
+  float* second = state_[1].second.row(r);
+  for (const auto& s : segments_) {
+    adam_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, parameters + s.offset, first + s.offset,
+              second + s.offset);
+  }
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

@@ -2,32 +2,32 @@
 #pragma once
 
 #include "ffn/config/train_config.hpp"
-#include "ffn/nn/parameter_row.hpp"
+#include "ffn/core/parameter_row.hpp"
+#include "ffn/train/rows.hpp"
 
 namespace ffn {
 
 class RowOptimizer {
  public:
   /// One config per run, all of one kind. State starts at zero.
-  RowOptimizer(const nn::ParameterRow& row, std::vector<OptimizerConfig> configs);
+  RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs);
 
-  /// The step_count-th update (from 1) of run r by `gradient` (P), which is multiplied by `grad_scale`, with the run's
-  /// rate multiplied by `rate_factor`.
-  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient);
+  /// The step_count-th update (from 1) of run r: `parameters` (P) by `gradient` (P), which is multiplied by `grad_scale`,
+  /// with the run's rate multiplied by `rate_factor`.
+  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters);
   double learning_rate(std::int64_t r) const;
 
   /// State rows (R, P), by name: "mean" and "square", or "velocity".
-  const std::vector<std::pair<std::string, torch::Tensor>>& state() const { return state_; }
+  std::vector<std::pair<std::string, Rows>>& state() { return state_; }
 
  private:
   struct Segment {
     std::int64_t offset, count;
     bool decays;
   };
-  const nn::ParameterRow& row_;
   std::vector<OptimizerConfig> configs_;
   std::vector<Segment> segments_;
-  std::vector<std::pair<std::string, torch::Tensor>> state_;
+  std::vector<std::pair<std::string, Rows>> state_;
 };
 
 }  // namespace ffn

@@ -4,22 +4,17 @@
 #include <chrono>
 
 #include "ffn/engine/interface.hpp"
-#include "ffn/nn/network.hpp"
-#include "ffn/nn/parameter_row.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/fused_step.hpp"
 #include "ffn/train/optimizer.hpp"
+#include "ffn/train/rows.hpp"
 
 namespace ffn {
-
-/// How losses and gradients are computed: by hand (fused/network.hpp), or by nn's modules and LibTorch's autograd, which
-/// is what the first is tested against.
-enum class Compute { fused, libtorch };
 
 class Trainer {
  public:
   /// Throws ConfigError if the runs do not form a cohort, CheckpointError if a checkpoint does not fit.
-  Trainer(const Cohort& cohort, TrainObserver& observer, Compute compute = Compute::fused);
+  Trainer(const Cohort& cohort, TrainObserver& observer);
   void train();
 
  private:
@@ -33,14 +28,15 @@ class Trainer {
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
     bool live = true;
+    double dropout_rate = 0;
+    std::uint64_t dropout_seed = 0;
   };
 
   /// Steps from `begin` to `end` of every live run; runs know nothing of each other, so each takes its steps in a row.
   void advance(std::int64_t begin, std::int64_t end);
-  void advance_fused(std::int64_t r, std::int64_t begin, std::int64_t end);
-  void libtorch_step(std::int64_t step);
+  void advance_run(std::int64_t r, std::int64_t begin, std::int64_t end);
   std::int64_t steps_at_once(std::int64_t step) const;
-  void update(std::int64_t r, std::int64_t step, double loss, double balance, const float* gradient);
+  void update(std::int64_t r, std::int64_t step, const fused::Network::Loss& loss);
   void evaluate(std::int64_t step);
   void checkpoint(std::int64_t step);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
@@ -52,14 +48,13 @@ class Trainer {
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
-  nn::Network network_;
-  nn::ParameterRow row_;
+  RowLayout layout_;
+  Rows parameters_;
   RowOptimizer optimizer_;
-  Batch validation_;
-  nn::ForwardContext context_;
+  FusedStep step_;
+  ExampleSet validation_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;
-  std::optional<FusedStep> fused_;
   double step_seconds_ = 0;  ///< of the whole cohort, lately
 };
 

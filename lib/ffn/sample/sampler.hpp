@@ -5,7 +5,7 @@
 
 namespace ffn {
 
-/// See Engine::sample.
+/// See LibTorch::sample.
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
                  const std::function<void(const std::string&)>& emit);
 

@@ -1,4 +1,4 @@
-#include "ffn/train/sampler.hpp"
+#include "ffn/sample/sampler.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,72 @@
+// How the parameters of a model stand side by side in one row of floats, how they start, and how a weight file holds them.
+// Torch-free: the fused step trains on such rows, nn's modules are views of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ffn/core/tensor_data.hpp"
+
+namespace ffn {
+
+/// How a parameter starts. Draws are a function of (run seed, parameter name, element), see core/random.hpp.
+struct Init {
+  enum class Kind { uniform, normal, constant } kind;
+  double scale;  ///< bound of the uniform, standard deviation of the normal, or the constant
+
+  static Init uniform(double bound) { return {Kind::uniform, bound}; }
+  static Init normal(double std) { return {Kind::normal, std}; }
+  static Init constant(double value) { return {Kind::constant, value}; }
+  /// As torch.nn.Linear starts: U(±1/√D_in).
+  static Init fan_in(std::int64_t d_in);
+};
+
+/// What a parameter looks like in a weight file.
+enum class Export {
+  as_is,         ///< same shape
+  linear,        ///< (D_in, D_out) here, (D_out, D_in) there: torch.nn.Linear's layout
+  expert_bias,   ///< (E, D_out) here, E tensors "experts.<e>.…" of (D_out) there
+  expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
+};
+
+struct ParameterInfo {
+  Init init;
+  Export layout;
+};
+
+/// Where one parameter stands in the row.
+struct RowEntry {
+  std::string name;                 ///< "block0.ffn.up.weight"
+  std::int64_t offset, count;       ///< in elements
+  std::vector<std::int64_t> shape;  ///< of one run
+  ParameterInfo info;
+  bool is_matrix() const { return shape.size() >= 2; }
+};
+
+class RowLayout {
+ public:
+  /// Parameters stand in the order in which they are added, each at the start of a cache line.
+  void add(std::string name, std::vector<std::int64_t> shape, ParameterInfo info);
+
+  const std::vector<RowEntry>& entries() const { return entries_; }
+  std::int64_t width() const { return width_; }  ///< P, padding included
+  std::int64_t num_parameters() const;           ///< padding not counted
+
+  // T is float or double; `row` has width() elements.
+  /// Draws every parameter from (seed, name).
+  template <class T>
+  void initialise(std::uint64_t seed, T* row) const;
+  /// Named tensors in torch.nn.Linear's layout.
+  template <class T>
+  std::vector<TensorData> export_row(const T* row) const;
+  /// The reverse. Throws CheckpointError with every difference in name, shape or dtype.
+  template <class T>
+  void import_row(T* row, const std::vector<TensorData>& tensors) const;
+
+ private:
+  std::vector<RowEntry> entries_;
+  std::int64_t width_ = 0;
+};
+
+}  // namespace ffn

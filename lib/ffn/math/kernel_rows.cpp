@@ -2,6 +2,10 @@
 // vectorise; sums run in kLanes partial sums, because a compiler may not reorder a sum by itself.
 #include <cmath>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "ffn/math/kernels.hpp"
 #include "ffn/math/scalar.hpp"
 
@@ -204,41 +208,65 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
   return sums;
 }
 
-// kLanes consecutive Philox4x32-10 blocks of core/random.hpp: word w of block first + j is out[4·j + w].
+// Several Philox4x32-10 blocks of core/random.hpp at once, a word per 64-bit lane: compilers do not find the instruction
+// that multiplies the lower halves of such lanes by themselves.
+#if defined(__AVX512F__)
+typedef std::uint64_t Wide __attribute__((vector_size(64)));
+inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b))); }
+#elif defined(__AVX2__)
+typedef std::uint64_t Wide __attribute__((vector_size(32)));
+inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))); }
+#elif defined(__SSE2__)
+typedef std::uint64_t Wide __attribute__((vector_size(16)));
+inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b))); }
+#else
+typedef std::uint64_t Wide __attribute__((vector_size(16)));
+inline Wide multiply_words(Wide a, Wide b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
+#endif
+constexpr std::uint32_t kBlocks = sizeof(Wide) / sizeof(std::uint64_t);
+constexpr std::size_t kWords = 4 * kBlocks;
+
+// Word w of block first + j goes to out[4·j + w].
 inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t c1_, std::uint32_t c2_, std::uint32_t c3_, std::uint32_t* out) {
-  std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  for (std::uint32_t j = 0; j < kLanes; ++j) c0[j] = first + j, c1[j] = c1_, c2[j] = c2_, c3[j] = c3_;
+  const Wide zero = {};
+  Wide c0 = zero + first, c1 = zero + c1_, c2 = zero + c2_, c3 = zero + c3_;
+  for (std::uint32_t j = 0; j < kBlocks; ++j) c0[j] = first + j;
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[j], p1 = std::uint64_t{0xCD9E8D57} * c2[j];
-      c0[j] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[j] ^ k0;
-      c1[j] = static_cast<std::uint32_t>(p1);
-      c2[j] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[j] ^ k1;
-      c3[j] = static_cast<std::uint32_t>(p0);
-    }
+    // What stands in the upper halves of the words does no harm: products do not see it.
+    const Wide p0 = multiply_words(c0, zero + 0xD2511F53u), p1 = multiply_words(c2, zero + 0xCD9E8D57u);
+    c0 = (p1 >> 32) ^ c1 ^ k0;
+    c1 = p1;
+    c2 = (p0 >> 32) ^ c3 ^ k1;
+    c3 = p0;
   }
-  for (std::size_t j = 0; j < kLanes; ++j) out[4 * j] = c0[j], out[4 * j + 1] = c1[j], out[4 * j + 2] = c2[j], out[4 * j + 3] = c3[j];
+  for (std::uint32_t j = 0; j < kBlocks; ++j) {
+    out[4 * j] = static_cast<std::uint32_t>(c0[j]), out[4 * j + 1] = static_cast<std::uint32_t>(c1[j]);
+    out[4 * j + 2] = static_cast<std::uint32_t>(c2[j]), out[4 * j + 3] = static_cast<std::uint32_t>(c3[j]);
+  }
 }
 
+inline std::size_t at_most(std::size_t n, std::size_t limit) { return n < limit ? n : limit; }
+
 void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits) {
-  for (std::size_t begin = 0; begin < n; begin += 4 * kLanes) {
-    std::uint32_t some[4 * kLanes];
+  for (std::size_t begin = 0; begin < n; begin += kWords) {
+    std::uint32_t some[kWords];
     philox_blocks(key, static_cast<std::uint32_t>(begin / 4), 0, static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32), some);
-    std::memcpy(bits + begin, some, (n - begin < 4 * kLanes ? n - begin : 4 * kLanes) * sizeof *bits);
+    std::memcpy(bits + begin, some, at_most(n - begin, kWords) * sizeof *bits);
   }
 }
 
 // Element i is word i % 4 of block i/4.
 void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask) {
   const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // dropped when the bits are below
+  const auto last_dropped = static_cast<std::uint32_t>(threshold - 1);              // rate < 1, so threshold < 2³²
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
-  for (std::size_t begin = 0; begin < n; begin += 4 * kLanes) {
-    std::uint32_t bits[4 * kLanes];
+  for (std::size_t begin = 0; begin < n; begin += kWords) {
+    std::uint32_t bits[kWords];
     philox_blocks(seed, static_cast<std::uint32_t>(begin / 4), site, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), bits);
-    float values[4 * kLanes];
-    for (std::size_t i = 0; i < 4 * kLanes; ++i) values[i] = bits[i] < threshold ? 0.0f : kept;
-    std::memcpy(mask + begin, values, (n - begin < 4 * kLanes ? n - begin : 4 * kLanes) * sizeof *mask);
+    float values[kWords];
+    for (std::size_t i = 0; i < kWords; ++i) values[i] = threshold > 0 && bits[i] <= last_dropped ? 0.0f : kept;
+    std::memcpy(mask + begin, values, at_most(n - begin, kWords) * sizeof *mask);
   }
 }
 

@@ -89,13 +89,12 @@ Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measureme
   return out;
 }
 
-int bench(double seconds, const CommonOptions& common) {
+int bench(const BenchRequest& asked, const CommonOptions& common) {
   handle_stop_signals();
   LibTorch& libtorch = load_libtorch();
   const bool show_progress = color_enabled(ColorMode::automatic, 2) && common.verbosity >= 0;
   std::vector<Measurement> measurements;
-  BenchRequest request;
-  request.seconds = seconds;
+  BenchRequest request = asked;
   request.stop = [] { return stop_requested(); };
   libtorch.bench(request, [&](const Measurement& m) {
     measurements.push_back(m);
@@ -116,11 +115,12 @@ int bench(double seconds, const CommonOptions& common) {
 
 void add_bench(CLI::App& app, CommonOptions& common, Command& command) {
   auto* sub = app.add_subcommand("bench", "throughput of this machine: products, feed-forward layers, training steps");
-  auto seconds = std::make_shared<double>(0.3);
-  sub->add_option("--seconds", *seconds, "time to spend on each figure")->check(CLI::Range(0.001, 60.0))->capture_default_str();
+  auto request = std::make_shared<BenchRequest>();
+  sub->add_option("groups", request->groups, "product, ffn or steps; all by default")->check(CLI::IsMember({"product", "ffn", "steps"}));
+  sub->add_option("--seconds", request->seconds, "time to spend on each figure")->check(CLI::Range(0.001, 60.0))->capture_default_str();
   add_output_options(*sub, common);
-  sub->callback([&common, &command, seconds] {
-    command = [&common, seconds] { return bench(*seconds, common); };
+  sub->callback([&common, &command, request] {
+    command = [&common, request] { return bench(*request, common); };
   });
 }
 

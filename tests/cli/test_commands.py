@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line as a person or a script meets it: output, errors, exit codes, files."""
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ class Starting(ProgramTest):
 
     def test_help_lists_every_command(self):
         text = self.ok("--help").stdout
-        for command in ("validate", "params", "list", "schema", "sample", "compare", "plan"):
+        for command in ("validate", "params", "list", "schema", "sample", "compare", "plan", "bench"):
             self.assertIn(command, text)
 
     def test_an_unknown_option_and_a_file_without_config_end_with_2(self):
@@ -52,6 +53,30 @@ class Catalogues(ProgramTest):
     def test_the_schema_and_the_config_reference_are_current(self):
         self.assertEqual(self.ok("schema").stdout, (ROOT / "configs/schema.json").read_text())
         self.assertEqual(self.ok("schema", "--markdown").stdout, (ROOT / "configs/README.md").read_text())
+
+
+class Measuring(ProgramTest):
+    def test_bench_measures_products_and_steps(self):
+        out = json.loads(self.ok("bench", "product", "steps", "--seconds", "0.001", "--json").stdout)
+        names = {m["name"] for m in out["measurements"]}
+        self.assertIn("1024 x 1024 by 1024", names)
+        self.assertIn("FFN 2-8-2, batch 4, 1000 runs", names)
+        for m in out["measurements"]:
+            if m["group"] == "product":
+                self.assertGreater(min(m["values"]["gflops"], m["values"]["blas_gflops"]), 0.1, m)
+            else:
+                self.assertGreater(m["values"]["runs_times_steps_per_s"], 100, m)
+
+    def test_bench_refuses_an_unknown_group(self):
+        self.fails(2, "bench", "everything")
+
+    def test_training_does_without_libtorch_and_what_needs_it_says_so(self):
+        environment = {**os.environ, "FFN_TRAIN_ENGINE": "/nonexistent/libffn_engine.so"}
+        path = self.write("xor.json", XOR)
+        self.assertEqual(self.run_program("--config", path, "-o", "alone", env=environment).returncode, 0)
+        result = self.run_program("bench", env=environment)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("LibTorch", result.stderr)
 
 
 class ShippedConfigs(ProgramTest):

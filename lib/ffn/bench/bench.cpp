@@ -1,9 +1,11 @@
 #include "ffn/bench/bench.hpp"
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <unistd.h>
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/fused/feed_forward.hpp"
@@ -168,6 +170,9 @@ struct Ignore final : TrainObserver {
 };
 
 double resident_bytes() {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);  // what was freed counts no more
+#endif
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   statm >> total >> resident;
@@ -184,14 +189,14 @@ void bench_cohorts(const BenchRequest& request, const std::string& name, const R
     for (std::size_t r = 0; r < runs; ++r) {
       auto& run = cohort.runs[r];
       run.seed = static_cast<std::int64_t>(r);
-      run.train.steps = static_cast<std::int64_t>(200000 / runs);
+      run.train.steps = std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds / 2e-6) / static_cast<std::int64_t>(runs));
       run.train.eval_every = run.train.checkpoint_every = run.train.steps;
     }
     std::vector<double> found;
-    const double before = resident_bytes();
     double held = 0;
     for (int round = 0; round < 5; ++round) {
       Ignore observer;
+      const double before = resident_bytes();
       Trainer trainer(cohort, observer);
       const auto start = Clock::now();
       trainer.train();
@@ -223,8 +228,12 @@ RunConfig xor_config(std::int64_t d_model, std::int64_t d_ff, std::int64_t batch
 }  // namespace
 
 void run_bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
-  bench_products(request, emit);
-  bench_ffns(request, emit);
+  const auto wanted = [&](const char* group) {
+    return request.groups.empty() || std::find(request.groups.begin(), request.groups.end(), group) != request.groups.end();
+  };
+  if (wanted("product")) bench_products(request, emit);
+  if (wanted("ffn")) bench_ffns(request, emit);
+  if (!wanted("steps")) return;
   bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), emit);
   bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), emit);
 }

@@ -54,7 +54,7 @@ struct RunResult {
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
 };
 
-/// Runs that train together: they may differ in seed, learning rate, weight decay and dropout rate, in nothing else.
+/// Runs of one shape that train in lockstep: they may differ in seed, learning rate, weight decay and dropout rate.
 struct Cohort {
   std::vector<RunConfig> runs;
   std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step
@@ -104,6 +104,7 @@ struct Measurement {
 };
 
 struct BenchRequest {
+  std::vector<std::string> groups;  ///< of Measurement; empty: all
   double seconds = 0.3;        ///< to spend on each figure
   std::function<bool()> stop;  ///< asked between figures
 };

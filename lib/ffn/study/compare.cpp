@@ -284,8 +284,8 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   }
   if (out.metric == "seconds_to_target") {
     out.notes.push_back(
-        "seconds are shown, not judged: the runs of a cohort share one clock, so that seeds are no replicates of a time; use "
-        "steps_to_target or flops_to_target");
+        "seconds are shown, not judged: they tell how busy the machine was as well as what a variant costs; use steps_to_target or "
+        "flops_to_target");
   }
 }
 

@@ -26,18 +26,17 @@ Plan make_plan(Study study, const std::filesystem::path& out) {
 
 namespace {
 
-// Bookkeeping of a step costs about as much as 10 MFLOP of arithmetic (150 µs at 70 GFLOP/s); once a cohort does ten times
-// that per step, more runs gain nothing and only hold back the other workers.
+// Runs do not wait for each other in a cohort, so its size is no matter of speed, but of files that are flushed together, of
+// what a crashed worker loses, and of balance: what a study that is stopped half-way can be out of balance by.
 std::size_t size_that_pays(const RunConfig& config) {
   const auto shape = task_shape(config.task);
   const double tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
-  constexpr double kEnough = 1e8, kMost = 64;
-  // And no cohort should take longer than this: it is what a study that is stopped half-way can be out of balance by.
-  constexpr double kSecondsAtMost = 5, kSecondsPerStep = 150e-6, kFlopsPerSecond = 2e10;
-  const double seconds_per_step = kSecondsAtMost / static_cast<double>(config.train.steps);
-  const double in_time = (seconds_per_step - kSecondsPerStep) * kFlopsPerSecond / std::max(1.0, flops);
-  return static_cast<std::size_t>(std::clamp(std::min(kEnough / std::max(1.0, flops), in_time), 1.0, kMost));
+  // What a step costs at least, and the rate at which a slow core computes.
+  constexpr double kSecondsPerStep = 1e-6, kFlopsPerSecond = 3e10;
+  constexpr double kSecondsAtMost = 2, kMost = 64;
+  const double seconds = static_cast<double>(config.train.steps) * (kSecondsPerStep + flops / kFlopsPerSecond);
+  return static_cast<std::size_t>(std::clamp(kSecondsAtMost / seconds, 1.0, kMost));
 }
 
 }  // namespace

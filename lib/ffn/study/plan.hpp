@@ -24,10 +24,10 @@ struct Plan {
 
 Plan make_plan(Study study, const std::filesystem::path& out);
 
-/// Indices into Plan::runs that train on one run axis.
+/// Indices into Plan::runs that one worker trains in lockstep.
 using PlannedCohort = std::vector<std::size_t>;
 
-/// Groups runs of equal shape. A cohort is as large as pays (tiny runs share their bookkeeping; large ones gain nothing),
+/// Groups runs of equal shape. A cohort is as large as a worker trains in a few seconds,
 /// small enough that every one of `jobs` workers has something to do, and takes its runs seed by seed, so that a study
 /// that is stopped half-way has the same seeds for every variant. `largest` bounds the size further; 0 does not.
 std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs,

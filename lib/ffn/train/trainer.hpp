@@ -1,4 +1,4 @@
-// The training loop: a cohort of R runs, one program.
+// The training loop of a cohort: R runs in lockstep from one evaluation to the next, each computed by itself.
 #pragma once
 
 #include <chrono>

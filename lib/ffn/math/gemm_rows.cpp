@@ -5,9 +5,14 @@
 // at the right edge, or far apart) a panel of it is copied side by side first. The scheme is that of Goto & van de Geijn
 // 2008, doi:10.1145/1356052.1356053, without their outer blocking, which these sizes do not need.
 //
-// An element of C is one chain of fused multiply-adds over k (in blocks of kDepth), whatever m and n are.
+// An element of C is one chain of multiply-adds over k (in blocks of kDepth), whatever m and n are; where the processor has
+// fused ones every one is fused, which is why they are not left to the compiler.
 #include <cstring>
 #include <utility>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #include "ffn/math/kernels.hpp"
 
@@ -57,6 +62,22 @@ inline void store(float* to, V v) {
   std::memcpy(to, &v, sizeof v);
 }
 
+// s·b + c
+template <class V>
+inline V multiply_add(float s, V b, V c) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == sizeof(__m512))
+    return reinterpret_cast<V>(_mm512_fmadd_ps(_mm512_set1_ps(s), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#endif
+#if defined(__FMA__)
+  if constexpr (sizeof(V) == sizeof(__m256))
+    return reinterpret_cast<V>(_mm256_fmadd_ps(_mm256_set1_ps(s), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+  if constexpr (sizeof(V) == sizeof(__m128))
+    return reinterpret_cast<V>(_mm_fmadd_ps(_mm_set1_ps(s), reinterpret_cast<__m128>(b), reinterpret_cast<__m128>(c)));
+#endif
+  return s * b + c;
+}
+
 template <int Lanes, int Vecs, int Rows>
 void tile(const Operands& o) {
   using V = typename Vector<Lanes>::type;
@@ -84,7 +105,7 @@ void tile(const Operands& o) {
     for (int i = 0; i < Rows; ++i) {
       const float s = a[i / 3][(i % 3) * a_row];
 #pragma GCC unroll 2
-      for (int v = 0; v < Vecs; ++v) acc[i][v] += s * row[v];
+      for (int v = 0; v < Vecs; ++v) acc[i][v] = multiply_add(s, row[v], acc[i][v]);
     }
 #pragma GCC unroll 8
     for (int p = 0; p < kPointers; ++p) a[p] += a_col;

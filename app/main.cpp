@@ -1,5 +1,6 @@
 // Parse, dispatch, and turn errors into text and an exit code (DESIGN §3). Torch-free.
 #include <iostream>
+#include <new>
 
 #include "ffn/core/error.hpp"
 #include "options.hpp"
@@ -28,6 +29,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ffn::ExitCode::usage);
   } catch (const ffn::Error& error) {
     return report(error);
+  } catch (const std::bad_alloc&) {
+    return report(ffn::SystemError("not enough memory", "a smaller batch_size, d_model or d_ff needs less"));
   } catch (const std::exception& error) {
     return report(ffn::SystemError(error.what(), "this is a bug in ffn-train; please report it with the command you ran"));
   }

@@ -270,6 +270,25 @@ TEST_CASE("an error marks the runs that had not finished, and only those") {
   CHECK(runs[1].directory.read_checkpoint(runs[1].identity));
 }
 
+TEST_CASE("a run whose metrics cannot be written ends as failed, with the reason") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  std::filesystem::create_directories(runs[0].directory.metrics_path());  // nothing can be appended to a directory
+  std::string reason;
+  try {
+    pretend_to_train(observer, runs, {});
+  } catch (const SystemError& error) {
+    reason = error.what();
+    observer.fail_unfinished(reason);
+  }
+  CHECK(reason.find("metrics.jsonl") != std::string::npos);
+  for (const auto& run : runs) {
+    CHECK(read_status(run.directory.path())->state == RunState::failed);
+    CHECK(read_status(run.directory.path())->reason == reason);
+  }
+}
+
 TEST_CASE("runs that finish together appear together, when all of them are on the disk") {
   const ScratchDirectory scratch;
   const auto runs = two_runs(scratch.path());

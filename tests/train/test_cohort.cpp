@@ -69,6 +69,14 @@ TEST_CASE("a run that is interrupted and resumed ends in the same bits, dropout 
   CHECK(checked >= 8);
 }
 
+TEST_CASE("a stop before the first step leaves no checkpoint, and costs no run its neighbours", "[train]") {
+  test::Collected collected;
+  collected.stop_at = 0;
+  Trainer({{base(some_ffn<PositionwiseConfig>("relu"), false)}, {}}, collected).train();
+  CHECK(collected.results.at(0).end == RunEnd::interrupted);
+  CHECK(collected.checkpoints.empty());
+}
+
 TEST_CASE("a run that blows up stops as diverged and leaves its neighbours alone", "[train]") {
   auto config = base(some_ffn<PositionwiseConfig>("relu2", 0.0), false);
   config.train.steps = 60;

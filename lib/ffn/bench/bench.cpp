@@ -12,7 +12,7 @@
 #include "ffn/math/kernels.hpp"
 #include "ffn/nn/feed_forward.hpp"
 #include "ffn/nn/parameter_row.hpp"
-#include "ffn/train/trainer.hpp"
+#include "ffn/train/engine.hpp"
 
 namespace ffn {
 
@@ -163,12 +163,6 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
   }
 }
 
-struct Ignore final : TrainObserver {
-  void evaluated(std::size_t, const Evaluation&) override {}
-  void checkpointed(std::size_t, const Checkpoint&) override {}
-  void finished(std::size_t, const RunResult&) override {}
-};
-
 double resident_bytes() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);  // what was freed counts no more
@@ -179,11 +173,27 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+/// Watches the memory that training holds, and passes a request to stop on.
+class Watch final : public TrainObserver {
+ public:
+  explicit Watch(const BenchRequest& request) : request_(request), before_(resident_bytes()) {}
+  void evaluated(std::size_t, const Evaluation&) override {}
+  void checkpointed(std::size_t, const Checkpoint&) override {}
+  void finished(std::size_t run, const RunResult&) override {
+    if (run == 0) held_ = resident_bytes() - before_;
+  }
+  bool stop_requested() override { return request_.stop && request_.stop(); }
+  double held() const { return held_; }
+
+ private:
+  const BenchRequest& request_;
+  double before_, held_ = 0;
+};
+
 // XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory.
 void bench_cohorts(const BenchRequest& request, const std::string& name, const RunConfig& config,
                    const std::function<void(const Measurement&)>& emit) {
   for (const std::size_t runs : {1, 10, 100, 1000}) {
-    if (request.stop && request.stop()) return;
     Cohort cohort;
     cohort.runs.assign(runs, config);
     for (std::size_t r = 0; r < runs; ++r) {
@@ -195,14 +205,13 @@ void bench_cohorts(const BenchRequest& request, const std::string& name, const R
     std::vector<double> found;
     double held = 0;
     for (int round = 0; round < 5; ++round) {
-      Ignore observer;
-      const double before = resident_bytes();
-      Trainer trainer(cohort, observer);
+      Watch watch(request);
       const auto start = Clock::now();
-      trainer.train();
+      cpu_engine().train(cohort, watch);
       found.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-      held = std::max(held, resident_bytes() - before);
+      held = std::max(held, watch.held());
     }
+    if (request.stop && request.stop()) return;
     std::nth_element(found.begin(), found.begin() + 2, found.end());
     const double per_step = found[2] / static_cast<double>(cohort.runs[0].train.steps);
     emit({"steps",

@@ -79,7 +79,7 @@ void NormConfig::describe(FieldVisitor& v) {
            {{"pre", "x + f(norm(x)), and once more before the head"},
             {"post", "norm(x + f(x))"},
             {"sandwich", "x + norm(f(norm(x))), and once more before the head"}});
-  v.real({"epsilon", "added to the variance"}, epsilon, above(0.0));
+  v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
 }
 
 namespace {

@@ -51,7 +51,7 @@ void AdamFields::describe_adam(FieldVisitor& v) {
   v.real({"lr", "learning rate"}, lr, above(0.0));
   v.real({"beta1", "decay of the gradient's running mean"}, beta1, between(0.0, 0.9999999));
   v.real({"beta2", "decay of the squared gradient's running mean"}, beta2, between(0.0, 0.9999999));
-  v.real({"epsilon", "added to the root of the second moment"}, epsilon, above(0.0));
+  v.real({"epsilon", "added to the root of the second moment"}, epsilon, at_least(1e-30));
 }
 
 void AdamWConfig::describe(FieldVisitor& v) {

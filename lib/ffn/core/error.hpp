@@ -69,4 +69,10 @@ struct SystemError : Error {
   explicit SystemError(const std::string& what, std::string hint = {}) : Error(ExitCode::run_failed, what, std::move(hint)) {}
 };
 
+struct OutOfMemory : SystemError {
+  OutOfMemory(std::size_t bytes, const std::string& what_for)
+      : SystemError("not enough memory: " + std::to_string((bytes >> 20) + 1) + " MiB for " + what_for,
+                    "a smaller train.batch_size, model.d_model or d_ff needs less") {}
+};
+
 }  // namespace ffn

@@ -68,7 +68,10 @@ void flush(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return;
   if (fd < 0) fail("open", path);
-  const int result = ::fsync(fd), reason = errno;
+  int result;
+  do result = ::fsync(fd);
+  while (result != 0 && errno == EINTR);
+  const int reason = errno;
   ::close(fd);
   errno = reason;
   if (result != 0) fail("flush", path);
@@ -119,15 +122,19 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) fail("create", temporary);
   files_.push_back({temporary, path});
+  bool open = true;
   try {
     write_all(fd, bytes, temporary);
+    open = false;
+    // Flushed through another descriptor: a group may be larger than the number of files one may have open. Some file
+    // systems report what could not be written here and never again.
+    if (::close(fd) != 0 && errno != EINTR) fail("write", temporary);
   } catch (...) {
-    ::close(fd);
+    if (open) ::close(fd);
     ::unlink(temporary.c_str());
     files_.pop_back();
     throw;
   }
-  ::close(fd);  // flushed through another descriptor: a group may be larger than the number of files one may have open
   if (durability == Durability::flushed) to_flush_.push_back(temporary);
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
+
+#include "ffn/core/error.hpp"
 
 namespace ffn::fused {
 
@@ -18,7 +19,7 @@ Arena::Block Arena::allocate(std::int64_t bytes) {
   Block block;
   block.size = (bytes + kLine - 1) / kLine * kLine;
   block.memory.reset(static_cast<char*>(std::aligned_alloc(kLine, static_cast<std::size_t>(block.size))));
-  if (!block.memory) throw std::bad_alloc();
+  if (!block.memory) throw OutOfMemory(static_cast<std::size_t>(block.size), "the values of one step");
   return block;
 }
 

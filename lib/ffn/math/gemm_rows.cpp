@@ -166,10 +166,10 @@ void copy_panel(int64_t depth, int64_t columns, int width, const float* from, in
 // A tile that is wider than what is left of C is computed beside it.
 void edge_tile(const Operands& o, int width, int64_t columns, int64_t rows) {
   const Copy copy = copy_of(columns, std::make_integer_sequence<int, kWidest>{});
-  float c[kMaxRows * kWidest], bias[kWidest];
+  float c[kMaxRows * kWidest], bias[kWidest] = {};
   Operands inside = o;
   inside.c = c, inside.c_row = width;
-  if (o.accumulate) copy(rows, o.c, o.c_row, c, width);
+  if (o.accumulate) std::memset(c, 0, sizeof c), copy(rows, o.c, o.c_row, c, width);
   if (o.bias) copy(1, o.bias, 0, bias, 0), inside.bias = bias;
   tile_of(width, rows)(inside);
   copy(rows, c, width, o.c, o.c_row);

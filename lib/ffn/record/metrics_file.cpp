@@ -31,13 +31,17 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 31;  // ten million ev
 class File {
  public:
   File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (fd >= 0) ::close(fd);
+  ~File() { close(); }
+  /// False where the file system reports only now that it could not write.
+  bool close() {
+    const bool good = fd < 0 || ::close(fd) == 0 || errno == EINTR;
+    fd = -1;
+    return good;
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  const int fd;
+  int fd;
 };
 
 // As number_json: the fewest digits that read back as the same double. A study of small runs writes a hundred thousand
@@ -116,7 +120,7 @@ std::string read_text(const fs::path& path) {
 
 void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, std::size_t first) {
   if (first >= evaluations.size()) return;
-  const File file(path, O_WRONLY | O_CREAT | O_APPEND);
+  File file(path, O_WRONLY | O_CREAT | O_APPEND);
   if (file.fd < 0) fail("open", path, errno);
   const off_t before = ::lseek(file.fd, 0, SEEK_END);
   std::string line;
@@ -125,7 +129,10 @@ void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluat
   do {
     written = ::write(file.fd, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(line.size())) return;
+  if (written == static_cast<ssize_t>(line.size())) {
+    if (!file.close()) fail("write", path, errno);
+    return;
+  }
   const int reason = written < 0 ? errno : ENOSPC;  // a short write to a regular file: the disk is full
   if (written > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
   fail("write", path, reason);

@@ -1,6 +1,7 @@
 #include "ffn/record/run_recorder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -8,14 +9,19 @@ namespace ffn {
 
 namespace {
 
+constexpr std::chrono::milliseconds kMetricsBatch(500);
+
 std::string reason_of(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";
   if (result.end != RunEnd::diverged || !result.divergence) return "";
   const Divergence& d = *result.divergence;
-  std::ostringstream text;
-  text << "not finite at step " << d.step << ": loss " << d.loss << ", learning rate " << d.learning_rate << ", gradient norm "
-       << d.grad_norm;
-  return text.str();
+  const auto shown = [](double value) {  // the sign of a NaN says nothing
+    std::ostringstream text;
+    text << (std::isnan(value) ? std::abs(value) : value);
+    return text.str();
+  };
+  return "not finite at step " + std::to_string(d.step) + ": loss " + shown(d.loss) + ", learning rate " + shown(d.learning_rate) +
+         ", gradient norm " + shown(d.grad_norm);
 }
 
 RunState state_of(RunEnd end) {
@@ -66,7 +72,7 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
   if (history.empty() || evaluation.step > history.back().step) {
     history.push_back(evaluation);
     // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
-    if (history.size() == 1) write_metrics(run);
+    if (history.size() == 1 || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch) write_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }
@@ -78,9 +84,8 @@ void RunRecorder::write_metrics(std::size_t run) {
 }
 
 void RunRecorder::stepped(std::int64_t step, double loss) {
-  constexpr std::chrono::milliseconds kBatch(500);
   commit();
-  if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kBatch) {
+  if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kMetricsBatch) {
     for (std::size_t i = 0; i < runs_.size(); ++i) write_metrics(i);
     metrics_written_ = now;
   }
@@ -146,8 +151,14 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     // What could not be put in place has failed, too; `reason` is what came first.
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (!progress_[i].finished) write_metrics(i), write_status(i, RunState::failed, progress_[i].safe_step, reason);
+    if (progress_[i].finished) continue;
     progress_[i].finished = true;
+    try {
+      write_metrics(i);
+    } catch (const std::exception&) {
+      // Perhaps the very reason; the status has to be written all the same.
+    }
+    write_status(i, RunState::failed, progress_[i].safe_step, reason);
   }
   files_.commit();
 }

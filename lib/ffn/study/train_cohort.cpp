@@ -44,7 +44,9 @@ bool has_summary(const PlannedRun& run) {
 std::optional<Checkpoint> checkpoint_of(const PlannedRun& run) {
   const RunDirectory directory(run.directory);
   try {
-    return directory.read_checkpoint(run.identity);
+    auto checkpoint = directory.read_checkpoint(run.identity);
+    if (checkpoint && checkpoint->step == 0) return std::nullopt;  // no different from a run that never began
+    return checkpoint;
   } catch (const CheckpointError& error) {
     const auto aside = move_aside(directory.checkpoint_path());
     log_warning(std::string(error.what()) + "; moved to " + aside.string() + ", the run starts again");

@@ -69,7 +69,7 @@ void Trainer::train() {
       if (step > 0 && step % t.checkpoint_every == 0) checkpoint(step);
     }
     if (observer_.stop_requested()) {
-      checkpoint(step);
+      if (step > 0) checkpoint(step);  // before the first step there is nothing to keep
       for (std::size_t r = 0; r < runs_.size(); ++r) finish(static_cast<std::int64_t>(r), step, RunEnd::interrupted);
       return;
     }
@@ -82,7 +82,8 @@ void Trainer::train() {
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     const auto& state = states_[r];
     const auto run = static_cast<std::int64_t>(r);
-    if (std::isfinite(state.val_loss)) finish(run, t.steps, RunEnd::done);
+    const double size = sum_of_squares(static_cast<std::size_t>(layout_.width()), parameters_.row(run));  // a weight that no example uses shows here
+    if (std::isfinite(state.val_loss) && std::isfinite(size)) finish(run, t.steps, RunEnd::done);
     else finish(run, t.steps, RunEnd::diverged, Divergence{t.steps, state.val_loss, optimizer_.learning_rate(run), state.grad_norm});
   }
 }
@@ -102,9 +103,10 @@ void Trainer::advance(std::int64_t begin, std::int64_t end) {
   const auto start = Clock::now();
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     if (!states_[r].live) continue;
-    const auto run_start = Clock::now();
+    run_start_ = Clock::now();
     advance_run(static_cast<std::int64_t>(r), begin, end);
-    states_[r].seconds += seconds_since(run_start);
+    states_[r].seconds += seconds_since(*run_start_);
+    run_start_.reset();
   }
   step_seconds_ = seconds_since(start) / static_cast<double>(end - begin);
 
@@ -171,7 +173,7 @@ void Trainer::evaluate(std::int64_t step) {
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
     for (const auto& [name, value] : evaluation.metrics) {
-      if (target && !state.hit && name == target->metric && target->reached(value)) state.hit = Hit{step, state.seconds, evaluation.tokens};
+      if (target && !state.hit && std::isfinite(score.loss) && name == target->metric && target->reached(value)) state.hit = Hit{step, state.seconds, evaluation.tokens};
     }
     observer_.evaluated(r, evaluation);
   }
@@ -231,6 +233,10 @@ void Trainer::finish(std::int64_t r, std::int64_t step, RunEnd end, std::optiona
   auto& state = states_[static_cast<std::size_t>(r)];
   if (!state.live) return;
   state.live = false;
+  if (run_start_) {  // in the middle of its steps
+    state.seconds += std::chrono::duration<double>(Clock::now() - *run_start_).count();
+    run_start_ = Clock::now();
+  }
   RunResult result{end, step, state.seconds, state.hit, divergence, {}, {}};
   if (end != RunEnd::interrupted) {
     result.weights = layout_.export_row(parameters_.row(r));

@@ -55,7 +55,8 @@ class Trainer {
   ExampleSet validation_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;
-  double step_seconds_ = 0;  ///< of the whole cohort, lately
+  double step_seconds_ = 0;                      ///< of the whole cohort, lately
+  std::optional<Clock::time_point> run_start_;  ///< while a run takes its steps
 };
 
 }  // namespace ffn

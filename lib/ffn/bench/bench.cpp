@@ -190,8 +190,8 @@ class Watch final : public TrainObserver {
   double before_, held_ = 0;
 };
 
-// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory.
-void bench_cohorts(const BenchRequest& request, const std::string& name, const RunConfig& config,
+// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory. `us`: about what a step takes.
+void bench_cohorts(const BenchRequest& request, const std::string& name, const RunConfig& config, double us,
                    const std::function<void(const Measurement&)>& emit) {
   for (const std::size_t runs : {1, 10, 100, 1000}) {
     Cohort cohort;
@@ -199,7 +199,7 @@ void bench_cohorts(const BenchRequest& request, const std::string& name, const R
     for (std::size_t r = 0; r < runs; ++r) {
       auto& run = cohort.runs[r];
       run.seed = static_cast<std::int64_t>(r);
-      run.train.steps = std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds / 2e-6) / static_cast<std::int64_t>(runs));
+      run.train.steps = std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds * 1e6 / us) / static_cast<std::int64_t>(runs));
       run.train.eval_every = run.train.checkpoint_every = run.train.steps;
     }
     std::vector<double> found;
@@ -243,8 +243,8 @@ void run_bench(const BenchRequest& request, const std::function<void(const Measu
   if (wanted("product")) bench_products(request, emit);
   if (wanted("ffn")) bench_ffns(request, emit);
   if (!wanted("steps")) return;
-  bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), emit);
-  bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), emit);
+  bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), 0.6, emit);
+  bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), 3, emit);
 }
 
 }  // namespace ffn

@@ -93,6 +93,7 @@ Network::Network(const Layout& layout, const ModelConfig& config, const TaskShap
   }
   for (std::int64_t b = 0; b < config.blocks; ++b)
     blocks_.emplace_back(layout.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  adds_ = task.tokens || config.norm.kind != "none";
   if (layout.has("final_norm.weight")) final_norm_.emplace(layout.in("final_norm"), config.d_model, config.norm);
 }
 
@@ -136,7 +137,7 @@ Network::Loss Network::step(const float* parameters, float* gradients, std::int6
                             double balance_weight) {
   arena_.reset();
   Pass pass{parameters, gradients, arena_, examples.sequence_length, true, dropout.rate, dropout.seed, dropout.step};
-  std::fill_n(gradients, width, 0.0f);
+  if (adds_) std::fill_n(gradients, width, 0.0f);
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* logits = forward(pass, examples);
   float* dlogits = arena_.floats(rows * task_.num_classes);

@@ -75,7 +75,7 @@ class Network {
     double balance = 0;  ///< mean over the blocks that route
   };
   /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
-  /// parameters, gradients: rows of `width` floats; the gradient row is overwritten.
+  /// parameters, gradients: rows of `width` floats; the gradient row is overwritten, but for its padding, which stays.
   Loss step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples, const DropoutKey& dropout,
             double balance_weight);
   /// Sums over `examples`, without dropout.
@@ -94,6 +94,7 @@ class Network {
   Linear head_;
   Arena arena_;
   const float* features_ = nullptr;  ///< what the head saw
+  bool adds_ = false;                ///< gradients of embeddings and norms are added to, those of maps written
 };
 
 }  // namespace ffn::fused

@@ -37,7 +37,8 @@ std::string run_name(const Plan& plan, std::size_t run) {
 
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   StudyOutcome outcome;
-  std::set<std::size_t> ended;  // a run that ended here is not begun again here, whatever happens to its directory
+  std::set<std::size_t> finished;  // and found so on disk: not looked at again
+  std::set<std::size_t> ended;     // a run that ended here is not begun again here, whatever happens to its directory
   outcome.total = plan.runs.size();
   std::optional<LogFile> log;
   bool said_waiting = false;
@@ -45,7 +46,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   for (bool first = true;; first = false) {
     std::vector<std::size_t> pending;
     for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-      const auto progress = progress_of(plan.runs[i]);
+      const auto progress = finished.count(i) ? Progress::finished : progress_of(plan.runs[i]);
+      if (progress == Progress::finished) finished.insert(i);
       const bool lacking = progress == Progress::pending || (progress == Progress::failed && first);
       if (lacking && !outcome.failed.count(i) && !ended.count(i)) pending.push_back(i);
     }
@@ -73,8 +75,9 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     outcome.diverged += result.diverged;
     outcome.failed.insert(result.failed.begin(), result.failed.end());
     ended.insert(result.ended.begin(), result.ended.end());
+    const bool all_ended = std::all_of(pending.begin(), pending.end(), [&](std::size_t run) { return ended.count(run) > 0; });
     outcome.interrupted = result.interrupted;
-    if (result.interrupted || (options.fail_fast && !outcome.failed.empty())) break;
+    if (result.interrupted || all_ended || (options.fail_fast && !outcome.failed.empty())) break;
     // What is left is being trained by another process; it may finish, or die and leave it to us.
     if (result.trained > 0 || !result.failed.empty()) continue;
     if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");
@@ -85,7 +88,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     }
   }
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-    if (progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
+    if (!finished.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
   return outcome;

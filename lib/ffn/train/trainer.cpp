@@ -146,6 +146,7 @@ void Trainer::update(std::int64_t r, std::int64_t step, const fused::Network::Lo
 std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, double val_loss, double val_accuracy) const {
   const auto& state = states_[r];
   std::vector<std::pair<std::string, double>> metrics;
+  metrics.reserve(8);
   if (state.loss_count > 0) {
     const auto n = static_cast<double>(state.loss_count);
     metrics.emplace_back("train/loss", state.loss_sum / n);

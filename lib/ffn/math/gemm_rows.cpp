@@ -151,6 +151,18 @@ int width_for(int64_t columns) {
   return columns <= kLanes / 2 ? kLanes / 2 : kLanes;
 }
 
+// to[k·width + j] = from[k + j·col] for four by four values.
+inline void transpose_four(const float* from, int64_t col, float* to, int width) {
+  using Four = typename Vector<4>::type;
+  const Four a = load<Four>(from), b = load<Four>(from + col), c = load<Four>(from + 2 * col), d = load<Four>(from + 3 * col);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store<Four>(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  store<Four>(to + width, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  store<Four>(to + 2 * width, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  store<Four>(to + 3 * width, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
 // Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.
 void copy_panel(int64_t depth, int64_t columns, int width, const float* from, int64_t row, int64_t col, float* to) {
   if (columns < width) std::memset(to, 0, static_cast<size_t>(depth * width) * sizeof(float));
@@ -158,7 +170,14 @@ void copy_panel(int64_t depth, int64_t columns, int width, const float* from, in
     copy_of(columns, std::make_integer_sequence<int, kWidest>{})(depth, from, row, to, width);
     return;
   }
-  for (int64_t j = 0; j < columns; ++j) {
+  const int64_t fours = row == 1 ? columns / 4 * 4 : 0, deep = depth / 4 * 4;
+  for (int64_t j = 0; j < fours; j += 4) {
+    for (int64_t k = 0; k < deep; k += 4) transpose_four(from + k + j * col, col, to + k * width + j, width);
+    for (int64_t k = deep; k < depth; ++k) {
+      for (int64_t q = j; q < j + 4; ++q) to[k * width + q] = from[k + q * col];
+    }
+  }
+  for (int64_t j = fours; j < columns; ++j) {
     for (int64_t k = 0; k < depth; ++k) to[k * width + j] = from[k * row + j * col];
   }
 }

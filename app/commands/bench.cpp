@@ -60,7 +60,9 @@ const std::vector<Group>& groups() {
       {"steps",
        "Training on XOR, one thread: whole steps (data, forward, backward, AdamW)",
        "cohort",
-       {number("µs per run and step", "us_per_run_and_step"), count("steps/s", "steps_per_s"), count("runs·steps/s", "runs_times_steps_per_s"),
+       {number("µs per run and step", "us_per_run_and_step"),
+        count("steps/s", "steps_per_s"),
+        count("runs·steps/s", "runs_times_steps_per_s"),
         {"memory per run", [](const Measurement& m) { return format_bytes(value_of(m, "bytes_per_run")); }}}}};
   return all;
 }
@@ -79,8 +81,9 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
 }
 
 Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
-  Json out = {{"schema_version", 1}, {"version", kVersion}, {"commit", kGitCommit},      {"libtorch", info.version},
-              {"blas", info.blas},   {"kernels", cpu_engine().info().kernel_isa}, {"measurements", Json::array()}};
+  Json out = {{"schema_version", 1},          {"version", kVersion}, {"commit", kGitCommit},
+              {"libtorch", info.version},     {"blas", info.blas},   {"kernels", cpu_engine().info().kernel_isa},
+              {"measurements", Json::array()}};
   for (const auto& m : measurements) {
     Json values = Json::object();
     for (const auto& [name, value] : m.values) values[name] = value;
@@ -119,9 +122,7 @@ void add_bench(CLI::App& app, CommonOptions& common, Command& command) {
   sub->add_option("groups", request->groups, "product, ffn or steps; all by default")->check(CLI::IsMember({"product", "ffn", "steps"}));
   sub->add_option("--seconds", request->seconds, "time to spend on each figure")->check(CLI::Range(0.001, 60.0))->capture_default_str();
   add_output_options(*sub, common);
-  sub->callback([&common, &command, request] {
-    command = [&common, request] { return bench(*request, common); };
-  });
+  sub->callback([&common, &command, request] { command = [&common, request] { return bench(*request, common); }; });
 }
 
 }  // namespace ffn::app

@@ -54,7 +54,8 @@ struct Storage {
 // Largest error against a loop in double, relative to √k; infinite if anything outside C's columns was touched.
 double gemm_error(const Kernels& kernel, const Shape& s, const Storage& sa, const Storage& sb, bool bias, bool accumulate) {
   constexpr std::int64_t kMargin = 3;
-  const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2), offset = random_values(static_cast<std::size_t>(s.n), 3);
+  const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2),
+             offset = random_values(static_cast<std::size_t>(s.n), 3);
   const auto before = random_values(static_cast<std::size_t>(s.m * (s.n + kMargin)), 4);
   auto c = before;
   Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.m, s.k), sa.col(s.m), b.data(), sb.row(s.k, s.n), sb.col(s.k), c.data(), s.n + kMargin};
@@ -177,7 +178,8 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
         const float* row = logits.data() + i * classes;
         double sum = 0;
         for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(row[j]));
-        if (label >= 0) loss += std::log(sum) - static_cast<double>(row[label]), correct += std::max_element(row, row + classes) - row == label;
+        if (label >= 0)
+          loss += std::log(sum) - static_cast<double>(row[label]), correct += std::max_element(row, row + classes) - row == label;
         for (std::int64_t j = 0; j < classes; ++j) {
           const double p = std::exp(static_cast<double>(row[j])) / sum;
           const double expected = label < 0 ? 0 : (p - (j == label)) / static_cast<double>(scored);
@@ -216,13 +218,15 @@ TEST_CASE("norms and their gradients against finite differences", "[math]") {
           for (const double v : at) mean += centred ? v / static_cast<double>(d) : 0;
           for (const double v : at) variance += (v - mean) * (v - mean) / static_cast<double>(d);
           for (std::size_t j = 0; j < n; ++j)
-            sum += static_cast<double>(dy[j]) * ((at[j] - mean) / std::sqrt(variance + 1e-3) * weight[j] + (centred ? static_cast<double>(b[j]) : 0));
+            sum += static_cast<double>(dy[j]) *
+                   ((at[j] - mean) / std::sqrt(variance + 1e-3) * weight[j] + (centred ? static_cast<double>(b[j]) : 0));
           return sum;
         };
         std::vector<float> y(n), normalised(n), dx(n), dw(n, 1.0f), db(n, 2.0f);
         float inverse;
         build.kernels.norm(1, d, 1e-3f, x.data(), w.data(), centred ? b.data() : nullptr, y.data(), normalised.data(), &inverse);
-        build.kernels.norm_backward(1, d, dy.data(), w.data(), normalised.data(), &inverse, dx.data(), dw.data(), centred ? db.data() : nullptr);
+        build.kernels.norm_backward(1, d, dy.data(), w.data(), normalised.data(), &inverse, dx.data(), dw.data(),
+                                    centred ? db.data() : nullptr);
         const std::vector<double> xd(x.begin(), x.end()), wd(w.begin(), w.end());
         double forward = 0;
         for (std::size_t j = 0; j < n; ++j) forward += static_cast<double>(dy[j]) * static_cast<double>(y[j]);

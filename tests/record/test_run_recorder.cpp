@@ -91,9 +91,7 @@ std::vector<RecordedRun> two_runs(const std::filesystem::path& root, std::option
   return runs;
 }
 
-RunRecorder recorder(std::vector<RecordedRun> runs) {
-  return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"fused", "isa"}};
-}
+RunRecorder recorder(std::vector<RecordedRun> runs) { return {std::move(runs), {"ffn-train", "--config", "small.json"}, {"fused", "isa"}}; }
 
 std::set<std::string> names_in(const std::filesystem::path& directory) {
   std::set<std::string> names;

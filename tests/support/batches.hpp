@@ -14,7 +14,8 @@ struct Batch {
 inline Batch to_tensors(const ExampleSet& set, const TaskShape& shape, std::int64_t runs) {
   const auto own = set.shared ? 1 : runs, length = shape.sequence_length;
   const auto labels = torch::tensor(set.labels, torch::kInt64).view({own, set.count * length}).expand({runs, set.count * length});
-  if (shape.tokens) return {torch::tensor(set.tokens, torch::kInt64).view({own, set.count, length}).expand({runs, set.count, length}), labels};
+  if (shape.tokens)
+    return {torch::tensor(set.tokens, torch::kInt64).view({own, set.count, length}).expand({runs, set.count, length}), labels};
   return {torch::tensor(set.vectors).view({own, set.count, shape.input_width}).expand({runs, set.count, shape.input_width}), labels};
 }
 

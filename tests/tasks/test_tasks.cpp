@@ -43,7 +43,8 @@ TEST_CASE("every task gives the same batch for the same seed and step, and anoth
   for (const auto& config : all_tasks(file)) {
     const auto a = make_task(config, {{1, 2}, {3, 4}}), b = make_task(config, {{3, 4}});
     const auto shape = a->shape();
-    const auto batch = test::train_batch(*a, 5, 33), again = test::train_batch(*a, 5, 33), next = test::train_batch(*a, 6, 33), alone = test::train_batch(*b, 5, 33);
+    const auto batch = test::train_batch(*a, 5, 33), again = test::train_batch(*a, 5, 33), next = test::train_batch(*a, 6, 33),
+               alone = test::train_batch(*b, 5, 33);
     CHECK(torch::equal(batch.inputs, again.inputs));
     CHECK(torch::equal(batch.labels, again.labels));
     CHECK_FALSE(torch::equal(batch.inputs, next.inputs));

@@ -1,6 +1,6 @@
 // A run trained alone and the same run trained among seven others write the same bits; so does an interrupted and resumed one.
-#include "ffn/train/trainer.hpp"
 #include "cases.hpp"
+#include "ffn/train/trainer.hpp"
 #include "observer.hpp"
 #include "support/catch_plain.hpp"
 

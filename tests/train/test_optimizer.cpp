@@ -90,7 +90,8 @@ TEST_CASE("decay on matrices leaves biases alone", "[train]") {
   config.weight_decay = 0.5;
   RowOptimizer optimizer(row.layout(), {config, config});
   const std::vector<float> nothing(static_cast<std::size_t>(row.values().size(1)));
-  optimizer.step(1, 1, 1.0, 1.0, nothing.data(), row.values().data_ptr<float>() + row.values().size(1));  // zero gradient: only decay acts, on run 1 alone
+  optimizer.step(1, 1, 1.0, 1.0, nothing.data(),
+                 row.values().data_ptr<float>() + row.values().size(1));  // zero gradient: only decay acts, on run 1 alone
   CHECK(torch::equal(layer->bias, bias));
   CHECK(torch::equal(layer->weight[0], weight[0]));
   CHECK(torch::allclose(layer->weight[1], weight[1] * 0.95));

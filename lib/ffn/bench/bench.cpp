@@ -68,15 +68,18 @@ void bench_products(const BenchRequest& request, const std::function<void(const 
   struct Shape {
     std::int64_t m, n, k;
   };
-  for (const auto& s : {Shape{64, 32, 8}, Shape{64, 8, 32}, Shape{512, 128, 32}, Shape{512, 256, 64}, Shape{512, 512, 128}, Shape{512, 1024, 256},
-                        Shape{512, 2048, 512}, Shape{1024, 1024, 1024}}) {
+  for (const auto& s : {Shape{64, 32, 8}, Shape{64, 8, 32}, Shape{512, 128, 32}, Shape{512, 256, 64}, Shape{512, 512, 128},
+                        Shape{512, 1024, 256}, Shape{512, 2048, 512}, Shape{1024, 1024, 1024}}) {
     if (request.stop && request.stop()) return;
     const torch::InferenceMode inference;
     Product product(s.m, s.n, s.k);
     const auto t = medians({product.own(), product.blas()}, request.seconds);
     emit({"product",
           std::to_string(s.m) + " x " + std::to_string(s.k) + " by " + std::to_string(s.n),
-          {{"us", t[0] * 1e6}, {"gflops", product.flops() / t[0] * 1e-9}, {"blas_us", t[1] * 1e6}, {"blas_gflops", product.flops() / t[1] * 1e-9}}});
+          {{"us", t[0] * 1e6},
+           {"gflops", product.flops() / t[0] * 1e-9},
+           {"blas_us", t[1] * 1e6},
+           {"blas_gflops", product.flops() / t[1] * 1e-9}}});
   }
 }
 

@@ -69,7 +69,8 @@ class TrainObserver {
   virtual void stepped(std::int64_t /*step*/, double /*loss*/) {}
   virtual void checkpointed(std::size_t run, const Checkpoint& checkpoint) = 0;
   virtual void finished(std::size_t run, const RunResult& result) = 0;
-  /// Asked at least after every evaluation, and where steps are short every 20 ms or so; true makes the engine checkpoint every live run and finish it as interrupted.
+  /// Asked at least after every evaluation, and where steps are short every 20 ms or so; true makes the engine checkpoint every live run
+  /// and finish it as interrupted.
   virtual bool stop_requested() { return false; }
 };
 
@@ -105,8 +106,8 @@ struct Measurement {
 
 struct BenchRequest {
   std::vector<std::string> groups;  ///< of Measurement; empty: all
-  double seconds = 0.3;        ///< to spend on each figure
-  std::function<bool()> stop;  ///< asked between figures
+  double seconds = 0.3;             ///< to spend on each figure
+  std::function<bool()> stop;       ///< asked between figures
 };
 
 enum class LogLevel { debug, info, warning };

@@ -104,7 +104,9 @@ struct Build {
   std::int64_t d_model;
   std::uint32_t site;
 
-  std::unique_ptr<FeedForward> operator()(const PositionwiseConfig& c) const { return std::make_unique<Dense>(layout, d_model, c, false, site); }
+  std::unique_ptr<FeedForward> operator()(const PositionwiseConfig& c) const {
+    return std::make_unique<Dense>(layout, d_model, c, false, site);
+  }
   std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(layout, d_model, c, true, site); }
   std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(layout, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }

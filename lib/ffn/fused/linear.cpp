@@ -65,7 +65,8 @@ float* GroupedLinear::forward(Pass& pass, const std::int64_t* offsets, const flo
 void GroupedLinear::weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const {
   for (std::int64_t e = 0; e < experts_; ++e) {
     Map{d_in_, d_out_}.weight_gradient(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, dy + offsets[e] * d_out_,
-                                       pass.gradients + weight_ + e * d_in_ * d_out_, bias_ < 0 ? nullptr : pass.gradients + bias_ + e * d_out_);
+                                       pass.gradients + weight_ + e * d_in_ * d_out_,
+                                       bias_ < 0 ? nullptr : pass.gradients + bias_ + e * d_out_);
   }
 }
 

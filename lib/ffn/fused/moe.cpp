@@ -11,8 +11,9 @@ MoE::MoE(const Layout& layout, std::int64_t d_model, const MoeConfig& config, st
       num_experts_(config.num_experts),
       top_k_(config.top_k),
       router_(layout.in("router").in("gate"), d_model, config.num_experts),
-      hidden_(config.gated ? std::optional(GroupedLinear(layout.in("experts").in("gate"), config.num_experts, d_model, config.hidden_width(d_model)))
-                           : std::nullopt,
+      hidden_(config.gated
+                  ? std::optional(GroupedLinear(layout.in("experts").in("gate"), config.num_experts, d_model, config.hidden_width(d_model)))
+                  : std::nullopt,
               GroupedLinear(layout.in("experts").in("up"), config.num_experts, d_model, config.hidden_width(d_model)),
               activation(config.activation), config.hidden_width(d_model), site),
       down_(layout.in("experts").in("down"), config.num_experts, config.hidden_width(d_model), d_model) {}

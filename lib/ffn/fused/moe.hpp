@@ -25,8 +25,8 @@ class MoE final : public FeedForward {
   std::int64_t rows_ = 0;
   double balance_loss_ = 0;
   const float *x_ = nullptr, *h_ = nullptr, *result_ = nullptr;
-  float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;  ///< (N, E), (N, K), (N)
-  std::int64_t *expert_ = nullptr, *place_ = nullptr, *offsets_ = nullptr; ///< (N, K), (N, K), (E + 1)
+  float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;   ///< (N, E), (N, K), (N)
+  std::int64_t *expert_ = nullptr, *place_ = nullptr, *offsets_ = nullptr;  ///< (N, K), (N, K), (E + 1)
 };
 
 }  // namespace ffn::fused

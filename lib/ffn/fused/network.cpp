@@ -15,7 +15,8 @@ const float* Norm::forward(Pass& pass, std::int64_t rows, const float* x) {
   float* y = pass.arena.floats(rows * d_model_);
   normalised_ = pass.arena.floats(rows * d_model_);
   inverse_ = pass.arena.floats(rows);
-  kernels().norm(rows, d_model_, epsilon_, x, pass.parameters + weight_, bias_ < 0 ? nullptr : pass.parameters + bias_, y, normalised_, inverse_);
+  kernels().norm(rows, d_model_, epsilon_, x, pass.parameters + weight_, bias_ < 0 ? nullptr : pass.parameters + bias_, y, normalised_,
+                 inverse_);
   return y;
 }
 
@@ -133,15 +134,16 @@ const float* Network::forward(Pass& pass, const Examples& examples) {
   return head_.forward(pass, rows, x);
 }
 
-Network::Loss Network::step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples, const DropoutKey& dropout,
-                            double balance_weight) {
+Network::Loss Network::step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples,
+                            const DropoutKey& dropout, double balance_weight) {
   arena_.reset();
   Pass pass{parameters, gradients, arena_, examples.sequence_length, true, dropout.rate, dropout.seed, dropout.step};
   if (adds_) std::fill_n(gradients, width, 0.0f);
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* logits = forward(pass, examples);
   float* dlogits = arena_.floats(rows * task_.num_classes);
-  const auto sums = kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 2)));
+  const auto sums =
+      kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 2)));
   Loss loss{sums.loss / static_cast<double>(sums.scored), 0};
   const auto count = static_cast<double>(blocks_.size());
   for (const auto& block : blocks_) loss.balance += block.balance_loss() / count;
@@ -149,7 +151,8 @@ Network::Loss Network::step(const float* parameters, float* gradients, std::int6
   head_.weight_gradient(pass, rows, features_, dlogits);
   const float* dx = head_.input_gradient(pass, rows, dlogits);
   if (final_norm_) dx = final_norm_->backward(pass, dx);
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) dx = block->backward(pass, dx, static_cast<float>(balance_weight / count));
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+    dx = block->backward(pass, dx, static_cast<float>(balance_weight / count));
   embed_backward(pass, examples, dx);
   return loss;
 }

@@ -39,7 +39,15 @@ Activation row(const char* name, const char* formula, const char* source, bool k
   static const Slope slope_ = slope;
   kept<Phi> = &phi_;
   kept<Slope> = &slope_;
-  return {name, formula, source, kink, apply<Phi, float>, apply_slope<Slope, float>, apply<Phi, double>, apply_slope<Slope, double>, apply_both<Phi, Slope, float>};
+  return {name,
+          formula,
+          source,
+          kink,
+          apply<Phi, float>,
+          apply_slope<Slope, float>,
+          apply<Phi, double>,
+          apply_slope<Slope, double>,
+          apply_both<Phi, Slope, float>};
 }
 
 }  // namespace

@@ -201,7 +201,15 @@ void multiply_block(const Gemm& g, int64_t k0, int64_t depth) {
   for (int64_t j = 0; j < g.n;) {
     const int width = width_for(g.n - j);
     const int64_t columns = g.n - j < width ? g.n - j : width;
-    Operands o{depth,   g.a + k0 * g.a_col, g.a_row, g.a_col, b + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias + j : nullptr,
+    Operands o{depth,
+               g.a + k0 * g.a_col,
+               g.a_row,
+               g.a_col,
+               b + j * g.b_col,
+               g.b_row,
+               g.c + j,
+               g.c_row,
+               g.bias ? g.bias + j : nullptr,
                g.accumulate || k0 > 0};
     const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
     if (g.b_col != 1 || columns < width || far) {

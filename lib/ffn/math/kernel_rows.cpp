@@ -140,8 +140,8 @@ void norm(int64_t rows, int64_t cols, float epsilon, const float* x, const float
   }
 }
 
-void norm_backward(int64_t rows, int64_t cols, const float* dy, const float* weight, const float* normalised, const float* inverse, float* dx,
-                   float* dweight, float* dbias) {
+void norm_backward(int64_t rows, int64_t cols, const float* dy, const float* weight, const float* normalised, const float* inverse,
+                   float* dx, float* dweight, float* dbias) {
   const float one = 1.0f / static_cast<float>(cols);
   for (int64_t i = 0; i < rows; ++i, dy += cols, normalised += cols, dx += cols) {
     const float mean = dbias ? one * dot(cols, dy, weight) : 0.0f;
@@ -212,13 +212,19 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
 // that multiplies the lower halves of such lanes by themselves.
 #if defined(__AVX512F__)
 typedef std::uint64_t Wide __attribute__((vector_size(64)));
-inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b))); }
+inline Wide multiply_words(Wide a, Wide b) {
+  return reinterpret_cast<Wide>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+}
 #elif defined(__AVX2__)
 typedef std::uint64_t Wide __attribute__((vector_size(32)));
-inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))); }
+inline Wide multiply_words(Wide a, Wide b) {
+  return reinterpret_cast<Wide>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+}
 #elif defined(__SSE2__)
 typedef std::uint64_t Wide __attribute__((vector_size(16)));
-inline Wide multiply_words(Wide a, Wide b) { return reinterpret_cast<Wide>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b))); }
+inline Wide multiply_words(Wide a, Wide b) {
+  return reinterpret_cast<Wide>(_mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+}
 #else
 typedef std::uint64_t Wide __attribute__((vector_size(16)));
 inline Wide multiply_words(Wide a, Wide b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
@@ -227,7 +233,8 @@ constexpr std::uint32_t kBlocks = sizeof(Wide) / sizeof(std::uint64_t);
 constexpr std::size_t kWords = 4 * kBlocks;
 
 // Word w of block first + j goes to out[4·j + w].
-inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t c1_, std::uint32_t c2_, std::uint32_t c3_, std::uint32_t* out) {
+inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t c1_, std::uint32_t c2_, std::uint32_t c3_,
+                          std::uint32_t* out) {
   const Wide zero = {};
   Wide c0 = zero + first, c1 = zero + c1_, c2 = zero + c2_, c3 = zero + c3_;
   for (std::uint32_t j = 0; j < kBlocks; ++j) c0[j] = first + j;
@@ -251,7 +258,8 @@ inline std::size_t at_most(std::size_t n, std::size_t limit) { return n < limit 
 void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits) {
   for (std::size_t begin = 0; begin < n; begin += kWords) {
     std::uint32_t some[kWords];
-    philox_blocks(key, static_cast<std::uint32_t>(begin / 4), 0, static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32), some);
+    philox_blocks(key, static_cast<std::uint32_t>(begin / 4), 0, static_cast<std::uint32_t>(stream),
+                  static_cast<std::uint32_t>(stream >> 32), some);
     std::memcpy(bits + begin, some, at_most(n - begin, kWords) * sizeof *bits);
   }
 }
@@ -259,11 +267,12 @@ void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::ui
 // Element i is word i % 4 of block i/4.
 void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask) {
   const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // dropped when the bits are below
-  const auto last_dropped = static_cast<std::uint32_t>(threshold - 1);              // rate < 1, so threshold < 2³²
+  const auto last_dropped = static_cast<std::uint32_t>(threshold - 1);             // rate < 1, so threshold < 2³²
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
   for (std::size_t begin = 0; begin < n; begin += kWords) {
     std::uint32_t bits[kWords];
-    philox_blocks(seed, static_cast<std::uint32_t>(begin / 4), site, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), bits);
+    philox_blocks(seed, static_cast<std::uint32_t>(begin / 4), site, static_cast<std::uint32_t>(step),
+                  static_cast<std::uint32_t>(step >> 32), bits);
     float values[kWords];
     for (std::size_t i = 0; i < kWords; ++i) values[i] = threshold > 0 && bits[i] <= last_dropped ? 0.0f : kept;
     std::memcpy(mask + begin, values, at_most(n - begin, kWords) * sizeof *mask);
@@ -283,8 +292,8 @@ double sum_of_squares(std::size_t n, const float* x) {
 }
 
 void adam_step(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square) {
-  const float step_size = s.step_size, root_scale = s.root_scale, keep = s.keep, l2 = s.l2, b1 = s.beta1, b2 = s.beta2, c1 = s.one_minus_beta1,
-              c2 = s.one_minus_beta2, eps = s.epsilon, scale = s.grad_scale;
+  const float step_size = s.step_size, root_scale = s.root_scale, keep = s.keep, l2 = s.l2, b1 = s.beta1, b2 = s.beta2,
+              c1 = s.one_minus_beta1, c2 = s.one_minus_beta2, eps = s.epsilon, scale = s.grad_scale;
   for (std::size_t i = 0; i < n; ++i) {
     const float p = param[i] * keep;
     const float g = grad[i] * scale + l2 * param[i];
@@ -310,8 +319,8 @@ void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, 
 }  // namespace
 
 Kernels kernel_rows() {
-  return {gemm,          add,          multiply,       axpy,      dot,     column_sums, softmax, softmax_backward, norm, norm_backward,
-          cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step, sgd_step};
+  return {gemm, add,           multiply,      axpy,        dot,          column_sums,    softmax,   softmax_backward,
+          norm, norm_backward, cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step, sgd_step};
 }
 
 }  // namespace ffn::FFN_ISA

@@ -57,8 +57,8 @@ struct Kernels {
 
   /// Cross-entropy of row i of `logits` (rows, classes) against labels[i], rows with negative labels left out.
   /// With `dlogits`, writes the gradient of the mean over the scored rows. scratch: rows·(classes + 2) floats.
-  CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels, float* dlogits,
-                                    float* scratch);
+  CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
+                                    float* dlogits, float* scratch);
 
   /// The first n words of RandomStream(key, stream) of core/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);

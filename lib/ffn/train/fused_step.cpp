@@ -24,8 +24,8 @@ fused::Network::Loss FusedStep::loss(std::int64_t r, std::int64_t step, const fl
   fused::Examples examples{batch_size_, shape_.sequence_length, nullptr, nullptr, labels_.data()};
   if (shape_.tokens) examples.tokens = tokens_.data();
   else examples.vectors = vectors_.data();
-  return network_.step(parameters, gradient_.data(), static_cast<std::int64_t>(gradient_.size()), examples, {dropout_rate, dropout_seed, step},
-                       balance_weight_);
+  return network_.step(parameters, gradient_.data(), static_cast<std::int64_t>(gradient_.size()), examples,
+                       {dropout_rate, dropout_seed, step}, balance_weight_);
 }
 
 Score FusedStep::evaluate(std::int64_t r, const float* parameters, const ExampleSet& set) {

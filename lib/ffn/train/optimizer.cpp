@@ -18,7 +18,8 @@ struct BothSteps {
   Step decaying, plain;
 };
 
-BothSteps<AdamStep> adam_steps(const AdamFields& c, double weight_decay, bool decoupled, std::int64_t t, double rate_factor, double grad_scale) {
+BothSteps<AdamStep> adam_steps(const AdamFields& c, double weight_decay, bool decoupled, std::int64_t t, double rate_factor,
+                               double grad_scale) {
   const double lr = c.lr * rate_factor;
   AdamStep s{};
   s.beta1 = static_cast<float>(c.beta1), s.one_minus_beta1 = static_cast<float>(1 - c.beta1);

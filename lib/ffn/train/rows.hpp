@@ -26,7 +26,8 @@ class Rows {
 
   /// As a named tensor.
   TensorData data(const std::string& name, std::int64_t run) const {
-    return {name, DType::f32, {width_}, std::string(reinterpret_cast<const char*>(row(run)), static_cast<std::size_t>(width_) * sizeof(float))};
+    return {
+        name, DType::f32, {width_}, std::string(reinterpret_cast<const char*>(row(run)), static_cast<std::size_t>(width_) * sizeof(float))};
   }
 
  private:

@@ -82,7 +82,8 @@ void Trainer::train() {
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     const auto& state = states_[r];
     const auto run = static_cast<std::int64_t>(r);
-    const double size = sum_of_squares(static_cast<std::size_t>(layout_.width()), parameters_.row(run));  // a weight that no example uses shows here
+    const double size =
+        sum_of_squares(static_cast<std::size_t>(layout_.width()), parameters_.row(run));  // a weight that no example uses shows here
     if (std::isfinite(state.val_loss) && std::isfinite(size)) finish(run, t.steps, RunEnd::done);
     else finish(run, t.steps, RunEnd::diverged, Divergence{t.steps, state.val_loss, optimizer_.learning_rate(run), state.grad_norm});
   }
@@ -174,7 +175,8 @@ void Trainer::evaluate(std::int64_t step) {
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
     for (const auto& [name, value] : evaluation.metrics) {
-      if (target && !state.hit && std::isfinite(score.loss) && name == target->metric && target->reached(value)) state.hit = Hit{step, state.seconds, evaluation.tokens};
+      if (target && !state.hit && std::isfinite(score.loss) && name == target->metric && target->reached(value))
+        state.hit = Hit{step, state.seconds, evaluation.tokens};
     }
     observer_.evaluated(r, evaluation);
   }

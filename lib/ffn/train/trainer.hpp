@@ -24,7 +24,7 @@ class Trainer {
   struct RunState {
     double loss_sum = 0, balance_sum = 0, grad_norm = 0;  // since the last evaluation; the norm of the last step
     std::int64_t loss_count = 0;
-    double seconds = 0;   // of training, evaluation not counted
+    double seconds = 0;                  // of training, evaluation not counted
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
     bool live = true;
@@ -55,7 +55,7 @@ class Trainer {
   ExampleSet validation_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;
-  double step_seconds_ = 0;                      ///< of the whole cohort, lately
+  double step_seconds_ = 0;                     ///< of the whole cohort, lately
   std::optional<Clock::time_point> run_start_;  ///< while a run takes its steps
 };
 

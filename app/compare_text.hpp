@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ffn/study/compare.hpp"
+#include "ffn/compare/compare.hpp"
 
 namespace ffn::app {
 

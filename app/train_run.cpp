@@ -10,7 +10,7 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/study/claim.hpp"
+#include "ffn/record/run_claim.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"

@@ -5,7 +5,7 @@
 #include "../compare_text.hpp"
 #include "../load_config.hpp"
 #include "ffn/core/files.hpp"
-#include "ffn/study/compare_json.hpp"
+#include "ffn/compare/compare_json.hpp"
 
 namespace ffn::app {
 

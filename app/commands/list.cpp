@@ -7,7 +7,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 

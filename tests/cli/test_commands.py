@@ -71,7 +71,7 @@ class Measuring(ProgramTest):
         self.fails(2, "bench", "everything")
 
     def test_training_does_without_libtorch_and_what_needs_it_says_so(self):
-        environment = {**os.environ, "FFN_TRAIN_ENGINE": "/nonexistent/libffn_engine.so"}
+        environment = {**os.environ, "FFN_TRAIN_ENGINE": "/nonexistent/libffn_torch.so"}
         path = self.write("xor.json", XOR)
         self.assertEqual(self.run_program("--config", path, "-o", "alone", env=environment).returncode, 0)
         result = self.run_program("bench", env=environment)

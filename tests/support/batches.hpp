@@ -1,7 +1,7 @@
 // A task's examples as tensors on the run axis, for tests and for nn's modules.
 #pragma once
 
-#include "ffn/compat/torch.hpp"
+#include "ffn/nn/torch.hpp"
 #include "ffn/tasks/task.hpp"
 
 namespace ffn::test {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/config/run_config.hpp"
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 
 namespace ffn::test {
 

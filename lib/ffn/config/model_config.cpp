@@ -5,7 +5,7 @@
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/core/json_document.hpp"
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 
 namespace ffn {
 

@@ -1,4 +1,4 @@
-// Opens libffn_engine.so on demand. Torch-free: this is the program's side of the boundary.
+// Opens libffn_torch.so on demand. Torch-free: this is the program's side of the boundary.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,10 +20,10 @@ fs::path engine_path() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path bin = program.parent_path();
-  for (const fs::path& candidate : {bin / "libffn_engine.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_engine.so"}) {
+  for (const fs::path& candidate : {bin / "libffn_torch.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_torch.so"}) {
     if (fs::exists(candidate)) return candidate;
   }
-  throw SystemError("cannot find libffn_engine.so next to " + program.string(),
+  throw SystemError("cannot find libffn_torch.so next to " + program.string(),
                     "rebuild or reinstall, or set FFN_TRAIN_ENGINE to the library's path");
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 

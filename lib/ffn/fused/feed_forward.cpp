@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ffn/fused/moe.hpp"
-#include "ffn/math/dropout.hpp"
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 

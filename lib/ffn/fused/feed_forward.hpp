@@ -6,7 +6,7 @@
 
 #include "ffn/config/model_config.hpp"
 #include "ffn/fused/linear.hpp"
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 
 namespace ffn::fused {
 

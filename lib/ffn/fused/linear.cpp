@@ -1,6 +1,6 @@
 #include "ffn/fused/linear.hpp"
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 

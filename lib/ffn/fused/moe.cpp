@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 

@@ -9,7 +9,7 @@
 #include "ffn/config/task_config.hpp"
 #include "ffn/fused/attention.hpp"
 #include "ffn/fused/feed_forward.hpp"
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 

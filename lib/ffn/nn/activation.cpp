@@ -1,6 +1,6 @@
 #include "ffn/nn/activation.hpp"
 
-#include "ffn/math/dropout.hpp"
+#include "ffn/kernels/dropout.hpp"
 
 namespace ffn::nn {
 

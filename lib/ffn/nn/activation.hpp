@@ -1,7 +1,7 @@
-// The activation catalogue (math/activations) as differentiable functions, and dropout on the run axis.
+// The activation catalogue (kernels/activations) as differentiable functions, and dropout on the run axis.
 #pragma once
 
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 #include "ffn/nn/run_module.hpp"
 
 namespace ffn::nn {

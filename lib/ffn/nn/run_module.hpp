@@ -2,7 +2,7 @@
 // R = 1 is an ordinary model. Shapes everywhere: R runs, N = B·T tokens, D d_model, F d_ff, H heads, E experts.
 #pragma once
 
-#include "ffn/compat/torch.hpp"
+#include "ffn/nn/torch.hpp"
 #include "ffn/core/parameter_row.hpp"
 
 namespace ffn::nn {

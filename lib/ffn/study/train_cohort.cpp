@@ -5,7 +5,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_recorder.hpp"
-#include "ffn/study/claim.hpp"
+#include "ffn/record/run_claim.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

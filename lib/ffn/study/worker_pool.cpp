@@ -15,7 +15,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_directory.hpp"
-#include "ffn/study/claim.hpp"
+#include "ffn/record/run_claim.hpp"
 
 namespace ffn {
 

@@ -1,7 +1,7 @@
 #include "ffn/tasks/xor.hpp"
 
 #include "ffn/core/random.hpp"
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 

@@ -4,7 +4,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "ffn/math/isa.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/train/trainer.hpp"
 
 namespace ffn {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ffn/math/optimizer.hpp"
+#include "ffn/kernels/optimizer.hpp"
 
 namespace ffn {
 

@@ -8,7 +8,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/fused/parameters.hpp"
-#include "ffn/math/optimizer.hpp"
+#include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {

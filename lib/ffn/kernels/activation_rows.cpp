@@ -1,8 +1,8 @@
 // The rows of the activation catalogue. This file is compiled once per instruction set (FFN_ISA names it) and keeps to
 // plain functions and arrays, because a template shared with the rest of the program could be linked in the wrong build.
-#include "ffn/math/activation_rows.hpp"
+#include "ffn/kernels/activation_rows.hpp"
 
-#include "ffn/math/scalar.hpp"
+#include "ffn/kernels/scalar.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {

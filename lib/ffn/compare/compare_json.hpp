@@ -1,7 +1,7 @@
 // A comparison as one JSON document: compare.json, and `compare --json`.
 #pragma once
 
-#include "ffn/study/compare.hpp"
+#include "ffn/compare/compare.hpp"
 
 namespace ffn {
 

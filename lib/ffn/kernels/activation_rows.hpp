@@ -1,7 +1,7 @@
 // What activation_rows.cpp provides, once per instruction set.
 #pragma once
 
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 
 namespace ffn {
 namespace baseline {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ffn/math/optimizer.hpp"
+#include "ffn/kernels/optimizer.hpp"
 
 namespace ffn {
 
@@ -62,10 +62,10 @@ struct Kernels {
 
   /// The first n words of RandomStream(key, stream) of core/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
-  /// See math/dropout.hpp.
+  /// See kernels/dropout.hpp.
   void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask);
 
-  /// See math/optimizer.hpp.
+  /// See kernels/optimizer.hpp.
   double (*sum_of_squares)(std::size_t n, const float* x);
   void (*adam_step)(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square);
   void (*sgd_step)(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity);

@@ -6,9 +6,9 @@
 #include <limits>
 #include <map>
 
-#include "ffn/math/activation_rows.hpp"
-#include "ffn/math/activations.hpp"
-#include "ffn/math/isa.hpp"
+#include "ffn/kernels/activation_rows.hpp"
+#include "ffn/kernels/activations.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

@@ -1,6 +1,6 @@
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
-#include "ffn/math/isa.hpp"
+#include "ffn/kernels/isa.hpp"
 
 namespace ffn {
 

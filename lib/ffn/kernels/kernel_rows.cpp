@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #endif
 
-#include "ffn/math/kernels.hpp"
-#include "ffn/math/scalar.hpp"
+#include "ffn/kernels/kernels.hpp"
+#include "ffn/kernels/scalar.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {

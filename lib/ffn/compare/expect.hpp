@@ -1,7 +1,7 @@
 // Claims that a study makes about its own outcome: checked when it has run, so that an experiment's text stays true.
 #pragma once
 
-#include "ffn/study/compare.hpp"
+#include "ffn/compare/compare.hpp"
 
 namespace ffn {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "ffn/core/random.hpp"
-#include "ffn/math/dropout.hpp"
-#include "ffn/math/isa.hpp"
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/isa.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

@@ -1,4 +1,4 @@
-#include "ffn/compat/torch.hpp"
+#include "ffn/nn/torch.hpp"
 
 namespace ffn {
 namespace {

@@ -1,4 +1,4 @@
-#include "ffn/study/expect.hpp"
+#include "ffn/compare/expect.hpp"
 
 #include <nlohmann/json.hpp>
 #include <set>

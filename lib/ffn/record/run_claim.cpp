@@ -1,4 +1,4 @@
-#include "ffn/study/claim.hpp"
+#include "ffn/record/run_claim.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

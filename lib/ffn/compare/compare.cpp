@@ -1,4 +1,4 @@
-#include "ffn/study/compare.hpp"
+#include "ffn/compare/compare.hpp"
 
 #include <algorithm>
 #include <cmath>

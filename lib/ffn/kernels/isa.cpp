@@ -1,4 +1,4 @@
-#include "ffn/math/isa.hpp"
+#include "ffn/kernels/isa.hpp"
 
 namespace ffn {
 

@@ -1,11 +1,11 @@
 // LibTorch's side of the boundary: the shared library that load.cpp opens.
 #include <cstring>
 
-#include "ffn/bench/bench.hpp"
-#include "ffn/compat/torch.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
-#include "ffn/sample/sampler.hpp"
+#include "ffn/nn/torch.hpp"
+#include "ffn/torch/bench.hpp"
+#include "ffn/torch/sampler.hpp"
 
 // OpenBLAS's thread pool does not follow OpenMP's setting. Weak: another BLAS has no such function.
 extern "C" {

@@ -1,4 +1,4 @@
-#include "ffn/bench/bench.hpp"
+#include "ffn/torch/bench.hpp"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/fused/feed_forward.hpp"
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 #include "ffn/nn/feed_forward.hpp"
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/engine.hpp"

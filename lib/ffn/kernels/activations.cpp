@@ -1,9 +1,9 @@
-#include "ffn/math/activations.hpp"
+#include "ffn/kernels/activations.hpp"
 
 #include <stdexcept>
 
-#include "ffn/math/activation_rows.hpp"
-#include "ffn/math/isa.hpp"
+#include "ffn/kernels/activation_rows.hpp"
+#include "ffn/kernels/isa.hpp"
 
 namespace ffn {
 namespace {

@@ -1,4 +1,4 @@
-#include "ffn/study/compare_json.hpp"
+#include "ffn/compare/compare_json.hpp"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ffn/math/scalar.hpp"
+#include "ffn/kernels/scalar.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::scalar_test;

@@ -1,6 +1,6 @@
-#include "ffn/math/dropout.hpp"
+#include "ffn/kernels/dropout.hpp"
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 

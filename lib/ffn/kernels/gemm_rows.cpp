@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {

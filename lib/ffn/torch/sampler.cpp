@@ -1,4 +1,4 @@
-#include "ffn/sample/sampler.hpp"
+#include "ffn/torch/sampler.hpp"
 
 #include <algorithm>
 

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_directory.hpp"
-#include "ffn/study/compare.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

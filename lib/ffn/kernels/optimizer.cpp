@@ -1,8 +1,8 @@
-#include "ffn/math/optimizer.hpp"
+#include "ffn/kernels/optimizer.hpp"
 
 #include <cmath>
 
-#include "ffn/math/kernels.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 

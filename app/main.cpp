@@ -3,6 +3,8 @@
 #include <new>
 
 #include "ffn/core/error.hpp"
+#include "ffn/engine/interface.hpp"
+#include "ffn/record/log.hpp"
 #include "options.hpp"
 
 namespace {
@@ -21,6 +23,7 @@ int main(int argc, char** argv) {
   common.argv.assign(argv, argv + argc);
   ffn::app::Command command;
   ffn::app::add_commands(app, common, command);
+  ffn::log_libtorch_with(ffn::write_log);
   try {
     app.parse(argc, argv);
     return command ? command() : (std::cout << app.help(), 0);

@@ -89,7 +89,7 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
   Dummy observer(bar);
-  cpu_engine().train({{config}, {}}, observer);
+  training_engine().train({{config}, {}}, observer);
   bar.finish();
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
   for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
@@ -111,10 +111,14 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   std::optional<Checkpoint> checkpoint;
   if (options.fresh && fs::exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   if (const auto status = read_status(directory.path())) {
-    if (status->identity != identity)
+    const auto summary = read_summary(directory.path());
+    const bool over = summary && (status->state == RunState::done || status->state == RunState::diverged);
+    if (status->identity != identity) {
       log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
-    else if (const auto summary = read_summary(directory.path());
-             summary && (status->state == RunState::done || status->state == RunState::diverged)) {
+    } else if (over && !computed_as_asked(config.compute, summary->computed_by)) {
+      log_info(directory.path().string() + " held this run by another engine than was asked for; moved to " +
+               move_aside(directory.path()).string());
+    } else if (over) {
       log_info("already trained; --fresh trains again");
       print_summary(directory, config, *summary, common);
       return exit_code(summary->end);
@@ -123,20 +127,25 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     }
   }
 
-  Engine& engine = cpu_engine();
+  Engine& engine = training_engine();
+  const auto info = engine.info(config);
   RecordedRun run{directory, config, identity, std::nullopt};
   if (checkpoint) {
     run.resumed_at = checkpoint->step;
     log_info("resuming at step " + format_count(checkpoint->step));
+    if (!checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())
+      log_warning("going on with " + info.text() + " what " + checkpoint->computed_by.back() +
+                  " began: bits may differ from those of an undisturbed run");
   }
   ProgressBar bar(progress_options(config, common));
   ProgressObserver progress(bar);
-  RunRecorder recorder({run}, common.argv, engine.info());
+  RunRecorder recorder({run}, common.argv, info);
   recorder.forward_to(&progress);
   recorder.stop_when(stop_requested);
   const LogFile log_file(directory.log_path());
   LogOptions log_options{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [&bar] { bar.clear(); }};
   set_up_log(log_options);
+  log_info("engine: " + info.text() + " (" + info.reason + ")");
   try {
     engine.train({{config}, {checkpoint}}, recorder);
   } catch (const std::exception& error) {

@@ -260,7 +260,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     run.argv = common.argv;
     run.stop = stop_requested;
     run.in_worker = handle_worker_signals;
-    run.engine = []() -> Engine& { return cpu_engine(); };
+    run.engine = []() -> Engine& { return training_engine(); };
     run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };
     outcome = run_study(plan, run);
   }

@@ -9,7 +9,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/train/engine.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {
@@ -82,7 +82,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
 
 Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
   Json out = {{"schema_version", 1},          {"version", kVersion}, {"commit", kGitCommit},
-              {"libtorch", info.version},     {"blas", info.blas},   {"kernels", cpu_engine().info().kernel_isa},
+              {"libtorch", info.version},     {"blas", info.blas},   {"kernels", kernel_isa()},
               {"measurements", Json::array()}};
   for (const auto& m : measurements) {
     Json values = Json::object();
@@ -109,7 +109,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
   } else {
     const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));
-    std::cout << "medians; kernels " << cpu_engine().info().kernel_isa << ", LibTorch " << info.version << ", BLAS " << info.blas << "\n";
+    std::cout << "medians; kernels " << kernel_isa() << ", LibTorch " << info.version << ", BLAS " << info.blas << "\n";
   }
   return stop_requested() ? static_cast<int>(ExitCode::interrupted) : 0;
 }

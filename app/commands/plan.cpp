@@ -49,7 +49,7 @@ double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
     train.checkpoint_every = train.steps + 1;
   }
   Probe observer;
-  cpu_engine().train(probe, observer);
+  training_engine().train(probe, observer);
   const auto& train = probe.runs[0].train;
   const double evaluations = static_cast<double>(train.steps) / static_cast<double>(train.eval_every) + 2;
   // An evaluation costs about a third of the steps that see as many examples: forward without backward.

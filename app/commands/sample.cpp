@@ -6,6 +6,7 @@
 #include "../load_config.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/safetensors.hpp"
+#include "ffn/train/sampler.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -23,7 +24,7 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
   const auto weights = read_safetensors(directory.weights_path());
   std::string text;
   bool begun = false;  // the prompt is printed once it is known to be usable
-  load_libtorch().sample(config, weights, request, [&](const std::string& piece) {
+  sample_text(config, weights, request, [&](const std::string& piece) {
     if (json) text += piece;
     else std::cout << (begun ? "" : request.prompt) << piece << std::flush;
     begun = true;

@@ -55,7 +55,7 @@ TEST_CASE("meta.json tells where a run came from") {
 
   CHECK(meta["schema_version"] == 1);
   CHECK(meta["argv"] == Json{"ffn-train", "--config", "x\xef\xbf\xbd.json"});
-  CHECK(meta["compute"] == "fused");
+  CHECK(meta["engine"] == "fused");
   CHECK(meta["kernel_isa"] == "x86-64-v3");
   CHECK(meta["started"] == "2026-01-31T12:00:00Z");
   CHECK(meta["host"] == host_name());

@@ -29,6 +29,7 @@ void RunConfig::describe(FieldVisitor& v) {
   v.one_of({"task", "what is learned"}, task);
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
+  v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
   const auto* text = std::get_if<TextConfig>(&task);
@@ -64,6 +65,7 @@ std::string run_identity(const RunConfig& config) {
   std::visit(settle_width, same.model.ffn);
   Json json = write_json(same);
   json.erase("name");
+  json.erase("compute");
   json["train"].erase("checkpoint_every");
   if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
   return sha256_hex(json.dump()).substr(0, 16);

@@ -1,6 +1,7 @@
 // A run: one task, one model, one way to train it, one seed.
 #pragma once
 
+#include "ffn/config/compute_config.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/config/task_config.hpp"
 #include "ffn/config/train_config.hpp"
@@ -14,6 +15,7 @@ struct RunConfig {
   TaskConfig task;
   ModelConfig model;
   TrainConfig train;
+  ComputeConfig compute;
   void describe(FieldVisitor& v);
 };
 
@@ -23,8 +25,8 @@ RunConfig read_run_config(const Document& document, const std::string& source);
 /// The complete config as JSON, directly re-runnable.
 Json resolved_json(const RunConfig& config);
 
-/// SHA-256 (first 16 hex digits) of what determines a run's result: the resolved config without its name and paths, with
-/// the content hash of a text instead of its path.
+/// SHA-256 (first 16 hex digits) of what a run is: the resolved config without its name, paths and what computes it, with the
+/// content hash of a text instead of its path.
 std::string run_identity(const RunConfig& config);
 
 /// Runs with equal keys have equal tensors and may train as one cohort: everything but name, seed, learning rate, weight

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,9 @@
 #include "ffn/core/tensor_data.hpp"
 
 namespace ffn {
+
+class Learner;
+class Task;
 
 /// What a run measured at one evaluation. Names are those of the metric catalogue.
 struct Evaluation {
@@ -40,8 +45,9 @@ struct Divergence {
 /// the seed and the step.
 struct Checkpoint {
   std::int64_t step = 0;
-  std::map<std::string, double> numbers;  ///< counters and sums
-  std::vector<TensorData> tensors;        ///< parameters and optimizer state, one row each
+  std::map<std::string, double> numbers;   ///< counters and sums
+  std::vector<TensorData> tensors;         ///< parameters and optimizer state, one row each
+  std::vector<std::string> computed_by;    ///< EngineInfo::text() of all that worked on it, in order of first use
 };
 
 struct RunResult {
@@ -52,6 +58,7 @@ struct RunResult {
   std::optional<Divergence> divergence;
   std::vector<TensorData> weights;              ///< torch.nn.Linear layout and names
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
+  std::vector<std::string> computed_by;         ///< as in Checkpoint; more than one: it was resumed under another engine
 };
 
 /// Runs of one shape that train in lockstep: they may differ in seed, learning rate, weight decay and dropout rate.
@@ -74,27 +81,52 @@ class TrainObserver {
   virtual bool stop_requested() { return false; }
 };
 
-struct SampleRequest {
-  std::string prompt;
-  double temperature = 1.0;   ///< 0 takes the most probable character
-  std::int64_t top_k = 0;     ///< 0 keeps all
-  std::int64_t length = 200;  ///< characters to write
-  std::int64_t seed = 0;
-};
-
+/// What a result was computed with: whatever its bits may depend on beside the config.
 struct EngineInfo {
-  std::string compute;     ///< "fused": this program's own forward and backward passes
+  std::string engine;      ///< "fused" or "libtorch"
+  std::string device;      ///< "cpu", or "cuda" with the GPU's name
   std::string kernel_isa;  ///< of our own kernels
+  std::string libtorch;    ///< version and BLAS; empty for the fused engine
+  std::string reason;      ///< why this engine
+  /// The same text means: the same bits can be expected.
+  std::string text() const;
 };
 
 /// Trains. Everything crosses as plain structs; an engine never writes files and never logs by itself.
 class Engine {
  public:
   virtual ~Engine() = default;
-  virtual EngineInfo info() const = 0;
+  /// What would train this run. Opens LibTorch if that does.
+  virtual EngineInfo info(const RunConfig& config) = 0;
+  /// Opens what training this run needs, so that worker processes that are forked later need not; touches no GPU.
+  /// Throws UsageError if what the config asks for cannot be had.
+  virtual void prepare(const RunConfig& config) = 0;
+  /// Which of the workers this process is: GPUs are dealt out by it.
+  virtual void set_worker(std::size_t index) = 0;
   /// Trains to the end, or until stopped. Throws DataError, CheckpointError; std::invalid_argument if the runs do not form
   /// a cohort.
   virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;
+};
+
+/// How `ffn-train verify` compares the engines.
+struct VerifyRequest {
+  std::int64_t steps = 10;     ///< whose weights are compared; the gradient is that of the first
+  std::function<bool()> stop;  ///< asked between steps
+};
+
+/// One parameter's largest difference between the fused engine and LibTorch in float64, and what float32 explains of it.
+struct VerifiedParameter {
+  std::string name;
+  double gradient = 0, gradient_unit = 0;  ///< after one step
+  double weight = 0, weight_unit = 0;      ///< after all of them
+};
+
+struct VerifyResult {
+  std::string not_covered;  ///< why there is nothing to compare: the fused engine lacks the model; empty otherwise
+  std::vector<VerifiedParameter> parameters;
+  double loss = 0, loss_unit = 0;                ///< of the validation set after the steps, in nats
+  std::int64_t steps = 0;                        ///< that were compared
+  double fused_seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out
 };
 
 /// One figure of `ffn-train bench`, or several that belong together.
@@ -124,10 +156,13 @@ class LibTorch {
   virtual LibTorchInfo info() const = 0;
   /// Where LibTorch's own warnings go.
   virtual void set_log(std::function<void(LogLevel, const std::string&)> log) = 0;
-  /// Continues a prompt with a trained character model; `emit` gets the text piece by piece, prompt excluded.
-  /// Throws CheckpointError with the list of differences if the weights do not fit the config.
-  virtual void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
-                      const std::function<void(const std::string&)>& emit) = 0;
+  /// nn's modules on the run axis, trained by autograd on compute.device. The task must outlive the learner. `worker` picks
+  /// the GPU where the device is "cuda" without a number. Throws UsageError for a device that is not there.
+  virtual std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) = 0;
+  /// "cpu", or "cuda" with the name of the GPU that make_learner would take.
+  virtual std::string device_text(const std::string& device, std::size_t worker) = 0;
+  /// Both engines side by side on one run; `emit` gets each result as it is there.
+  virtual VerifyResult verify(const RunConfig& config, const VerifyRequest& request) = 0;
   /// Measures products, feed-forward layers and training steps; `emit` gets each result as it is there.
   virtual void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) = 0;
 };
@@ -136,9 +171,12 @@ class LibTorch {
 /// Loaded once per process; it lives until the process ends.
 LibTorch& load_libtorch();
 
+/// Where LibTorch's own warnings go once it is loaded; nowhere special otherwise.
+void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
+
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 3";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 4";
 
 }  // namespace ffn

@@ -29,8 +29,12 @@ fs::path engine_path() {
 
 // One thread per process (reference: intra-op threading loses at these sizes, two spinning processes lose most).
 // OpenBLAS and OpenMP read these when they are loaded, so they have to be set before; an explicit choice of the user stays.
-void ask_for_one_thread() {
+void set_up_environment() {
   for (const char* variable : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) ::setenv(variable, "1", /*overwrite=*/0);
+  // Without a workspace of fixed size, products on a GPU may take another algorithm from one time to the next; read with the
+  // first product. And nothing outside the config switches TF32 on.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  ::unsetenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
 }
 
 // Undoes what libraries do to our signals while they are loaded. UCX, which Debian's LibTorch 2.x brings along through MPI,
@@ -55,8 +59,13 @@ void* open_library(const fs::path& path) {
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
+std::function<void(LogLevel, const std::string&)>& log_sink() {
+  static std::function<void(LogLevel, const std::string&)> sink;
+  return sink;
+}
+
 LibTorch& open_engine() {
-  ask_for_one_thread();
+  set_up_environment();
   const fs::path path = engine_path();
   void* library = open_library(path);
   if (!library) {
@@ -66,10 +75,13 @@ LibTorch& open_engine() {
   const auto create = reinterpret_cast<CreateLibTorch>(::dlsym(library, kCreateLibTorchSymbol));
   LibTorch* engine = create ? create(kInterfaceVersion) : nullptr;
   if (!engine) throw SystemError(path.string() + " belongs to another version of ffn-train", "rebuild or reinstall both");
+  if (log_sink()) engine->set_log(log_sink());
   return *engine;
 }
 
 }  // namespace
+
+void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log) { log_sink() = std::move(log); }
 
 LibTorch& load_libtorch() {
   static LibTorch& engine = open_engine();

@@ -157,12 +157,16 @@ Network::Loss Network::step(const float* parameters, float* gradients, std::int6
   return loss;
 }
 
-CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
+const float* Network::logits(const float* parameters, const Examples& examples) {
   arena_.reset();
   Pass pass{parameters, nullptr, arena_, examples.sequence_length};
+  return forward(pass, examples);
+}
+
+CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
+  const float* values = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  const float* logits = forward(pass, examples);
-  return kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 2)));
+  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 2)));
 }
 
 }  // namespace ffn::fused

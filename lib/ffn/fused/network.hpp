@@ -80,6 +80,8 @@ class Network {
             double balance_weight);
   /// Sums over `examples`, without dropout.
   CrossEntropySums evaluate(const float* parameters, const Examples& examples);
+  /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
+  const float* logits(const float* parameters, const Examples& examples);
 
  private:
   const float* forward(Pass& pass, const Examples& examples);

@@ -31,6 +31,12 @@ void apply_both(std::size_t n, const T* z, T* y, T* slope) {
   }
 }
 
+// The same formula on a symbol: what it does, written down (expression.hpp).
+template <class F>
+Symbol recorded(Symbol z) {
+  return (*kept<F>)(z);
+}
+
 constexpr bool kKink = true, kSmooth = false;
 
 template <class Phi, class Slope>
@@ -47,12 +53,15 @@ Activation row(const char* name, const char* formula, const char* source, bool k
           apply_slope<Slope, float>,
           apply<Phi, double>,
           apply_slope<Slope, double>,
-          apply_both<Phi, Slope, float>};
+          apply_both<Phi, Slope, float>,
+          recorded<Phi>,
+          recorded<Slope>};
 }
 
 }  // namespace
 
-// name, formula, source, kink at 0, φ(z), φ'(z). Comparisons are written so that NaN comes out as NaN, and no infinity is
+// name, formula, source, kink at 0, φ(z), φ'(z), in the functions of scalar.hpp, whose select(condition, yes, no) stands for
+// `? :`: from the one row come the vector kernels, the double ones and the form that nn computes on any device. Comparisons are written so that NaN comes out as NaN, and no infinity is
 // multiplied by 0 where the limit is known.
 std::size_t activation_rows(const Activation** rows) {
   // clang-format off
@@ -60,11 +69,14 @@ std::size_t activation_rows(const Activation** rows) {
       row("identity", "z", "the linear control: an FFN without its non-linearity", kSmooth,
           [](auto z) { return z; }, [](auto z) { return unless_nan(z, decltype(z)(1)); }),
       row("relu", "max(0, z)", "Nair & Hinton 2010; Vaswani et al. 2017, eq. 2, arXiv:1706.03762", kKink,
-          [](auto z) { return z < 0 ? decltype(z)(0) : z; }, [](auto z) { return unless_nan(z, z > 0 ? decltype(z)(1) : 0); }),
+          [](auto z) { return select(z < 0, decltype(z)(0), z); },
+          [](auto z) { return unless_nan(z, select(z > 0, decltype(z)(1), decltype(z)(0))); }),
       row("leaky_relu", "z if z > 0, else z/100", "Maas et al. 2013", kKink,
-          [](auto z) { return z < 0 ? z * decltype(z)(0.01) : z; }, [](auto z) { return unless_nan(z, z > 0 ? decltype(z)(1) : decltype(z)(0.01)); }),
+          [](auto z) { return select(z < 0, z * decltype(z)(0.01), z); },
+          [](auto z) { return unless_nan(z, select(z > 0, decltype(z)(1), decltype(z)(0.01))); }),
       row("elu", "z if z > 0, else e^z - 1", "Clevert et al. 2016, arXiv:1511.07289", kSmooth,
-          [](auto z) { return z < 0 ? expm1_(z) : z; }, [](auto z) { return z < 0 ? exp_(z) : unless_nan(z, decltype(z)(1)); }),
+          [](auto z) { return select(z < 0, expm1_(z), z); },
+          [](auto z) { return select(z < 0, exp_(z), unless_nan(z, decltype(z)(1))); }),
       row("gelu", "z·Φ(z)", "Hendrycks & Gimpel 2016, arXiv:1606.08415", kSmooth,
           [](auto z) { return z * normal_cdf(z); },
           [](auto z) { return normal_cdf(z) + z * decltype(z)(0.3989422804014327) * exp_(decltype(z)(-0.5) * z * z); }),
@@ -97,7 +109,7 @@ std::size_t activation_rows(const Activation** rows) {
             return t + z * (1 - t * t) * sigmoid(z);
           }),
       row("relu2", "max(0, z)²", "So et al. 2021 (Primer), arXiv:2109.08668", kSmooth,
-          [](auto z) { return z < 0 ? decltype(z)(0) : z * z; }, [](auto z) { return z < 0 ? decltype(z)(0) : 2 * z; }),
+          [](auto z) { return select(z < 0, decltype(z)(0), z * z); }, [](auto z) { return select(z < 0, decltype(z)(0), 2 * z); }),
       row("tanh", "tanh(z)", "the classic saturating unit", kSmooth,
           [](auto z) { return tanh_(z); },
           [](auto z) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ffn/kernels/expression.hpp"
+
 namespace ffn {
 
 /// One activation φ. The kernels work on n contiguous values; outputs may be their inputs.
@@ -24,6 +26,8 @@ struct Activation {
   void (*forward64)(std::size_t n, const double* z, double* y);
   void (*backward64)(std::size_t n, const double* z, const double* dy, double* dz);
   void (*both)(std::size_t n, const float* z, float* y, float* slope);
+  Symbol (*value)(Symbol z);   ///< φ recorded; see record()
+  Symbol (*derivative)(Symbol z);  ///< φ'
 };
 
 /// All of them, in catalogue order, compiled for this processor.

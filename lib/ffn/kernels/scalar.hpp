@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ffn/kernels/expression.hpp"
+
 namespace ffn::FFN_ISA {
 namespace {
 
@@ -27,6 +29,14 @@ template <class... Rest>
 inline float polynomial(float x, float c0, Rest... rest) {
   return fma_(polynomial(x, rest...), x, c0);
 }
+
+/// `yes` where the condition holds, else `no`; |x|. As functions, so that a formula can also be recorded (expression.hpp).
+template <class T>
+inline T select(bool condition, T yes, T no) {
+  return condition ? yes : no;
+}
+inline float abs_(float x) { return std::fabs(x); }
+inline double abs_(double x) { return std::fabs(x); }
 
 inline double exp_(double x) { return std::exp(x); }
 inline double tanh_(double x) { return std::tanh(x); }
@@ -87,7 +97,7 @@ inline float log1p_(float u) {
 /// `value`, unless z is NaN: for results that do not depend on z. A diverged run has to show.
 template <class T>
 inline T unless_nan(T z, T value) {
-  return z == z ? value : z;
+  return select(z == z, value, z);
 }
 
 template <class T>
@@ -98,14 +108,14 @@ inline T sigmoid(T z) {
 /// ln(1 + e^z) = max(z, 0) + ln(1 + e^-|z|).
 template <class T>
 inline T softplus(T z) {
-  const T positive = z < T(0) ? T(0) : z;
-  return positive + log1p_(exp_(-std::fabs(z)));
+  const T positive = select(z < T(0), T(0), z);
+  return positive + log1p_(exp_(-abs_(z)));
 }
 
 /// tanh(softplus(z)) = n/(n + 2) with n = e^z(e^z + 2): no logarithm needed. e^z is held below 2^28, where the ratio is 1.
 template <class T>
 inline T tanh_softplus(T z) {
-  const T e = exp_(z > T(19) ? T(19) : z);
+  const T e = exp_(select(z > T(19), T(19), z));
   const T n = e * (e + T(2));
   return n / (n + T(2));
 }

@@ -6,12 +6,16 @@
 
 namespace ffn::nn {
 
-/// φ(z), element by element, with its exact derivative; keeps z for the backward pass. float32 or float64, CPU.
-Tensor activate(const Activation& phi, const Tensor& z);
+/// φ(z), element by element, with its exact derivative; keeps z for the backward pass. float32 or float64. By the
+/// catalogue's kernels, or, where the context is host_free, by the same rows recorded as tensor operations.
+Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context);
 
-/// Zeroes each element of run r with probability context.dropout_rates[r] and scales the others by 1/(1 - rate)
+/// Zeroes each element of run r with probability context.rates[r] and scales the others by 1/(1 - rate)
 /// (Srivastava et al. 2014, inverted). The mask is a function of the run's dropout seed, `site` (which layer), the step
 /// and the element's place in its run. Identity outside training. h: (R, …) → (R, …).
 Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site);
+
+/// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
+Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 
 }  // namespace ffn::nn

@@ -16,7 +16,6 @@ AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::i
   }
   value_ = register_module("value", Linear(num_runs, d_model, d_model, config.bias));
   output_ = register_module("output", Linear(num_runs, d_model, d_model, config.bias));
-  mask_ = torch::ones({sequence_length, sequence_length}, torch::kBool).triu(1);
 }
 
 Tensor AttentionImpl::forward(const Tensor& x, std::int64_t t) {
@@ -27,7 +26,7 @@ Tensor AttentionImpl::forward(const Tensor& x, std::int64_t t) {
 Tensor AttentionImpl::masked_softmax(const Tensor& scores) const {
   if (!causal_) return scores.softmax(-1);
   const auto t = scores.size(-1);
-  const Tensor mask = mask_.narrow(0, 0, t).narrow(1, 0, t);
+  const Tensor mask = torch::ones({t, t}, scores.options().dtype(torch::kBool)).triu(1);  // true where a position must not look
   return scores.masked_fill(mask, -std::numeric_limits<double>::infinity()).softmax(-1);
 }
 

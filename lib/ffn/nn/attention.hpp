@@ -25,7 +25,6 @@ class AttentionImpl final : public RunModule {
 
   std::int64_t heads_, head_width_;
   bool causal_;
-  Tensor mask_;    ///< (T, T) bool, true where a position must not look
   Tensor scores_;  ///< (R, H, T, T), undefined for content
   Linear query_{nullptr}, key_{nullptr}, value_{nullptr}, output_{nullptr};
 };

@@ -72,4 +72,9 @@ Tensor GroupedLinearImpl::forward(const Tensor& x, const std::vector<std::int64_
   return GroupedProduct::apply(x, weight.flatten(0, 1), bias.defined() ? bias.flatten(0, 1) : x.new_empty({0}), offsets);
 }
 
+Tensor GroupedLinearImpl::all(const Tensor& x) {
+  const Tensor weights = weight.flatten(0, 1);  // (R·E, D_in, D_out)
+  return bias.defined() ? torch::baddbmm(bias.flatten(0, 1).unsqueeze(1), x, weights) : torch::bmm(x, weights);
+}
+
 }  // namespace ffn::nn

@@ -24,6 +24,8 @@ class GroupedLinearImpl : public RunModule {
  public:
   GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias);
   Tensor forward(const Tensor& x, const std::vector<std::int64_t>& offsets);
+  /// Every map on as many rows: x (R·E, N, D_in) → (R·E, N, D_out).
+  Tensor all(const Tensor& x);
 
   Tensor weight, bias;
 };

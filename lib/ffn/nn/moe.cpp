@@ -8,17 +8,18 @@ TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, std:
 }
 
 Routing TopKRouterImpl::forward(const Tensor& x) {
-  const Tensor probability = gate_(x).softmax(-1);            // (R, N, E)
-  const auto [top, expert] = probability.topk(top_k_, -1);    // (R, N, K) twice
-  const Tensor weight = top / top.sum(-1, /*keepdim=*/true);  // (R, N, K)
+  const Tensor probability = gate_(x).softmax(-1);                        // (R, N, E)
+  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));  // (R, N, K) int64, the largest first
+  const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
+  const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
+  const Tensor kept = probability * chosen;
+  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                                   // (R, N, E)
+  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);           // (R, N, K)
 
-  const auto runs = x.size(0);
-  const auto assignments = expert.numel() / runs;  // N·K
-  const Tensor count = torch::zeros({runs, num_experts_}, x.options())
-                           .scatter_add_(1, expert.reshape({runs, assignments}), torch::ones({runs, assignments}, x.options()));
-  const Tensor load = count / static_cast<double>(assignments);  // (R, E), a constant to autograd
+  const auto assignments = static_cast<double>(x.size(1) * top_k_);  // N·K
+  const Tensor load = chosen.sum(1) / assignments;                   // (R, E), a constant to autograd
   const Tensor balance = static_cast<double>(num_experts_) * (load * probability.mean(1)).sum(-1);
-  return {weight, expert, balance, load};
+  return {weight, expert, chosen, weight_of, balance, load};
 }
 
 ExpertsImpl::ExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
@@ -29,12 +30,21 @@ ExpertsImpl::ExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeC
   down_ = register_module("down", GroupedLinear(num_runs, experts, d_ff, d_model, config.bias));
 }
 
-Tensor ExpertsImpl::hidden(const Tensor& x, const std::vector<std::int64_t>& offsets) {
-  if (gate_.is_empty()) return activate(phi_, up_(x, offsets));
-  return activate(phi_, gate_(x, offsets)) * up_(x, offsets);
+Tensor ExpertsImpl::hidden(const Tensor& x, const std::vector<std::int64_t>& offsets, const ForwardContext& context) {
+  if (gate_.is_empty()) return activate(phi_, up_(x, offsets), context);
+  return activate(phi_, gate_(x, offsets), context) * up_(x, offsets);
 }
 
 Tensor ExpertsImpl::output(const Tensor& hidden, const std::vector<std::int64_t>& offsets) { return down_(hidden, offsets); }
+
+Tensor ExpertsImpl::hidden_of_all(const Tensor& x, const ForwardContext& context) {
+  const auto experts = up_->weight.size(1);
+  const Tensor every = x.unsqueeze(1).expand({x.size(0), experts, x.size(1), x.size(2)}).reshape({-1, x.size(1), x.size(2)});
+  if (gate_.is_empty()) return activate(phi_, up_->all(every), context);
+  return activate(phi_, gate_->all(every), context) * up_->all(every);
+}
+
+Tensor ExpertsImpl::output_of_all(const Tensor& hidden) { return down_->all(hidden); }
 
 MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : FeedForward(num_runs), num_experts_(config.num_experts), top_k_(config.top_k), site_(site) {
@@ -75,18 +85,48 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 }  // namespace
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
   const Routing routing = router_(x);
+  return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.balance_loss, routing.load};
+}
+
+Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const ForwardContext& context) {
+  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
   const Dispatch dispatch = sort_by_expert(routing.expert, num_experts_);
 
   const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, dispatch.order.div(top_k_, "floor"));  // (R·N·K, D)
-  const Tensor hidden = experts_->hidden(sorted, dispatch.offsets);                                                // (R·N·K, F)
+  const Tensor hidden = experts_->hidden(sorted, dispatch.offsets, context);                                       // (R·N·K, F)
   const Tensor dropped = dropout(hidden.reshape({runs, tokens * top_k_, -1}), context, site_).reshape_as(hidden);
   const Tensor result = experts_->output(dropped, dispatch.offsets);  // (R·N·K, D)
 
   const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, tokens, top_k_, d_model});
-  const Tensor y = (returned * routing.weight.unsqueeze(-1)).sum(2);  // (R, N, D)
-  return {y, routing.balance_loss, routing.load};
+  return (returned * routing.weight.unsqueeze(-1)).sum(2);  // (R, N, D)
+}
+
+namespace {
+
+// Where by_groups would have put each (token, expert) pair among its run's rows, and anywhere for pairs that were not
+// chosen. chosen: (R, N, E) of 0 and 1 → (R, N, E) int64.
+Tensor sorted_places(const Tensor& chosen) {
+  const Tensor counted = chosen.to(torch::kInt64);
+  const Tensor earlier_tokens = counted.cumsum(1) - counted;                        // of the same expert
+  const Tensor load = counted.sum(1, /*keepdim=*/true);                             // (R, 1, E)
+  const Tensor earlier_experts = load.cumsum(2) - load;
+  return earlier_tokens + earlier_experts;
+}
+
+}  // namespace
+
+Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardContext& context) {
+  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
+  Tensor hidden = experts_->hidden_of_all(x, context).view({runs, num_experts_, tokens, -1});  // (R, E, N, F)
+  if (context.drops()) {
+    const auto d_ff = hidden.size(-1), rows = tokens * top_k_;
+    const Tensor mask = dropout_mask(hidden, context, site_, {runs, rows, d_ff});
+    const Tensor place = sorted_places(routing.chosen).clamp_max(rows - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
+    hidden = hidden * mask.gather(1, place.expand({runs, num_experts_ * tokens, d_ff})).view_as(hidden);
+  }
+  const Tensor result = experts_->output_of_all(hidden.reshape({runs * num_experts_, tokens, -1})).view({runs, num_experts_, tokens, d_model});
+  return (result * routing.weight_of.transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
 }
 
 }  // namespace ffn::nn

@@ -27,19 +27,35 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
   head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
 }
 
-Tensor NetworkImpl::embed(const Tensor& tokens) {
+namespace {
+
+// 1 where the class is the token's, (…) int64 → (…, classes) of `dtype`. A product with it looks rows up, and its backward
+// pass adds them up in a fixed order, which an index does not on a GPU.
+Tensor one_hot(const Tensor& ids, std::int64_t classes, torch::Dtype dtype) {
+  return ids.unsqueeze(-1).eq(torch::arange(classes, ids.options())).to(dtype);
+}
+
+}  // namespace
+
+Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
   const auto runs = tokens.size(0), batch = tokens.size(1), length = tokens.size(2), vocabulary = embedding_.size(1),
              d = embedding_.size(2);
-  // One table of all runs' rows, each run's ids shifted to its part.
-  const Tensor shift = torch::arange(runs, torch::kInt64).mul_(vocabulary).view({runs, 1, 1});
-  Tensor x = embedding_.reshape({runs * vocabulary, d}).index_select(0, (tokens + shift).flatten()).view({runs, batch, length, d});
+  Tensor x;  // (R, B·T, D)
+  if (context.host_free) {
+    x = torch::bmm(one_hot(tokens.reshape({runs, batch * length}), vocabulary, embedding_.scalar_type()), embedding_);
+  } else {
+    // One table of all runs' rows, each run's ids shifted to its part.
+    const Tensor shift = torch::arange(runs, tokens.options()).mul_(vocabulary).view({runs, 1, 1});
+    x = embedding_.reshape({runs * vocabulary, d}).index_select(0, (tokens + shift).flatten());
+  }
+  x = x.view({runs, batch, length, d});
   if (position_.defined()) x = x + position_.narrow(1, 0, length).unsqueeze(1);
   return x.reshape({runs, batch * length, d});
 }
 
 NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& context) {
   const auto length = task_.tokens ? inputs.size(2) : 1;
-  Tensor x = task_.tokens ? embed(inputs) : projection_(inputs);
+  Tensor x = task_.tokens ? embed(inputs, context) : projection_(inputs);
   Tensor balance;
   for (auto& block : blocks_) {
     const FfnOutput out = block(x, length, context);
@@ -52,14 +68,13 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& c
 }
 
 Loss cross_entropy(const Tensor& logits, const Tensor& labels) {
-  const Tensor scored = labels.ge(0);
-  const Tensor target = labels.clamp_min(0).unsqueeze(-1);
-  const Tensor log_probability = logits.log_softmax(-1).gather(-1, target).squeeze(-1);  // (R, N)
-  const Tensor weight = scored.to(logits.scalar_type());
-  const Tensor count = weight.sum(-1);
-  const Tensor mean = -(log_probability * weight).sum(-1) / count;
+  const Tensor scored = labels.ge(0);                               // (R, N)
+  const Tensor is_target = one_hot(labels, logits.size(-1), torch::kBool);  // (R, N, classes), nowhere true where not scored
+  const Tensor log_probability = torch::where(is_target, logits.log_softmax(-1), torch::zeros({}, logits.options())).sum(-1);  // (R, N)
+  const Tensor count = scored.sum(-1);
+  const Tensor mean = -log_probability.sum(-1) / count;
   const Tensor correct = logits.detach().argmax(-1).eq(labels).logical_and(scored).sum(-1);
-  return {mean, correct, scored.sum(-1)};
+  return {mean, correct, count};
 }
 
 }  // namespace ffn::nn

@@ -20,7 +20,7 @@ class NetworkImpl final : public RunModule {
   NetworkOutput forward(const Tensor& inputs, const ForwardContext& context);
 
  private:
-  Tensor embed(const Tensor& tokens);
+  Tensor embed(const Tensor& tokens, const ForwardContext& context);
 
   TaskShape task_;
   Tensor embedding_, position_;  ///< (R, V, D), (R, T, D)

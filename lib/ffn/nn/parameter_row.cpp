@@ -16,14 +16,13 @@ void collect(RunModule& module, const std::string& prefix, std::vector<std::pair
 
 }  // namespace
 
-ParameterRow::ParameterRow(RunModule& module, torch::Dtype dtype) {
+ParameterRow::ParameterRow(RunModule& module, const torch::TensorOptions& options) {
   std::vector<std::pair<RunModule*, std::string>> modules;
   collect(module, "", modules);
   for (const auto& [owner, prefix] : modules) {
     for (const auto& p : owner->named_parameters(/*recurse=*/false))
       layout_.add(prefix + p.key(), p.value().sizes().slice(1).vec(), owner->info(p.key()));
   }
-  const auto options = torch::TensorOptions().dtype(dtype);
   values_ = torch::zeros({module.num_runs(), layout_.width()}, options);
   gradients_ = torch::zeros({module.num_runs(), layout_.width()}, options);
 

@@ -11,8 +11,8 @@ namespace ffn::nn {
 
 class ParameterRow {
  public:
-  /// Moves the module's parameters into one row (values kept) and gives them gradients that are views of another.
-  explicit ParameterRow(RunModule& module, torch::Dtype dtype = torch::kFloat32);
+  /// Moves the module's parameters into one row (values kept), of that dtype and on that device, and gives them gradients that are views of another.
+  explicit ParameterRow(RunModule& module, const torch::TensorOptions& options = torch::kFloat32);
 
   const Tensor& values() const { return values_; }        ///< (R, P)
   const Tensor& gradients() const { return gradients_; }  ///< (R, P)

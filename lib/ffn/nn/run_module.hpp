@@ -30,12 +30,18 @@ class RunModule : public torch::nn::Module {
   std::map<std::string, ParameterInfo> infos_;
 };
 
-/// What a forward pass needs to know beside its input.
+/// What a forward pass needs to know beside its input. The tensors stand on the input's device, so that a pass that was
+/// captured once can be replayed for another step.
 struct ForwardContext {
   bool training = false;
-  std::int64_t step = 0;                     ///< selects the dropout masks
-  std::vector<double> dropout_rates;         ///< one per run; empty means none
-  std::vector<std::uint64_t> dropout_seeds;  ///< one per run
+  bool host_free = false;  ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
+  Tensor step_number;  ///< (1) int64: selects the dropout masks
+  Tensor rates;        ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
+  Tensor seeds;        ///< (R) int64: the bits of the runs' dropout seeds
+  bool drops() const { return training && rates.defined(); }
 };
+
+/// Training context on the CPU; no rate above 0 means no dropout.
+ForwardContext training_context(const std::vector<double>& rates, const std::vector<std::uint64_t>& seeds, std::int64_t step);
 
 }  // namespace ffn::nn

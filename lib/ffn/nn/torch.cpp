@@ -29,4 +29,24 @@ void route_torch_warnings(std::function<void(const std::string&)> sink) {
 #endif
 }
 
+void set_deterministic() {
+  auto& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setBenchmarkCuDNN(false);
+#if FFN_TORCH_AT_LEAST(2, 6)
+  context.setDeterministicFillUninitializedMemory(false);  // a kernel for every allocation
+#endif
+}
+
+void set_tf32(bool allowed) {
+  auto& context = at::globalContext();
+#if FFN_TORCH_AT_LEAST(2, 9)
+  // The newer of two ways, which must not be mixed.
+  context.setFloat32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL,
+                              allowed ? at::Float32Precision::TF32 : at::Float32Precision::IEEE);
+#else
+  context.setAllowTF32CuBLAS(allowed);
+#endif
+}
+
 }  // namespace ffn

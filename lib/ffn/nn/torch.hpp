@@ -15,4 +15,10 @@ namespace ffn {
 /// Sends LibTorch's own warnings to `sink` instead of glog or stderr, for the calling thread and as long as it lives.
 void route_torch_warnings(std::function<void(const std::string&)> sink);
 
+/// Algorithms that give the same bits every time, or an error where an operation has none.
+void set_deterministic();
+
+/// Whether products on a GPU may round their inputs to TensorFloat-32.
+void set_tf32(bool allowed);
+
 }  // namespace ffn

@@ -124,7 +124,11 @@ void RunDirectory::write_weights(const RunConfig& config, const std::string& ide
 
 void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, FileGroup* group) const {
   // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
-  Json state = {{"schema_version", kSchemaVersion}, {"identity", identity}, {"step", checkpoint.step}, {"numbers", Json::object()}};
+  Json state = {{"schema_version", kSchemaVersion},
+                {"identity", identity},
+                {"step", checkpoint.step},
+                {"computed_by", checkpoint.computed_by},
+                {"numbers", Json::object()}};
   for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
   make_directories(checkpoint_path().parent_path());
   FileGroup alone;
@@ -147,6 +151,7 @@ std::optional<Checkpoint> RunDirectory::read_checkpoint(const std::string& ident
     record_detail::read_json_text(file.metadata["state"], source, [&](const Json& state) {
       state.at("identity").get_to(found);
       state.at("step").get_to(checkpoint.step);
+      checkpoint.computed_by = state.value("computed_by", std::vector<std::string>{});  // version 0.1 did not say
       for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
     });
   } catch (const DataError& error) {

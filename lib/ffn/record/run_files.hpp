@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/compute_config.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/engine/interface.hpp"
 
@@ -62,9 +63,14 @@ struct RunSummary {
   std::vector<MetricSummary> metrics;
   std::optional<Hit> hit;
   std::optional<Divergence> divergence;
+  std::vector<std::string> computed_by;  ///< as in RunResult; empty in files of version 0.1
 
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
 };
+
+/// True if a result that was computed by these (RunSummary::computed_by) is what `compute` asks for: any is where the engine
+/// was left at auto. The engine that finished a run counts.
+bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by);
 
 RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result);
 

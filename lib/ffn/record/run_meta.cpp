@@ -76,8 +76,11 @@ Json meta_json(const RunMeta& meta) {
                {"kernel", kernel()},
                {"cpu", cpu_model()},
                {"cores", usable_cores()},
-               {"compute", meta.engine.compute},
+               {"engine", meta.engine.engine},
+               {"engine_reason", meta.engine.reason},
+               {"device", meta.engine.device},
                {"kernel_isa", meta.engine.kernel_isa},
+               {"libtorch", meta.engine.libtorch},
                {"started", meta.started}};
   if (meta.resumed_at) json["resumed_at_step"] = *meta.resumed_at;
   return json;

@@ -36,6 +36,19 @@ RunState state_of(RunEnd end) {
   return RunState::failed;
 }
 
+// What is kept while files wait: the weights are on file already.
+RunResult without_weights(const RunResult& result) {
+  RunResult out;
+  out.end = result.end;
+  out.steps = result.steps;
+  out.train_seconds = result.train_seconds;
+  out.hit = result.hit;
+  out.divergence = result.divergence;
+  out.metadata = result.metadata;
+  out.computed_by = result.computed_by;
+  return out;
+}
+
 }  // namespace
 
 RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine)
@@ -105,7 +118,7 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
   const RecordedRun& recorded = runs_.at(run);
   write_metrics(run);
   Waiting waiting;
-  waiting.result = {result.end, result.steps, result.train_seconds, result.hit, result.divergence, {}, result.metadata};
+  waiting.result = without_weights(result);
   if (result.end == RunEnd::interrupted) {
     waiting.safe_step = waiting_.count(run) ? waiting_[run].safe_step : progress_[run].safe_step;
   } else {

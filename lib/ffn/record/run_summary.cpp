@@ -75,11 +75,19 @@ const MetricSummary* RunSummary::find(const std::string& metric) const {
   return found == metrics.end() ? nullptr : &*found;
 }
 
+bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by) {
+  if (compute.engine == "auto") return true;
+  const std::string last = computed_by.empty() ? "fused" : computed_by.back();  // version 0.1 had the fused engine alone
+  return last.substr(0, last.find(',')) == compute.engine;
+}
+
 RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result) {
   RunSummary out;
   out.identity = identity, out.cost = cost;
   out.end = result.end, out.steps = result.steps, out.train_seconds = result.train_seconds;
-  out.hit = result.hit, out.divergence = result.divergence;
+  out.hit = result.hit;
+  out.divergence = result.divergence;
+  out.computed_by = result.computed_by;
   for (const auto& evaluation : history) {
     out.tokens = evaluation.tokens;
     for (const auto& [name, value] : evaluation.metrics) {
@@ -103,6 +111,7 @@ Json summary_json(const RunSummary& summary) {
           {"parameters", summary.cost.parameters},
           {"active_parameters", summary.cost.active_parameters},
           {"flops_per_token", summary.cost.flops},
+          {"computed_by", summary.computed_by},
           {"metrics", std::move(metrics)},
           {"hit", summary.hit ? hit_json(*summary.hit) : Json(nullptr)},
           {"divergence", summary.divergence ? divergence_json(*summary.divergence) : Json(nullptr)}};
@@ -119,6 +128,7 @@ RunSummary parse_summary(const std::string& text, const std::string& source) {
     json.at("parameters").get_to(out.cost.parameters);
     json.at("active_parameters").get_to(out.cost.active_parameters);
     json.at("flops_per_token").get_to(out.cost.flops);
+    out.computed_by = json.value("computed_by", std::vector<std::string>{});
     for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric));
     if (const Json& hit = json.at("hit"); !hit.is_null()) {
       out.hit = Hit{hit.at("step").get<std::int64_t>(), hit.at("time_s").get<double>(), hit.at("tokens").get<std::int64_t>()};

@@ -1,6 +1,7 @@
 #include "ffn/study/train_cohort.hpp"
 
 #include <map>
+#include <set>
 
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
@@ -31,13 +32,26 @@ std::optional<RunStatus> status_of(const PlannedRun& run) {
   }
 }
 
-bool has_summary(const PlannedRun& run) {
+// The summary of a run that is over, if it is this run's and can be read.
+std::optional<RunSummary> summary_of(const PlannedRun& run) {
   try {
-    const auto summary = read_summary(run.directory);
-    return summary && summary->identity == run.identity;
+    auto summary = read_summary(run.directory);
+    return summary && summary->identity == run.identity ? summary : std::nullopt;
   } catch (const DataError&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+bool is_over(const RunStatus& status) { return status.state == RunState::done || status.state == RunState::diverged; }
+
+// Why what stands in the run's directory is another's; empty if it is not, or if nothing is there.
+std::string other_owner(const PlannedRun& run) {
+  const auto status = status_of(run);
+  if (!status) return {};
+  if (status->identity != run.identity) return "a run of another config";
+  const auto summary = is_over(*status) ? summary_of(run) : std::nullopt;
+  if (summary && !computed_as_asked(run.config.compute, summary->computed_by)) return "this run by another engine than was asked for";
+  return {};
 }
 
 // A damaged checkpoint costs the steps since the start, not the run, and not its neighbours in the cohort.
@@ -69,9 +83,10 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 Progress progress_of(const PlannedRun& run) {
   const auto status = status_of(run);
   if (!status || status->identity != run.identity) return Progress::pending;
-  const bool over = status->state == RunState::done || status->state == RunState::diverged;
-  if (over && has_summary(run)) return Progress::finished;
-  if (over) return Progress::pending;  // its summary is lost or damaged: "done" without evidence
+  if (is_over(*status)) {  // without a summary it is "done" without evidence
+    const auto summary = summary_of(run);
+    return summary && computed_as_asked(run.config.compute, summary->computed_by) ? Progress::finished : Progress::pending;
+  }
   return status->state == RunState::failed ? Progress::failed : Progress::pending;
 }
 
@@ -105,12 +120,25 @@ class HookObserver final : public TrainObserver {
   CohortOutcome& outcome_;
 };
 
+// Bits may differ from those of an undisturbed run; the run's summary says so, too.
+void say_other_engines(const Session& session, const EngineInfo& info) {
+  std::set<std::string> others;
+  for (const auto& checkpoint : session.checkpoints) {
+    if (checkpoint && !checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())
+      others.insert(checkpoint->computed_by.back());
+  }
+  for (const auto& other : others)
+    log_warning("going on with " + info.text() + " what " + other + " began: bits may differ from those of an undisturbed run");
+}
+
 void train_session(Session& session, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks,
                    CohortOutcome& outcome) {
   Cohort cohort;
   for (const auto& run : session.runs) cohort.runs.push_back(run.config);
   cohort.resume = session.checkpoints;
-  RunRecorder recorder(session.runs, argv, engine.info());
+  const auto info = engine.info(cohort.runs[0]);
+  say_other_engines(session, info);
+  RunRecorder recorder(session.runs, argv, info);
   HookObserver observer(session, hooks, outcome);
   recorder.forward_to(&observer);
   recorder.stop_when(hooks.stop);
@@ -147,8 +175,9 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     claims.push_back(std::move(*claim));
     const RunDirectory directory(run.directory);
     std::optional<Checkpoint> checkpoint;
-    if (const auto status = status_of(run); status && status->identity == run.identity) checkpoint = checkpoint_of(run);
-    else if (status) log_info(run.directory.string() + " held a run of another config; moved to " + move_aside(run.directory).string());
+    const std::string other = other_owner(run);
+    if (!other.empty()) log_info(run.directory.string() + " held " + other + "; moved to " + move_aside(run.directory).string());
+    else if (status_of(run)) checkpoint = checkpoint_of(run);
     auto& session = sessions[checkpoint ? checkpoint->step : 0];
     RecordedRun recorded{directory, run.config, run.identity, std::nullopt};
     if (checkpoint) recorded.resumed_at = checkpoint->step;

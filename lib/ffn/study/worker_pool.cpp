@@ -125,7 +125,7 @@ class Pool {
 
   PoolResult run() {
     const std::size_t count = std::min(options_.jobs, cohorts_.size());
-    for (std::size_t i = 0; i < count; ++i) children_.push_back(start());
+    for (std::size_t i = 0; i < count; ++i) children_.push_back(start(i));
     for (auto& child : children_) assign(child);
     while (busy()) {
       wait_for_messages();
@@ -144,7 +144,7 @@ class Pool {
   }
 
  private:
-  Child start() {
+  Child start(std::size_t index) {
     int commands[2], messages[2];
     if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(messages, O_CLOEXEC) != 0)
       throw SystemError(std::string("cannot create a pipe: ") + std::strerror(errno));
@@ -158,6 +158,7 @@ class Pool {
       for (const auto& other : children_) ::close(other.commands), ::close(other.messages);
       ::close(commands[1]), ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();
+      engine_.set_worker(index);
       Worker(plan_, cohorts_, engine_, options_, commands[0], messages[1]).serve();
     }
     ::close(commands[0]), ::close(messages[1]);
@@ -237,7 +238,7 @@ class Pool {
       fail(cohort);
     }
     if (!queue_.empty() && !stopping_) {
-      child = start();
+      child = start(static_cast<std::size_t>(&child - children_.data()));
       assign(child);
     }
   }

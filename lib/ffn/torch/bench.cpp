@@ -210,7 +210,7 @@ void bench_cohorts(const BenchRequest& request, const std::string& name, const R
     for (int round = 0; round < 5; ++round) {
       Watch watch(request);
       const auto start = Clock::now();
-      cpu_engine().train(cohort, watch);
+      training_engine().train(cohort, watch);
       found.push_back(std::chrono::duration<double>(Clock::now() - start).count());
       held = std::max(held, watch.held());
     }

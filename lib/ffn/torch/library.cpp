@@ -5,7 +5,9 @@
 #include "ffn/engine/interface.hpp"
 #include "ffn/nn/torch.hpp"
 #include "ffn/torch/bench.hpp"
-#include "ffn/torch/sampler.hpp"
+#include "ffn/engine/devices.hpp"
+#include "ffn/torch/learner.hpp"
+#include "ffn/torch/verify.hpp"
 
 // OpenBLAS's thread pool does not follow OpenMP's setting. Weak: another BLAS has no such function.
 extern "C" {
@@ -16,6 +18,61 @@ __attribute__((weak)) char* openblas_get_corename();
 
 namespace ffn {
 namespace {
+
+// c10::Error::what() is a page of addresses; its first part says what happened.
+template <class F>
+auto readable(const F& f) {
+  try {
+    return f();
+  } catch (const c10::Error& error) {
+    throw SystemError(std::string("LibTorch: ") + error.what_without_backtrace());
+  }
+}
+
+// "cuda" without a number is dealt out: the workers of a study share the GPUs.
+torch::Device device_of(const std::string& name, std::size_t worker) {
+  if (name == "cpu") return torch::kCPU;
+  const auto count = num_gpus();
+  if (count == 0)
+    throw UsageError("device " + name + ": LibTorch " TORCH_VERSION " sees no GPU here",
+                     "use --device cpu, or build against a LibTorch with CUDA (the README says how) on a machine with a GPU");
+  const auto index = name == "cuda" ? static_cast<std::int64_t>(worker) % count : std::stoll(name.substr(5));
+  if (index >= count)
+    throw UsageError("device " + name + ": there are " + std::to_string(count) + " GPUs here, numbered from 0", "use --device cuda");
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+// The same bits on every start: fixed algorithms, and full float32 products unless TF32 was asked for.
+void set_up_gpu(bool tf32) {
+  set_deterministic();
+  set_tf32(tf32);
+}
+
+/// A learner whose errors a person can read.
+class ReadableLearner final : public Learner {
+ public:
+  explicit ReadableLearner(std::unique_ptr<TorchLearner> learner) : learner_(std::move(learner)) {}
+  const RowLayout& layout() const override { return learner_->layout(); }
+  std::vector<std::string> state_names() const override { return learner_->state_names(); }
+  void read_state(std::size_t run, std::size_t row, float* values) const override {
+    readable([&] { learner_->read_state(run, row, values); });
+  }
+  void write_state(std::size_t run, std::size_t row, const float* values) override {
+    readable([&] { learner_->write_state(run, row, values); });
+  }
+  void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override {
+    readable([&] { learner_->advance(begin, end, live, out); });
+  }
+  void evaluate(const LiveRuns& live, std::vector<Score>& out) override {
+    readable([&] { learner_->evaluate(live, out); });
+  }
+  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override {
+    return readable([&] { return learner_->next_logits(tokens); });
+  }
+
+ private:
+  std::unique_ptr<TorchLearner> learner_;
+};
 
 class LoadedLibTorch final : public LibTorch {
  public:
@@ -42,25 +99,34 @@ class LoadedLibTorch final : public LibTorch {
     });
   }
 
-  void sample(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
-              const std::function<void(const std::string&)>& emit) override {
-    readable([&] { sample_text(config, weights, request, emit); });
+  std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) override {
+    return readable([&] {
+      const auto& compute = runs.at(0).compute;
+      TorchOptions options;
+      options.device = device_of(compute.device, worker);
+      if (options.device.is_cuda()) {
+        set_up_gpu(compute.tf32);
+        options.stack_width = stack_width(runs[0], task.shape(), gpu_bytes(options.device.index()));
+      }
+      return std::make_unique<ReadableLearner>(std::make_unique<TorchLearner>(runs, task, options));
+    });
+  }
+
+  std::string device_text(const std::string& device, std::size_t worker) override {
+    return readable([&] {
+      const auto found = device_of(device, worker);
+      return found.is_cuda() ? "cuda (" + gpu_name(found.index()) + ")" : std::string("cpu");
+    });
+  }
+
+  VerifyResult verify(const RunConfig& config, const VerifyRequest& request) override {
+    return readable([&] { return verify_engines(config, request); });
   }
 
   void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {
     readable([&] { run_bench(request, emit); });
   }
 
- private:
-  // c10::Error::what() is a page of addresses; its first part says what happened.
-  template <class F>
-  static void readable(const F& f) {
-    try {
-      f();
-    } catch (const c10::Error& error) {
-      throw SystemError(std::string("LibTorch: ") + error.what_without_backtrace());
-    }
-  }
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "ffn/train/cohort_config.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace ffn {
 
 double balance_weight(const FfnConfig& ffn) {
@@ -14,5 +17,15 @@ double dropout_rate(const FfnConfig& ffn) {
   };
   return std::visit(Rate{}, ffn);
 }
+
+std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& runs) {
+  std::vector<OptimizerConfig> configs;
+  for (const auto& run : runs) configs.push_back(run.train.optimizer);
+  return configs;
+}
+
+double clip_scale(double clip_norm, double grad_norm) { return clip_norm > 0 ? std::min(1.0, clip_norm / (grad_norm + 1e-6)) : 1.0; }
+
+bool is_finite(const StepReport& report) { return std::isfinite(report.loss) && std::isfinite(report.grad_norm); }
 
 }  // namespace ffn

@@ -1,7 +1,8 @@
-// What the training loop takes from the configs of a cohort's runs.
+// What training takes from the configs of a cohort's runs.
 #pragma once
 
 #include "ffn/config/run_config.hpp"
+#include "ffn/engine/learner.hpp"
 
 namespace ffn {
 
@@ -10,5 +11,15 @@ double balance_weight(const FfnConfig& ffn);
 
 /// Share of the hidden layer that dropout zeroes; 0 without an FFN.
 double dropout_rate(const FfnConfig& ffn);
+
+/// One per run.
+std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& runs);
+
+/// What a gradient of this norm is multiplied by so that its norm is at most clip_norm; 1 where that is 0 (no clipping).
+/// 1e-6 is added to the norm, as torch.nn.utils.clip_grad_norm_ does.
+double clip_scale(double clip_norm, double grad_norm);
+
+/// Loss and gradient norm: what has to be finite for a run to go on.
+bool is_finite(const StepReport& report);
 
 }  // namespace ffn

@@ -4,31 +4,76 @@
 #include <xmmintrin.h>
 #endif
 
+#include "ffn/core/error.hpp"
+#include "ffn/fused/coverage.hpp"
 #include "ffn/kernels/isa.hpp"
-#include "ffn/train/trainer.hpp"
+#include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
 
+EngineChoice choose_engine(const RunConfig& config) {
+  const std::string lacks = fused::not_covered(config.model);
+  const std::string& engine = config.compute.engine;
+  if (engine == "libtorch") return {false, "asked for"};
+  if (engine == "fused") {
+    if (!lacks.empty())
+      throw UsageError("the fused engine does not cover " + lacks, "leave compute.engine at auto, or set it to libtorch");
+    return {true, "asked for"};
+  }
+  if (!config.compute.on_cpu()) return {false, "the device is " + config.compute.device};
+  if (!lacks.empty()) return {false, "the fused engine does not cover " + lacks};
+  return {true, "it covers the model on the CPU"};
+}
+
+std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) {
+  if (choose_engine(runs.at(0)).fused) return std::make_unique<FusedLearner>(runs, task);
+  return load_libtorch().make_learner(runs, task, worker);
+}
+
 namespace {
 
-class CpuEngine final : public Engine {
+// Adam's second moment of a converged run sinks into subnormal numbers, which some processors compute slowly.
+void flush_subnormals() {
+#if defined(__SSE2__)
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
+#endif
+}
+
+class TrainingEngine final : public Engine {
  public:
-  EngineInfo info() const override { return {"fused", kernel_isa()}; }
+  EngineInfo info(const RunConfig& config) override {
+    const auto choice = choose_engine(config);
+    EngineInfo out{choice.name(), "cpu", kernel_isa(), "", choice.reason};
+    if (choice.fused) return out;
+    auto& libtorch = load_libtorch();
+    const auto versions = libtorch.info();
+    out.libtorch = versions.version + (config.compute.on_cpu() ? ", " + versions.blas : config.compute.tf32 ? ", TF32" : "");
+    out.device = libtorch.device_text(config.compute.device, worker_);
+    return out;
+  }
+
+  void prepare(const RunConfig& config) override {
+    if (!choose_engine(config).fused) load_libtorch();
+  }
+
+  void set_worker(std::size_t index) override { worker_ = index; }
 
   void train(const Cohort& cohort, TrainObserver& observer) override {
-    // Adam's second moment of a converged run sinks into subnormal numbers, which some processors compute slowly.
-#if defined(__SSE2__)
-    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-    _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
-#endif
-    Trainer(cohort, observer).train();
+    flush_subnormals();
+    const auto learner = [this](const std::vector<RunConfig>& runs, const Task& task) { return make_learner(runs, task, worker_); };
+    const std::string by = cohort.runs.empty() ? "" : info(cohort.runs[0]).text();
+    Trainer(cohort, observer, learner, by).train();
   }
+
+ private:
+  std::size_t worker_ = 0;
 };
 
 }  // namespace
 
-Engine& cpu_engine() {
-  static CpuEngine engine;
+Engine& training_engine() {
+  static TrainingEngine engine;
   return engine;
 }
 

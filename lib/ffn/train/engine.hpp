@@ -1,11 +1,26 @@
-// The engine that trains on the CPU (Trainer). It needs no LibTorch: what that would compute, fused/network.hpp computes.
+// The engine behind the command line: each cohort is trained by what its config asks for, or what suits it.
 #pragma once
 
 #include "ffn/engine/interface.hpp"
+#include "ffn/train/trainer.hpp"
 
 namespace ffn {
 
+/// Which engine trains a run, and why.
+struct EngineChoice {
+  bool fused = true;
+  std::string reason;
+  const char* name() const { return fused ? "fused" : "libtorch"; }
+};
+
+/// `auto` takes the fused engine on the CPU for what it covers. Opens nothing. Throws UsageError if compute.engine is fused
+/// and the model is not covered.
+EngineChoice choose_engine(const RunConfig& config);
+
+/// What takes the steps of runs that were chosen so. Opens LibTorch if need be.
+std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0);
+
 /// One per process.
-Engine& cpu_engine();
+Engine& training_engine();
 
 }  // namespace ffn

@@ -19,6 +19,7 @@ class RowOptimizer {
 
   /// State rows (R, P), by name: "mean" and "square", or "velocity".
   std::vector<std::pair<std::string, Rows>>& state() { return state_; }
+  const std::vector<std::pair<std::string, Rows>>& state() const { return state_; }
 
  private:
   struct Segment {

@@ -1,14 +1,13 @@
 #include "ffn/train/trainer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/parameters.hpp"
-#include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {
@@ -33,31 +32,36 @@ std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs) {
   return seeds;
 }
 
-std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& runs) {
-  std::vector<OptimizerConfig> configs;
-  for (const auto& run : runs) configs.push_back(run.train.optimizer);
-  return configs;
+TensorData row_data(const std::string& name, const std::vector<float>& row) {
+  const std::string bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  return {name, DType::f32, {static_cast<std::int64_t>(row.size())}, bytes};
 }
 
 }  // namespace
 
-Trainer::Trainer(const Cohort& cohort, TrainObserver& observer)
+Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearner& make_learner, std::string computed_by)
     : runs_(checked_cohort(cohort)),
       observer_(observer),
       task_(make_task(runs_[0].task, data_seeds(runs_))),
-      layout_(fused::network_parameters(runs_[0].model, task_->shape())),
-      parameters_(static_cast<std::int64_t>(runs_.size()), layout_.width()),
-      optimizer_(layout_, optimizer_configs(runs_)),
-      step_(runs_[0], *task_, layout_),
-      validation_(task_->validation(runs_[0].train.eval_examples)),
-      states_(runs_.size()) {
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    const auto seed = static_cast<std::uint64_t>(runs_[r].seed);
-    layout_.initialise(sub_seed(seed, "init"), parameters_.row(static_cast<std::int64_t>(r)));
-    states_[r].dropout_rate = dropout_rate(runs_[r].model.ffn);
-    states_[r].dropout_seed = sub_seed(seed, "dropout");
+      learner_(make_learner(runs_, *task_)),
+      computed_by_(std::move(computed_by)),
+      states_(runs_.size()),
+      live_(runs_.size(), 1) {
+  if (cohort.resume.empty() || !cohort.resume[0]) initialise();
+  else restore(cohort.resume);
+  for (auto& state : states_) {
+    auto& by = state.computed_by;
+    if (std::find(by.begin(), by.end(), computed_by_) == by.end()) by.push_back(computed_by_);
   }
-  if (!cohort.resume.empty()) restore(cohort.resume);
+}
+
+void Trainer::initialise() {
+  const auto& layout = learner_->layout();
+  std::vector<float> row(static_cast<std::size_t>(layout.width()));
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    layout.initialise(sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
+    learner_->write_state(run, 0, row.data());
+  }
 }
 
 void Trainer::train() {
@@ -70,7 +74,7 @@ void Trainer::train() {
     }
     if (observer_.stop_requested()) {
       if (step > 0) checkpoint(step);  // before the first step there is nothing to keep
-      for (std::size_t r = 0; r < runs_.size(); ++r) finish(static_cast<std::int64_t>(r), step, RunEnd::interrupted);
+      for (std::size_t run = 0; run < runs_.size(); ++run) finish(run, step, RunEnd::interrupted);
       return;
     }
     const std::int64_t end = step + steps_at_once(step);
@@ -79,13 +83,18 @@ void Trainer::train() {
   }
   if (!any_live()) return;
   evaluate(t.steps);
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    const auto& state = states_[r];
-    const auto run = static_cast<std::int64_t>(r);
-    const double size =
-        sum_of_squares(static_cast<std::size_t>(layout_.width()), parameters_.row(run));  // a weight that no example uses shows here
-    if (std::isfinite(state.val_loss) && std::isfinite(size)) finish(run, t.steps, RunEnd::done);
-    else finish(run, t.steps, RunEnd::diverged, Divergence{t.steps, state.val_loss, optimizer_.learning_rate(run), state.grad_norm});
+  finish_all(t.steps);
+}
+
+void Trainer::finish_all(std::int64_t step) {
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!live_[run]) continue;
+    const auto& state = states_[run];
+    // A weight that no example uses shows here.
+    const auto parameters = state_row(run, 0);
+    const bool finite = std::all_of(parameters.begin(), parameters.end(), [](float x) { return std::isfinite(x); });
+    if (finite && std::isfinite(state.val_loss)) finish(run, step, RunEnd::done);
+    else finish(run, step, RunEnd::diverged, Divergence{step, state.val_loss, learning_rate(run), state.grad_norm});
   }
 }
 
@@ -100,52 +109,42 @@ std::int64_t Trainer::steps_at_once(std::int64_t step) const {
 }
 
 void Trainer::advance(std::int64_t begin, std::int64_t end) {
-  const auto seconds_since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    if (!states_[r].live) continue;
-    run_start_ = Clock::now();
-    advance_run(static_cast<std::int64_t>(r), begin, end);
-    states_[r].seconds += seconds_since(*run_start_);
-    run_start_.reset();
-  }
-  step_seconds_ = seconds_since(start) / static_cast<double>(end - begin);
+  learner_->advance(begin, end, live_, steps_);
+  step_seconds_ = std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(end - begin);
 
   double sum = 0;
   std::int64_t live = 0;
-  for (const auto& state : states_) {
-    if (state.live) sum += state.last_loss, ++live;
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!live_[run]) continue;
+    states_[run].seconds += steps_[run].seconds;
+    for (std::size_t i = 0; i < steps_[run].reports.size() && live_[run]; ++i)
+      take_in(run, begin + static_cast<std::int64_t>(i), steps_[run].reports[i]);
+    if (!live_[run]) continue;
+    sum += states_[run].last_loss;
+    ++live;
   }
   observer_.stepped(end, live > 0 ? sum / static_cast<double>(live) : NAN);
 }
 
-void Trainer::advance_run(std::int64_t r, std::int64_t begin, std::int64_t end) {
-  const auto& state = states_[static_cast<std::size_t>(r)];
-  for (std::int64_t step = begin; step < end && state.live; ++step)
-    update(r, step, step_.loss(r, step, parameters_.row(r), state.dropout_rate, state.dropout_seed));
-}
-
-void Trainer::update(std::int64_t r, std::int64_t step, const fused::Network::Loss& loss) {
+void Trainer::take_in(std::size_t run, std::int64_t step, const StepReport& report) {
   const auto& t = runs_[0].train;
-  auto& state = states_[static_cast<std::size_t>(r)];
-  const double norm = std::sqrt(sum_of_squares(static_cast<std::size_t>(layout_.width()), step_.gradient()));
-  const double factor = schedule_factor(t.schedule, step, t.steps);
-  if (!std::isfinite(loss.mean) || !std::isfinite(norm)) {
-    finish(r, step, RunEnd::diverged, Divergence{step, loss.mean, optimizer_.learning_rate(r) * factor, norm});
+  auto& state = states_[run];
+  if (!is_finite(report)) {
+    const double factor = schedule_factor(t.schedule, step, t.steps);
+    finish(run, step, RunEnd::diverged, Divergence{step, report.loss, learning_rate(run) * factor, report.grad_norm});
     return;
   }
-  state.last_loss = loss.mean;
-  state.loss_sum += loss.mean;
-  state.balance_sum += loss.balance;
+  state.last_loss = report.loss;
+  state.loss_sum += report.loss;
+  state.balance_sum += report.balance;
   ++state.loss_count;
-  state.grad_norm = norm;
-  // 1e-6 as torch.nn.utils.clip_grad_norm_ has it.
-  const double scale = t.clip_norm > 0 ? std::min(1.0, t.clip_norm / (norm + 1e-6)) : 1.0;
-  optimizer_.step(r, step + 1, factor, scale, step_.gradient(), parameters_.row(r));
+  state.grad_norm = report.grad_norm;
 }
 
-std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, double val_loss, double val_accuracy) const {
-  const auto& state = states_[r];
+std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run, const Score& score) const {
+  const auto& state = states_[run];
   std::vector<std::pair<std::string, double>> metrics;
   metrics.reserve(8);
   if (state.loss_count > 0) {
@@ -154,23 +153,23 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, d
     if (std::holds_alternative<MoeConfig>(runs_[0].model.ffn)) metrics.emplace_back("train/balance_loss", state.balance_sum / n);
     metrics.emplace_back("train/grad_norm", state.grad_norm);
   }
-  metrics.emplace_back("val/loss", val_loss);
-  metrics.emplace_back("val/accuracy", val_accuracy);
+  metrics.emplace_back("val/loss", score.loss);
+  metrics.emplace_back("val/accuracy", score.accuracy);
   if (std::holds_alternative<TextConfig>(runs_[0].task)) {
-    metrics.emplace_back("val/bits_per_char", val_loss / std::log(2.0));
-    metrics.emplace_back("val/perplexity", std::exp(val_loss));
+    metrics.emplace_back("val/bits_per_char", score.loss / std::log(2.0));
+    metrics.emplace_back("val/perplexity", std::exp(score.loss));
   }
   return metrics;
 }
 
 void Trainer::evaluate(std::int64_t step) {
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    auto& state = states_[r];
-    if (!state.live) continue;
-    const auto run = static_cast<std::int64_t>(r);
-    const Score score = step_.evaluate(run, parameters_.row(run), validation_);
+  learner_->evaluate(live_, scores_);
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!live_[run]) continue;
+    auto& state = states_[run];
+    const Score& score = scores_[run];
     state.val_loss = score.loss;
-    const Evaluation evaluation{step, state.seconds, tokens_at(step), metrics_of(r, score.loss, score.accuracy)};
+    const Evaluation evaluation{step, state.seconds, tokens_at(step), metrics_of(run, score)};
     state.loss_sum = state.balance_sum = 0;
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
@@ -178,17 +177,19 @@ void Trainer::evaluate(std::int64_t step) {
       if (target && !state.hit && std::isfinite(score.loss) && name == target->metric && target->reached(value))
         state.hit = Hit{step, state.seconds, evaluation.tokens};
     }
-    observer_.evaluated(r, evaluation);
+    observer_.evaluated(run, evaluation);
   }
 }
 
 void Trainer::checkpoint(std::int64_t step) {
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    const auto& state = states_[r];
-    if (!state.live) continue;
-    const auto run = static_cast<std::int64_t>(r);
-    Checkpoint out{step, {}, {parameters_.data("parameters", run)}};
-    for (const auto& [name, rows] : optimizer_.state()) out.tensors.push_back(rows.data("optimizer." + name, run));
+  const auto names = learner_->state_names();
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!live_[run]) continue;
+    const auto& state = states_[run];
+    Checkpoint out;
+    out.step = step;
+    out.computed_by = state.computed_by;
+    for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
     out.numbers = {{"train_seconds", state.seconds},
                    {"loss_sum", state.loss_sum},
                    {"balance_sum", state.balance_sum},
@@ -198,61 +199,76 @@ void Trainer::checkpoint(std::int64_t step) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
       out.numbers["hit_time_s"] = state.hit->time_s;
     }
-    observer_.checkpointed(r, out);
+    observer_.checkpointed(run, out);
   }
 }
 
 void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints) {
   if (checkpoints.size() != runs_.size()) throw std::invalid_argument("one checkpoint per run");
-  if (!checkpoints[0]) return;
   start_ = checkpoints[0]->step;
-  std::map<std::string, Rows*> targets{{"parameters", &parameters_}};
-  for (auto& [name, rows] : optimizer_.state()) targets["optimizer." + name] = &rows;
-  for (std::size_t r = 0; r < runs_.size(); ++r) {
-    if (!checkpoints[r] || checkpoints[r]->step != start_) throw std::invalid_argument("runs of a cohort resume at one step");
-    const auto& saved = *checkpoints[r];
-    const auto run = static_cast<std::int64_t>(r);
-    std::vector<TensorData> expected;
-    for (const auto& [name, rows] : targets) expected.push_back(rows->data(name, run));
-    const auto differences = tensor_differences(expected, saved.tensors);
-    if (!differences.empty())
-      throw CheckpointError("the checkpoint does not fit the config: " + differences[0], "start with --fresh to train from the beginning");
-    for (const auto& tensor : saved.tensors) std::memcpy(targets.at(tensor.name)->row(run), tensor.bytes.data(), tensor.bytes.size());
-    auto& state = states_[r];
-    const auto number = [&](const char* name) { return saved.numbers.at(name); };
-    state.loss_sum = number("loss_sum");
-    state.balance_sum = number("balance_sum");
-    state.loss_count = static_cast<std::int64_t>(number("loss_count"));
-    state.grad_norm = number("grad_norm");
-    state.seconds = number("train_seconds");
-    if (saved.numbers.count("hit_step")) {
-      const auto step = static_cast<std::int64_t>(number("hit_step"));
-      state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};
-    }
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!checkpoints[run] || checkpoints[run]->step != start_) throw std::invalid_argument("runs of a cohort resume at one step");
+    restore_run(run, *checkpoints[run]);
   }
 }
 
-void Trainer::finish(std::int64_t r, std::int64_t step, RunEnd end, std::optional<Divergence> divergence) {
-  auto& state = states_[static_cast<std::size_t>(r)];
-  if (!state.live) return;
-  state.live = false;
-  if (run_start_) {  // in the middle of its steps
-    state.seconds += std::chrono::duration<double>(Clock::now() - *run_start_).count();
-    run_start_ = Clock::now();
+void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
+  const auto names = learner_->state_names();
+  std::vector<TensorData> expected;
+  for (std::size_t row = 0; row < names.size(); ++row) expected.push_back(row_data(names[row], state_row(run, row)));
+  const auto differences = tensor_differences(expected, saved.tensors);
+  if (!differences.empty())
+    throw CheckpointError("the checkpoint does not fit the config: " + differences[0], "start with --fresh to train from the beginning");
+  std::vector<float> values(static_cast<std::size_t>(learner_->layout().width()));
+  for (const auto& tensor : saved.tensors) {
+    const auto row = std::find(names.begin(), names.end(), tensor.name) - names.begin();
+    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+    learner_->write_state(run, static_cast<std::size_t>(row), values.data());
   }
-  RunResult result{end, step, state.seconds, state.hit, divergence, {}, {}};
+  auto& state = states_[run];
+  const auto number = [&](const char* name) { return saved.numbers.at(name); };
+  state.loss_sum = number("loss_sum");
+  state.balance_sum = number("balance_sum");
+  state.loss_count = static_cast<std::int64_t>(number("loss_count"));
+  state.grad_norm = number("grad_norm");
+  state.seconds = number("train_seconds");
+  state.computed_by = saved.computed_by;
+  if (saved.numbers.count("hit_step")) {
+    const auto step = static_cast<std::int64_t>(number("hit_step"));
+    state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};
+  }
+}
+
+void Trainer::finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence) {
+  if (!live_[run]) return;
+  const auto& state = states_[run];
+  live_[run] = 0;
+  RunResult result;
+  result.end = end;
+  result.steps = step;
+  result.train_seconds = state.seconds;
+  result.hit = state.hit;
+  result.divergence = divergence;
+  result.computed_by = state.computed_by;
   if (end != RunEnd::interrupted) {
-    result.weights = layout_.export_row(parameters_.row(r));
+    result.weights = learner_->layout().export_row(state_row(run, 0).data());
     result.metadata = task_->metadata();
   }
-  observer_.finished(static_cast<std::size_t>(r), result);
+  observer_.finished(run, result);
+}
+
+std::vector<float> Trainer::state_row(std::size_t run, std::size_t row) const {
+  std::vector<float> values(static_cast<std::size_t>(learner_->layout().width()));
+  learner_->read_state(run, row, values.data());
+  return values;
+}
+
+double Trainer::learning_rate(std::size_t run) const {
+  return std::visit([](const auto& c) { return c.lr; }, runs_[run].train.optimizer);
 }
 
 bool Trainer::any_live() const {
-  for (const auto& state : states_) {
-    if (state.live) return true;
-  }
-  return false;
+  return std::any_of(live_.begin(), live_.end(), [](char live) { return live != 0; });
 }
 
 std::int64_t Trainer::tokens_at(std::int64_t step) const { return step * runs_[0].train.batch_size * task_->shape().sequence_length; }

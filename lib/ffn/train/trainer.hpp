@@ -1,25 +1,26 @@
-// The training loop of a cohort: R runs in lockstep from one evaluation to the next, each computed by itself.
+// The training loop of a cohort: R runs from one evaluation to the next, over whichever learner takes their steps.
 #pragma once
 
-#include <chrono>
+#include <functional>
+#include <memory>
 
 #include "ffn/engine/interface.hpp"
+#include "ffn/engine/learner.hpp"
 #include "ffn/tasks/task.hpp"
-#include "ffn/train/fused_step.hpp"
-#include "ffn/train/optimizer.hpp"
-#include "ffn/train/rows.hpp"
 
 namespace ffn {
 
+/// What a cohort is trained by. The task outlives the learner.
+using MakeLearner = std::function<std::unique_ptr<Learner>(const std::vector<RunConfig>& runs, const Task& task)>;
+
 class Trainer {
  public:
-  /// Throws ConfigError if the runs do not form a cohort, CheckpointError if a checkpoint does not fit.
-  Trainer(const Cohort& cohort, TrainObserver& observer);
+  /// `computed_by` names the engine (EngineInfo::text()). Throws std::invalid_argument if the runs do not form a cohort,
+  /// CheckpointError if a checkpoint does not fit.
+  Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearner& make_learner, std::string computed_by);
   void train();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   /// What one run has accumulated.
   struct RunState {
     double loss_sum = 0, balance_sum = 0, grad_norm = 0;  // since the last evaluation; the norm of the last step
@@ -27,36 +28,38 @@ class Trainer {
     double seconds = 0;                  // of training, evaluation not counted
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
-    bool live = true;
-    double dropout_rate = 0;
-    std::uint64_t dropout_seed = 0;
+    std::vector<std::string> computed_by;  // in order of first use
   };
 
-  /// Steps from `begin` to `end` of every live run; runs know nothing of each other, so each takes its steps in a row.
-  void advance(std::int64_t begin, std::int64_t end);
-  void advance_run(std::int64_t r, std::int64_t begin, std::int64_t end);
+  void initialise();
+  void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
+  void restore_run(std::size_t run, const Checkpoint& saved);
+
   std::int64_t steps_at_once(std::int64_t step) const;
-  void update(std::int64_t r, std::int64_t step, const fused::Network::Loss& loss);
+  void advance(std::int64_t begin, std::int64_t end);
+  void take_in(std::size_t run, std::int64_t step, const StepReport& report);
   void evaluate(std::int64_t step);
   void checkpoint(std::int64_t step);
-  void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
-  void finish(std::int64_t r, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
+  void finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
+  void finish_all(std::int64_t step);
+
   bool any_live() const;
+  double learning_rate(std::size_t run) const;
   std::int64_t tokens_at(std::int64_t step) const;
-  std::vector<std::pair<std::string, double>> metrics_of(std::size_t r, double val_loss, double val_accuracy) const;
+  std::vector<float> state_row(std::size_t run, std::size_t row) const;
+  std::vector<std::pair<std::string, double>> metrics_of(std::size_t run, const Score& score) const;
 
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
-  RowLayout layout_;
-  Rows parameters_;
-  RowOptimizer optimizer_;
-  FusedStep step_;
-  ExampleSet validation_;
+  std::unique_ptr<Learner> learner_;
+  std::string computed_by_;
   std::vector<RunState> states_;
+  LiveRuns live_;
+  std::vector<RunSteps> steps_;
+  std::vector<Score> scores_;
   std::int64_t start_ = 0;
-  double step_seconds_ = 0;                     ///< of the whole cohort, lately
-  std::optional<Clock::time_point> run_start_;  ///< while a run takes its steps
+  double step_seconds_ = 0;  ///< of the whole cohort, lately
 };
 
 }  // namespace ffn

@@ -1,12 +1,14 @@
-#include "ffn/torch/sampler.hpp"
+#include "ffn/train/sampler.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/core/utf8.hpp"
-#include "ffn/nn/network.hpp"
-#include "ffn/nn/parameter_row.hpp"
+#include "ffn/tasks/task.hpp"
+#include "ffn/train/engine.hpp"
 
 namespace ffn {
 
@@ -37,18 +39,34 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
 }
 
 // Index drawn from softmax(logits / temperature) over the top_k largest; the largest itself at temperature 0.
-std::int64_t draw(const torch::Tensor& logits, const SampleRequest& request, double u) {
-  if (request.temperature == 0) return logits.argmax().item<std::int64_t>();
-  const auto k = request.top_k > 0 ? std::min(request.top_k, logits.size(0)) : logits.size(0);
-  const auto [values, ids] = logits.to(torch::kFloat64).topk(k);
-  const torch::Tensor probability = (values / request.temperature).softmax(0);
-  double sum = 0;
-  for (std::int64_t i = 0; i < k; ++i) {
-    sum += probability[i].item<double>();
-    if (u < sum) return ids[i].item<std::int64_t>();
+std::int64_t draw(const std::vector<float>& logits, const SampleRequest& request, double u) {
+  std::vector<std::int64_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](std::int64_t id) { return static_cast<double>(logits[static_cast<std::size_t>(id)]); };
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return at(a) > at(b); });
+  if (request.temperature == 0) return order[0];
+  if (request.top_k > 0) order.resize(std::min(order.size(), static_cast<std::size_t>(request.top_k)));
+  std::vector<double> weight;
+  for (const auto id : order) weight.push_back(std::exp((at(id) - at(order[0])) / request.temperature));
+  double left = u * std::accumulate(weight.begin(), weight.end(), 0.0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    left -= weight[i];
+    if (left < 0) return order[i];
   }
-  return ids[k - 1].item<std::int64_t>();
+  return order.back();
 }
+
+// The task's shape without its text, for a network that only reads tokens.
+class SampledTask final : public Task {
+ public:
+  explicit SampledTask(const TaskShape& shape) : Task({DataSeeds{}}), shape_(shape) {}
+  TaskShape shape() const override { return shape_; }
+  void write_batch(std::size_t, std::int64_t, std::int64_t, const BatchPlace&) const override {}
+  ExampleSet validation(std::int64_t) const override { return empty_set(0); }
+
+ private:
+  TaskShape shape_;
+};
 
 }  // namespace
 
@@ -58,18 +76,20 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   if (!text) throw UsageError("only text runs can be sampled; this run's task is something else");
   const auto alphabet = alphabet_of(weights);
   const auto characters = static_cast<std::int64_t>(alphabet.size());
-  nn::Network network(1, config.model, TaskShape{true, characters, text->context, characters});
-  nn::ParameterRow row(*network);
-  row.import_run(0, weights.tensors);
+  const SampledTask task(TaskShape{true, characters, text->context, characters});
+  RunConfig here = config;
+  here.train.batch_size = 1;  // no batch is computed; nothing is kept ready for one
+  here.compute = ComputeConfig{};
+  const auto learner = make_learner({here}, task);
+  std::vector<float> row(static_cast<std::size_t>(learner->layout().width()));
+  learner->layout().import_row(row.data(), weights.tensors);
+  learner->write_state(0, 0, row.data());
 
-  const torch::InferenceMode inference;
   auto ids = encode(request.prompt.empty() ? "\n" : request.prompt, alphabet);
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(text->context, static_cast<std::int64_t>(ids.size()));
-    const torch::Tensor input = torch::tensor(std::vector<std::int64_t>(ids.end() - window, ids.end()), torch::kInt64).view({1, 1, window});
-    const torch::Tensor logits = network(input, nn::ForwardContext{}).logits[0][window - 1];
-    ids.push_back(draw(logits, request, random.uniform()));
+    ids.push_back(draw(learner->next_logits({ids.end() - window, ids.end()}), request, random.uniform()));
     std::string piece;
     append_utf8(piece, alphabet[static_cast<std::size_t>(ids.back())]);
     emit(piece);

@@ -1,0 +1,147 @@
+// ffn-train verify CONFIG...: both engines side by side. What the fused engine computes by hand, LibTorch computes by
+// autograd; they may differ by what float32 rounding explains, and by nothing else.
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../load_config.hpp"
+#include "../signals.hpp"
+#include "../train.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/table.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+// Differences of LibTorch's own float32 from float64 scatter by about this factor between one summation order and another;
+// a wrong formula is off by thousands. NaN is beyond it.
+constexpr double kLimit = 16;
+
+struct Options {
+  std::vector<std::string> files;
+  std::int64_t steps = 10;
+};
+
+/// One config, or one variant of a study.
+struct Verified {
+  std::string name;
+  VerifyResult result;
+};
+
+double ratio(double difference, double unit) { return difference == 0 ? 0 : difference / unit; }
+
+double larger(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
+
+double worst_of(const VerifyResult& result) {
+  double worst = ratio(result.loss, result.loss_unit);
+  for (const auto& p : result.parameters)
+    worst = larger(worst, larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit)));
+  return worst;
+}
+
+bool agrees(const VerifyResult& result) { return !result.not_covered.empty() || worst_of(result) <= kLimit; }
+
+std::vector<std::pair<std::string, RunConfig>> runs_of(const std::string& file) {
+  const Document document = load_with_overrides(file, {});
+  if (!is_study(document)) return {{file, read_run_config(document, file)}};
+  std::vector<std::pair<std::string, RunConfig>> runs;
+  const Study study = read_study(document, file);
+  for (const auto& variant : study.variants) {
+    RunConfig config = variant.config;
+    config.seed = study.seeds.at(0);
+    runs.emplace_back(file + " " + variant.name, config);
+  }
+  return runs;
+}
+
+Json to_json(const Verified& verified) {
+  const auto& r = verified.result;
+  Json parameters = Json::array();
+  for (const auto& p : r.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"gradient", p.gradient},
+                          {"gradient_unit", p.gradient_unit},
+                          {"weight", p.weight},
+                          {"weight_unit", p.weight_unit}});
+  }
+  const double worst = worst_of(r);
+  return {{"name", verified.name},
+          {"agrees", agrees(r)},
+          {"not_covered", r.not_covered},
+          {"steps", r.steps},
+          {"worst", std::isfinite(worst) ? Json(worst) : Json("not finite")},
+          {"loss", r.loss},
+          {"loss_unit", r.loss_unit},
+          {"fused_seconds_per_step", r.fused_seconds},
+          {"libtorch_seconds_per_step", r.libtorch_seconds},
+          {"parameters", parameters}};
+}
+
+std::string in_units(double difference, double unit) { return format_significant(ratio(difference, unit), 2); }
+
+void print_parameters(const VerifyResult& result, bool color) {
+  Table table({{"parameter", Align::left},
+               {"gradient", Align::right},
+               {"in roundings", Align::right},
+               {"weight", Align::right},
+               {"in roundings", Align::right}});
+  for (const auto& p : result.parameters) {
+    table.add_row({p.name, format_significant(p.gradient, 2), in_units(p.gradient, p.gradient_unit), format_significant(p.weight, 2),
+                   in_units(p.weight, p.weight_unit)});
+    const double worst = larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit));
+    if (!(worst <= kLimit)) table.highlight_last_row();
+  }
+  std::cout << table.terminal_text(color);
+}
+
+std::string sentence(const Verified& verified) {
+  const auto& r = verified.result;
+  if (!r.not_covered.empty()) return verified.name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
+  return verified.name + ": " + (agrees(r) ? "agree" : "DIFFER") + ", at most " + format_significant(worst_of(r), 2) +
+         " times what rounding explains, over " + std::to_string(r.steps) + " steps and " + std::to_string(r.parameters.size()) +
+         " parameters";
+}
+
+int verify(const Options& options, const CommonOptions& common) {
+  handle_stop_signals();
+  const bool color = color_enabled(color_mode(common), 1);
+  VerifyRequest request;
+  request.steps = options.steps;
+  request.stop = stop_requested;
+  bool all = true;
+  Json out = Json::array();
+  for (const auto& file : options.files) {
+    for (const auto& [name, config] : runs_of(file)) {
+      if (stop_requested()) return static_cast<int>(ExitCode::interrupted);
+      const Verified verified{name, load_libtorch().verify(config, request)};
+      const bool agree = agrees(verified.result);
+      all = all && agree;
+      if (common.json) {
+        out.push_back(to_json(verified));
+        continue;
+      }
+      if (options.files.size() == 1 || !agree || common.verbosity > 0) print_parameters(verified.result, color);
+      std::cout << sentence(verified) << "\n";
+    }
+  }
+  if (common.json) std::cout << out.dump(2) << "\n";
+  else std::cout << (all ? "the engines agree\n" : "the engines differ by more than " + format_significant(kLimit, 2) + " roundings\n");
+  return static_cast<int>(all ? ExitCode::done : ExitCode::failed);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, CommonOptions& common, Command& command) {
+  auto* sub = app.add_subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
+  auto options = std::make_shared<Options>();
+  sub->add_option("configs", options->files, "configs or studies")->required()->type_name("CONFIG...");
+  sub->add_option("--steps", options->steps, "steps to train before weights are compared")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}))
+      ->capture_default_str();
+  add_output_options(*sub, common);
+  sub->callback([&common, &command, options] { command = [&common, options] { return verify(*options, common); }; });
+}
+
+}  // namespace ffn::app

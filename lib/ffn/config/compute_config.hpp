@@ -1,0 +1,17 @@
+// What a run is computed with. No part of its identity: a result counts whatever computed it.
+#pragma once
+
+#include "ffn/config/field_visitor.hpp"
+
+namespace ffn {
+
+struct ComputeConfig {
+  std::string engine = "auto";
+  std::string device = "cpu";
+  bool tf32 = false;
+  void describe(FieldVisitor& v);
+
+  bool on_cpu() const { return device == "cpu"; }
+};
+
+}  // namespace ffn

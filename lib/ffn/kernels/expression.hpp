@@ -1,0 +1,59 @@
+// A formula of one variable as data: an activation's row, recorded operation by operation, so that it can be computed where
+// the row's own kernels cannot go: on a GPU, in any precision (nn/activation.hpp). Torch-free.
+// Plain functions and types: this header is part of files that are compiled once per instruction set.
+#pragma once
+
+namespace ffn {
+
+enum class Operation { input, constant, add, subtract, multiply, divide, negate, absolute, exp, tanh, erf, log1p, expm1, less, equal, select };
+
+/// One operation. Operands are places of earlier ones; select is a ? b : c.
+struct ExpressionNode {
+  Operation operation;
+  int a, b, c;
+  double value;  ///< of a constant
+};
+
+/// Operations in order, the last one the result.
+struct Expression {
+  static constexpr int kMost = 128;
+  ExpressionNode nodes[kMost];
+  int count = 0;
+};
+
+/// A value or a truth that is being recorded: the place of the operation that makes it. Only inside record().
+struct Symbol {
+  Symbol(double constant);  // NOLINT(google-explicit-constructor): numbers stand in formulas as they are
+  static Symbol at(int place);
+  int place;
+
+ private:
+  struct Place {
+    int place;
+  };
+  explicit Symbol(Place p);
+};
+struct SymbolicTruth {
+  int place;
+};
+
+Symbol operator+(Symbol a, Symbol b);
+Symbol operator-(Symbol a, Symbol b);
+Symbol operator*(Symbol a, Symbol b);
+Symbol operator/(Symbol a, Symbol b);
+Symbol operator-(Symbol a);
+SymbolicTruth operator<(Symbol a, Symbol b);
+SymbolicTruth operator>(Symbol a, Symbol b);
+SymbolicTruth operator==(Symbol a, Symbol b);
+Symbol select(SymbolicTruth condition, Symbol yes, Symbol no);
+Symbol abs_(Symbol x);
+Symbol exp_(Symbol x);
+Symbol tanh_(Symbol x);
+Symbol erf_(Symbol x);
+Symbol log1p_(Symbol x);
+Symbol expm1_(Symbol x);
+
+/// What f does to its argument. Throws std::length_error for a formula of more than Expression::kMost operations.
+Expression record(Symbol (*f)(Symbol));
+
+}  // namespace ffn

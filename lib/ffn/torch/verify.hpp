@@ -1,0 +1,14 @@
+// Both engines side by side on one run, LibTorch in float64 as the judge.
+#pragma once
+
+#include "ffn/engine/interface.hpp"
+
+namespace ffn {
+
+/// Takes request.steps steps of the run on the fused engine, and on LibTorch in float32 and in float64. A difference is
+/// counted in units of what float32 rounding explains of it: the largest error that LibTorch's own float32 makes in that
+/// parameter, from the run's start and from starts that differ from it by a rounding; at least the rounding of the largest
+/// value itself.
+VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request);
+
+}  // namespace ffn

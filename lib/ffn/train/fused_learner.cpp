@@ -1,0 +1,122 @@
+#include "ffn/train/fused_learner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "ffn/core/random.hpp"
+#include "ffn/fused/parameters.hpp"
+#include "ffn/kernels/optimizer.hpp"
+#include "ffn/train/cohort_config.hpp"
+
+namespace ffn {
+
+FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task)
+    : task_(task),
+      shape_(task.shape()),
+      train_(runs.at(0).train),
+      balance_weight_(balance_weight(runs[0].model.ffn)),
+      layout_(fused::network_parameters(runs[0].model, shape_)),
+      network_(fused::Layout(layout_), runs[0].model, shape_),
+      parameters_(static_cast<std::int64_t>(runs.size()), layout_.width()),
+      optimizer_(layout_, optimizer_configs(runs)),
+      validation_(task.validation(train_.eval_examples)),
+      gradient_(static_cast<std::size_t>(layout_.width())),
+      labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)) {
+  if (shape_.tokens) tokens_.resize(labels_.size());
+  else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
+  for (const auto& run : runs)
+    runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
+}
+
+std::vector<std::string> FusedLearner::state_names() const {
+  std::vector<std::string> names{"parameters"};
+  for (const auto& [name, rows] : optimizer_.state()) names.push_back("optimizer." + name);
+  return names;
+}
+
+const Rows& FusedLearner::state_rows(std::size_t row) const { return row == 0 ? parameters_ : optimizer_.state().at(row - 1).second; }
+
+void FusedLearner::read_state(std::size_t run, std::size_t row, float* values) const {
+  std::copy_n(state_rows(row).row(static_cast<std::int64_t>(run)), layout_.width(), values);
+}
+
+void FusedLearner::write_state(std::size_t run, std::size_t row, const float* values) {
+  auto& rows = row == 0 ? parameters_ : optimizer_.state().at(row - 1).second;
+  std::copy_n(values, layout_.width(), rows.row(static_cast<std::int64_t>(run)));
+}
+
+fused::Network::Loss FusedLearner::loss(std::size_t run, std::int64_t step) {
+  task_.write_batch(run, step, train_.batch_size, {tokens_.data(), vectors_.data(), labels_.data()});
+  fused::Examples examples{train_.batch_size, shape_.sequence_length, nullptr, nullptr, labels_.data()};
+  if (shape_.tokens) examples.tokens = tokens_.data();
+  else examples.vectors = vectors_.data();
+  const auto& own = runs_[run];
+  return network_.step(parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), layout_.width(), examples,
+                       {own.dropout_rate, own.dropout_seed, step}, balance_weight_);
+}
+
+StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
+  const auto measured = loss(run, step);
+  const double norm = std::sqrt(sum_of_squares(gradient_.size(), gradient_.data()));
+  const StepReport report{measured.mean, measured.balance, norm};
+  if (!is_finite(report)) return report;
+  const auto row = static_cast<std::int64_t>(run);
+  optimizer_.step(row, step + 1, schedule_factor(train_.schedule, step, train_.steps), clip_scale(train_.clip_norm, norm),
+                  gradient_.data(), parameters_.row(row));
+  return report;
+}
+
+// Runs know nothing of each other, so each takes its steps in a row.
+void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
+  using Clock = std::chrono::steady_clock;
+  out.resize(runs_.size());
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    out[run].reports.clear();
+    out[run].seconds = 0;
+    if (!live[run]) continue;
+    const auto start = Clock::now();
+    for (std::int64_t step = begin; step < end; ++step) {
+      out[run].reports.push_back(take_step(run, step));
+      if (!is_finite(out[run].reports.back())) break;
+    }
+    out[run].seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+}
+
+void FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
+  out.assign(runs_.size(), {});
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (live[run]) out[run] = score(run);
+  }
+}
+
+Score FusedLearner::score(std::size_t run) {
+  constexpr std::int64_t kTokensAtOnce = 4096;  // bounds memory
+  const auto length = shape_.sequence_length, chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
+  const auto row = static_cast<std::int64_t>(run), first = validation_.shared ? 0 : row * validation_.count;
+  CrossEntropySums sums;
+  for (std::int64_t begin = 0; begin < validation_.count; begin += chunk) {
+    const auto at = first + begin;
+    fused::Examples examples{std::min(chunk, validation_.count - begin), length, nullptr, nullptr, validation_.labels.data() + at * length};
+    if (shape_.tokens) examples.tokens = validation_.tokens.data() + at * length;
+    else examples.vectors = validation_.vectors.data() + at * shape_.input_width;
+    const auto part = network_.evaluate(parameters_.row(row), examples);
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.scored += part.scored;
+  }
+  const auto scored = static_cast<double>(sums.scored);
+  return {sums.loss / scored, static_cast<double>(sums.correct) / scored};
+}
+
+std::vector<float> FusedLearner::next_logits(const std::vector<std::int64_t>& tokens) {
+  if (!shape_.tokens) throw std::invalid_argument("only tasks of tokens have a next one");
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  const float* logits = network_.logits(parameters_.row(0), {1, length, tokens.data(), nullptr, nullptr});
+  const float* last = logits + (length - 1) * shape_.num_classes;
+  return {last, last + shape_.num_classes};
+}
+
+}  // namespace ffn

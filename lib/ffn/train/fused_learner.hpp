@@ -1,0 +1,54 @@
+// The fast side: a cohort's runs trained by the fused network (fused/network.hpp), one run after the other. Torch-free.
+#pragma once
+
+#include "ffn/config/run_config.hpp"
+#include "ffn/engine/learner.hpp"
+#include "ffn/fused/network.hpp"
+#include "ffn/tasks/task.hpp"
+#include "ffn/train/optimizer.hpp"
+#include "ffn/train/rows.hpp"
+
+namespace ffn {
+
+class FusedLearner final : public Learner {
+ public:
+  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it.
+  FusedLearner(const std::vector<RunConfig>& runs, const Task& task);
+
+  const RowLayout& layout() const override { return layout_; }
+  std::vector<std::string> state_names() const override;
+  void read_state(std::size_t run, std::size_t row, float* values) const override;
+  void write_state(std::size_t run, std::size_t row, const float* values) override;
+  void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
+  void evaluate(const LiveRuns& live, std::vector<Score>& out) override;
+  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
+
+  /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
+  fused::Network::Loss loss(std::size_t run, std::int64_t step);
+  const float* gradient() const { return gradient_.data(); }  ///< (P)
+
+ private:
+  /// One run's own settings.
+  struct Run {
+    double dropout_rate = 0;
+    std::uint64_t dropout_seed = 0;
+  };
+  StepReport take_step(std::size_t run, std::int64_t step);
+  Score score(std::size_t run);
+  const Rows& state_rows(std::size_t row) const;
+
+  const Task& task_;
+  TaskShape shape_;
+  TrainConfig train_;
+  double balance_weight_;
+  RowLayout layout_;
+  fused::Network network_;
+  Rows parameters_;
+  RowOptimizer optimizer_;
+  ExampleSet validation_;
+  std::vector<Run> runs_;
+  std::vector<float> gradient_, vectors_;
+  std::vector<std::int64_t> tokens_, labels_;
+};
+
+}  // namespace ffn

@@ -37,34 +37,33 @@ Block::Block(const Layout& layout, const ModelConfig& config, std::int64_t seque
 }
 
 Block::SubLayer Block::make_sublayer(const Layout& layout, const std::string& name, const ModelConfig& config) {
+  const auto norm = [&](const std::string& suffix) { return Norm(layout.in(name + suffix), config.d_model, config.norm); };
+  const auto places = config.norm.places();
   SubLayer sublayer;
-  const auto& norm = config.norm;
-  if (norm.kind == "none") return sublayer;
-  if (norm.placement != "post") sublayer.before.emplace(layout.in(name + "_norm"), config.d_model, norm);
-  if (norm.placement != "pre") sublayer.after.emplace(layout.in(name + "_post_norm"), config.d_model, norm);
+  if (places.before) sublayer.before = norm("_norm");
+  if (places.on_output) sublayer.on_output = norm("_post_norm");
+  if (places.after_sum) sublayer.after_sum = norm("_post_norm");
   return sublayer;
 }
 
-// pre: x + f(norm(x)); post: norm(x + f(x)); sandwich: x + norm(f(norm(x)))
+// after_sum(x + on_output(f(before(x))))
 template <class F>
 const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
-  const bool sandwich = around.before && around.after;
-  const float* y = f(around.before ? around.before->forward(pass, rows, x) : x);
-  if (sandwich) y = around.after->forward(pass, rows, y);
+  const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
+  const float* y = maybe(around.on_output, f(maybe(around.before, x)));
   if (residual_) {
     float* sum = pass.arena.floats(rows * d_model_);
     kernels().add(rows * d_model_, x, y, sum);
     y = sum;
   }
-  return !sandwich && around.after ? around.after->forward(pass, rows, y) : y;
+  return maybe(around.after_sum, y);
 }
 
 template <class F>
 const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
-  const bool sandwich = around.before && around.after;
-  const float* dsum = !sandwich && around.after ? around.after->backward(pass, dy) : dy;
-  const float* dx = f(sandwich ? around.after->backward(pass, dsum) : dsum);
-  if (around.before) dx = around.before->backward(pass, dx);
+  const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
+  const float* dsum = maybe(around.after_sum, dy);
+  const float* dx = maybe(around.before, f(maybe(around.on_output, dsum)));
   if (!residual_) return dx;
   float* both = pass.arena.floats(rows_ * d_model_);
   kernels().add(rows_ * d_model_, dsum, dx, both);

@@ -49,8 +49,9 @@ class Block {
   double balance_loss() const { return ffn_ ? ffn_->balance_loss() : 0; }
 
  private:
+  /// Where NormPlacement has them.
   struct SubLayer {
-    std::optional<Norm> before, after;
+    std::optional<Norm> before, on_output, after_sum;
   };
   static SubLayer make_sublayer(const Layout& layout, const std::string& name, const ModelConfig& config);
   template <class F>

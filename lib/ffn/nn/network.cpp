@@ -21,9 +21,7 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
     blocks_.push_back(
         register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
   }
-  if (config.norm.kind != "none" && config.norm.placement != "post") {
-    final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
-  }
+  if (config.norm.places().at_end) final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
   head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
 }
 

@@ -3,26 +3,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/config/parameters.hpp"
 #include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
 
-Attention::Attention(const Layout& layout, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config)
+namespace {
+
+std::optional<Linear> linear_if(bool wanted, const Declare& declare, std::int64_t d_model, bool bias) {
+  return wanted ? std::optional(Linear(declare, d_model, d_model, bias)) : std::nullopt;
+}
+
+// A batch that is shorter than the longest writes to a part of the scores.
+Place scores_if(bool wanted, const Declare& declare, std::int64_t heads, std::int64_t max_length) {
+  return wanted ? declare(position_scores_parameter(heads, max_length), Gradient::added_to) : Place();
+}
+
+}  // namespace
+
+Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config)
     : d_model_(d_model),
       heads_(config.heads),
       head_width_(d_model / config.heads),
       max_length_(max_sequence_length),
       causal_(config.causal),
       by_position_(config.scores == "position"),
-      value_(layout.in("value"), d_model, d_model),
-      output_(layout.in("output"), d_model, d_model) {
-  if (by_position_) {
-    scores_ = layout.offset("scores");
-  } else {
-    query_.emplace(layout.in("query"), d_model, d_model);
-    key_.emplace(layout.in("key"), d_model, d_model);
-  }
-}
+      scores_(scores_if(by_position_, declare, config.heads, max_sequence_length)),
+      query_(linear_if(!by_position_, declare.in("query"), d_model, config.bias)),
+      key_(linear_if(!by_position_, declare.in("key"), d_model, config.bias)),
+      value_(declare.in("value"), d_model, d_model, config.bias),
+      output_(declare.in("output"), d_model, d_model, config.bias) {}
 
 template <class F>
 void Attention::for_each_head(const F& f) const {
@@ -36,7 +46,7 @@ void Attention::position_weights(Pass& pass) {
   weights_ = pass.arena.floats(heads_ * t * t);
   for (std::int64_t h = 0; h < heads_; ++h) {
     for (std::int64_t i = 0; i < t; ++i)
-      std::copy_n(pass.parameters + scores_ + (h * max_length_ + i) * max_length_, t, weights_ + (h * t + i) * t);
+      std::copy_n(scores_.in(pass.parameters) + (h * max_length_ + i) * max_length_, t, weights_ + (h * t + i) * t);
     kernels().softmax(t, t, 1.0f, causal_, weights_ + h * t * t);
   }
 }
@@ -84,7 +94,7 @@ const float* Attention::backward(Pass& pass, const float* dy) {
     for (std::int64_t h = 0; h < heads_; ++h) {
       kernel.softmax_backward(t, t, 1.0f, weights_ + h * t * t, dweights + h * t * t);
       for (std::int64_t i = 0; i < t; ++i)
-        std::copy_n(dweights + (h * t + i) * t, t, pass.gradients + scores_ + (h * max_length_ + i) * max_length_);
+        std::copy_n(dweights + (h * t + i) * t, t, scores_.in(pass.gradients) + (h * max_length_ + i) * max_length_);
     }
     value_.weight_gradient(pass, rows_, x_, dv);
     return value_.input_gradient(pass, rows_, dv);

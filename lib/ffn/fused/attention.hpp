@@ -10,7 +10,7 @@ namespace ffn::fused {
 
 class Attention {
  public:
-  Attention(const Layout& layout, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config);
+  Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config);
   /// x: (B·T, D), alive until backward → (B·T, D)
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy);
@@ -23,7 +23,7 @@ class Attention {
 
   std::int64_t d_model_, heads_, head_width_, max_length_;
   bool causal_, by_position_;
-  std::int64_t scores_ = -1;  ///< offset of the (H, T, T) scores by position
+  Place scores_;  ///< (H, T, T), by position
   std::optional<Linear> query_, key_;
   Linear value_, output_;
 

@@ -1,5 +1,6 @@
 #include "ffn/fused/linear.hpp"
 
+#include "ffn/config/parameters.hpp"
 #include "ffn/kernels/kernels.hpp"
 
 namespace ffn::fused {
@@ -22,41 +23,46 @@ struct Map {
   }
 };
 
-std::int64_t bias_offset(const Layout& layout) { return layout.has("bias") ? layout.offset("bias") : -1; }
-
 }  // namespace
 
-Linear::Linear(const Layout& layout, std::int64_t d_in, std::int64_t d_out)
-    : d_in_(d_in), d_out_(d_out), weight_(layout.offset("weight")), bias_(bias_offset(layout)) {}
+Linear::Linear(const Declare& declare, std::int64_t d_in, std::int64_t d_out, bool bias) : d_in_(d_in), d_out_(d_out) {
+  const auto parameters = linear_parameters(d_in, d_out, bias);
+  weight_ = declare(parameters.weight);
+  bias_ = declare(parameters.bias);
+}
 
 float* Linear::forward(Pass& pass, std::int64_t rows, const float* x) const {
   float* y = pass.arena.floats(rows * d_out_);
-  Map{d_in_, d_out_}.forward(rows, x, pass.parameters + weight_, bias_ < 0 ? nullptr : pass.parameters + bias_, y);
+  Map{d_in_, d_out_}.forward(rows, x, weight_.in(pass.parameters), bias_.in(pass.parameters), y);
   return y;
 }
 
 void Linear::weight_gradient(Pass& pass, std::int64_t rows, const float* x, const float* dy) const {
-  Map{d_in_, d_out_}.weight_gradient(rows, x, dy, pass.gradients + weight_, bias_ < 0 ? nullptr : pass.gradients + bias_);
+  Map{d_in_, d_out_}.weight_gradient(rows, x, dy, weight_.in(pass.gradients), bias_.in(pass.gradients));
 }
 
 float* Linear::input_gradient(Pass& pass, std::int64_t rows, const float* dy) const {
   float* dx = pass.arena.floats(rows * d_in_);
-  Map{d_in_, d_out_}.input_gradient(rows, dy, pass.parameters + weight_, dx, false);
+  Map{d_in_, d_out_}.input_gradient(rows, dy, weight_.in(pass.parameters), dx, false);
   return dx;
 }
 
 void Linear::add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, float* dx) const {
-  Map{d_in_, d_out_}.input_gradient(rows, dy, pass.parameters + weight_, dx, true);
+  Map{d_in_, d_out_}.input_gradient(rows, dy, weight_.in(pass.parameters), dx, true);
 }
 
-GroupedLinear::GroupedLinear(const Layout& layout, std::int64_t experts, std::int64_t d_in, std::int64_t d_out)
-    : experts_(experts), d_in_(d_in), d_out_(d_out), weight_(layout.offset("weight")), bias_(bias_offset(layout)) {}
+GroupedLinear::GroupedLinear(const Declare& declare, std::int64_t experts, std::int64_t d_in, std::int64_t d_out, bool bias)
+    : experts_(experts), d_in_(d_in), d_out_(d_out) {
+  const auto parameters = expert_linear_parameters(experts, d_in, d_out, bias);
+  weight_ = declare(parameters.weight);
+  bias_ = declare(parameters.bias);
+}
 
 float* GroupedLinear::forward(Pass& pass, const std::int64_t* offsets, const float* x) const {
   float* y = pass.arena.floats(offsets[experts_] * d_out_);
   for (std::int64_t e = 0; e < experts_; ++e) {
-    Map{d_in_, d_out_}.forward(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, pass.parameters + weight_ + e * d_in_ * d_out_,
-                               bias_ < 0 ? nullptr : pass.parameters + bias_ + e * d_out_, y + offsets[e] * d_out_);
+    Map{d_in_, d_out_}.forward(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, weight_.in(pass.parameters) + e * d_in_ * d_out_,
+                               bias_ ? bias_.in(pass.parameters) + e * d_out_ : nullptr, y + offsets[e] * d_out_);
   }
   return y;
 }
@@ -65,8 +71,8 @@ float* GroupedLinear::forward(Pass& pass, const std::int64_t* offsets, const flo
 void GroupedLinear::weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const {
   for (std::int64_t e = 0; e < experts_; ++e) {
     Map{d_in_, d_out_}.weight_gradient(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, dy + offsets[e] * d_out_,
-                                       pass.gradients + weight_ + e * d_in_ * d_out_,
-                                       bias_ < 0 ? nullptr : pass.gradients + bias_ + e * d_out_);
+                                       weight_.in(pass.gradients) + e * d_in_ * d_out_,
+                                       bias_ ? bias_.in(pass.gradients) + e * d_out_ : nullptr);
   }
 }
 
@@ -82,8 +88,8 @@ void GroupedLinear::add_input_gradient(Pass& pass, const std::int64_t* offsets, 
 
 void GroupedLinear::input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx, bool accumulate) const {
   for (std::int64_t e = 0; e < experts_; ++e) {
-    Map{d_in_, d_out_}.input_gradient(offsets[e + 1] - offsets[e], dy + offsets[e] * d_out_, pass.parameters + weight_ + e * d_in_ * d_out_,
-                                      dx + offsets[e] * d_in_, accumulate);
+    Map{d_in_, d_out_}.input_gradient(offsets[e + 1] - offsets[e], dy + offsets[e] * d_out_,
+                                      weight_.in(pass.parameters) + e * d_in_ * d_out_, dx + offsets[e] * d_in_, accumulate);
   }
 }
 

@@ -6,13 +6,13 @@
 
 namespace ffn {
 
-FusedStep::FusedStep(const RunConfig& config, const Task& task, const RowLayout& layout)
+FusedStep::FusedStep(const RunConfig& config, const Task& task)
     : task_(task),
       shape_(task.shape()),
       batch_size_(config.train.batch_size),
       balance_weight_(balance_weight(config.model.ffn)),
-      network_(fused::Layout(layout), config.model, shape_),
-      gradient_(static_cast<std::size_t>(layout.width())),
+      network_(config.model, shape_),
+      gradient_(static_cast<std::size_t>(layout().width())),
       labels_(static_cast<std::size_t>(batch_size_ * shape_.sequence_length)) {
   if (shape_.tokens) tokens_.resize(labels_.size());
   else vectors_.resize(static_cast<std::size_t>(batch_size_ * shape_.input_width));
@@ -24,8 +24,7 @@ fused::Network::Loss FusedStep::loss(std::int64_t r, std::int64_t step, const fl
   fused::Examples examples{batch_size_, shape_.sequence_length, nullptr, nullptr, labels_.data()};
   if (shape_.tokens) examples.tokens = tokens_.data();
   else examples.vectors = vectors_.data();
-  return network_.step(parameters, gradient_.data(), static_cast<std::int64_t>(gradient_.size()), examples,
-                       {dropout_rate, dropout_seed, step}, balance_weight_);
+  return network_.step(parameters, gradient_.data(), examples, {dropout_rate, dropout_seed, step}, balance_weight_);
 }
 
 Score FusedStep::evaluate(std::int64_t r, const float* parameters, const ExampleSet& set) {

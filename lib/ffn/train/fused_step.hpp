@@ -14,8 +14,9 @@ struct Score {
 
 class FusedStep {
  public:
-  /// The task must outlive it. `layout` is that of the parameter rows.
-  FusedStep(const RunConfig& config, const Task& task, const RowLayout& layout);
+  /// The task must outlive it.
+  FusedStep(const RunConfig& config, const Task& task);
+  const RowLayout& layout() const { return network_.layout(); }  ///< of the rows of parameters and gradients
   /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
   fused::Network::Loss loss(std::int64_t r, std::int64_t step, const float* parameters, double dropout_rate, std::uint64_t dropout_seed);
   const float* gradient() const { return gradient_.data(); }  ///< (P)

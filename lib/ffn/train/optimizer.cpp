@@ -47,7 +47,7 @@ BothSteps<SgdStep> sgd_steps(const SgdConfig& c, double rate_factor, double grad
 RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs) : configs_(std::move(configs)) {
   const bool all = decays_all(configs_.at(0));
   for (const auto& entry : layout.entries()) {
-    const bool decays = all || entry.is_matrix();
+    const bool decays = all || entry.decays;
     // Neighbours of one kind become one segment; the padding between them has zero gradient and stays zero.
     if (!segments_.empty() && segments_.back().decays == decays)
       segments_.back().count = entry.offset + entry.count - segments_.back().offset;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/config/train_config.hpp"
-#include "ffn/core/parameter_row.hpp"
+#include "ffn/core/parameters.hpp"
 #include "ffn/train/rows.hpp"
 
 namespace ffn {

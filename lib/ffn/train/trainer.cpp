@@ -7,7 +7,6 @@
 
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/parameters.hpp"
 #include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/cohort_config.hpp"
 
@@ -45,10 +44,10 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer)
     : runs_(checked_cohort(cohort)),
       observer_(observer),
       task_(make_task(runs_[0].task, data_seeds(runs_))),
-      layout_(fused::network_parameters(runs_[0].model, task_->shape())),
+      step_(runs_[0], *task_),
+      layout_(step_.layout()),
       parameters_(static_cast<std::int64_t>(runs_.size()), layout_.width()),
       optimizer_(layout_, optimizer_configs(runs_)),
-      step_(runs_[0], *task_, layout_),
       validation_(task_->validation(runs_[0].train.eval_examples)),
       states_(runs_.size()) {
   for (std::size_t r = 0; r < runs_.size(); ++r) {

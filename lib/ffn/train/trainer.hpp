@@ -48,10 +48,10 @@ class Trainer {
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
+  FusedStep step_;
   RowLayout layout_;
   Rows parameters_;
   RowOptimizer optimizer_;
-  FusedStep step_;
   ExampleSet validation_;
   std::vector<RunState> states_;
   std::int64_t start_ = 0;

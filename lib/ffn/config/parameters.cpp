@@ -16,7 +16,7 @@ WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias
 
 WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias) {
   WeightAndBias maps{{"weight", {num_experts, d_in, d_out}, Init::fan_in(d_in), kDecays, Export::expert_linear}, {}};
-  if (bias) maps.bias = ParameterSpec{"bias", {num_experts, d_out}, Init::fan_in(d_in), kDecays, Export::expert_bias};
+  if (bias) maps.bias = ParameterSpec{"bias", {num_experts, d_out}, Init::fan_in(d_in), kStays, Export::expert_bias};
   return maps;
 }
 

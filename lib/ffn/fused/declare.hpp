@@ -21,6 +21,8 @@ class Place {
   Place() = default;
   explicit Place(std::int64_t offset) : offset_(offset) {}
   explicit operator bool() const { return offset_ >= 0; }
+  /// The place of a part that begins after `count` elements.
+  Place after(std::int64_t count) const { return offset_ < 0 ? *this : Place(offset_ + count); }
   /// nullptr for nowhere
   template <class T>
   T* in(T* row) const {

@@ -35,7 +35,13 @@ class GroupedLinear {
   void add_input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx) const;
 
  private:
-  void input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx, bool accumulate) const;
+  /// One of the maps and its rows of x and y.
+  struct Expert {
+    std::int64_t first, rows;
+    Place weight, bias;
+  };
+  template <class F>
+  void for_each_expert(const std::int64_t* offsets, const F& f) const;
 
   std::int64_t experts_, d_in_, d_out_;
   Place weight_, bias_;

@@ -52,8 +52,9 @@ Activation row(const char* name, const char* formula, const char* source, bool k
 
 }  // namespace
 
-// name, formula, source, kink at 0, φ(z), φ'(z). Comparisons are written so that NaN comes out as NaN, and no infinity is
-// multiplied by 0 where the limit is known.
+// name, formula, source, kink at 0, φ(z), φ'(z). Comparisons are written so that NaN comes out as NaN. The rows that
+// multiply z by something that goes to 0 (gelu to mish) give ∞·0 = NaN at -∞, and their slopes at ±∞: a run whose
+// pre-activations are infinite has diverged, and has to show it.
 std::size_t activation_rows(const Activation** rows) {
   // clang-format off
   static const Activation table[] = {

@@ -22,7 +22,9 @@ void in_pieces(std::int64_t n, const F& f) {
 template <class Map, class Rows>
 const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t count, const float* x) {
   const std::int64_t n = count * d_ff_;
-  count_ = count, x_ = x, mask_ = nullptr;
+  count_ = count;
+  x_ = x;
+  mask_ = nullptr;
   float* h = pass.arena.floats(n);
   if (gate_) {
     slope_ = gate_->forward(pass, rows, x);  // z, until its slope takes its place

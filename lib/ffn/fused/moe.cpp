@@ -48,12 +48,16 @@ void MoE::sort_by_expert(Pass& pass) {
   place_ = pass.arena.integers(assignments);
   std::fill_n(offsets_, num_experts_ + 1, 0);
   for (std::int64_t i = 0; i < assignments; ++i) ++offsets_[expert_[i] + 1];
-  for (std::int64_t e = 0; e < num_experts_; ++e) offsets_[e + 1] += offsets_[e], next[e] = offsets_[e];
+  for (std::int64_t e = 0; e < num_experts_; ++e) {
+    offsets_[e + 1] += offsets_[e];
+    next[e] = offsets_[e];
+  }
   for (std::int64_t i = 0; i < assignments; ++i) place_[i] = next[expert_[i]]++;
 }
 
 const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
-  rows_ = rows, x_ = x;
+  rows_ = rows;
+  x_ = x;
   route(pass, x);
   sort_by_expert(pass);
 

@@ -128,7 +128,7 @@ int verify(const Options& options, const CommonOptions& common) {
   }
   if (common.json) std::cout << out.dump(2) << "\n";
   else std::cout << (all ? "the engines agree\n" : "the engines differ by more than " + format_significant(kLimit, 2) + " roundings\n");
-  return static_cast<int>(all ? ExitCode::done : ExitCode::failed);
+  return static_cast<int>(all ? ExitCode::done : ExitCode::run_failed);
 }
 
 }  // namespace

@@ -18,9 +18,8 @@ struct Build {
 };
 
 std::vector<Build> builds() {
-  std::vector<Build> out{{"baseline", baseline::kernel_rows()}};
-  if (best_isa() != Isa::baseline) out.push_back({"x86-64-v3", x86_64_v3::kernel_rows()});
-  if (best_isa() == Isa::x86_64_v4) out.push_back({"x86-64-v4", x86_64_v4::kernel_rows()});
+  std::vector<Build> out;
+  for (const auto& build : kernel_builds()) out.push_back({build.isa, build.kernel_rows()});
   return out;
 }
 

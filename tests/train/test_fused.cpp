@@ -1,7 +1,7 @@
 // The fused step against nn's modules and LibTorch's autograd: the loss and the gradient of every parameter.
 #include "cases.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/parameters.hpp"
+#include "ffn/fused/network.hpp"
 #include "ffn/nn/network.hpp"
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/cohort_config.hpp"
@@ -56,7 +56,8 @@ struct StepDifference {
 
 StepDifference compare_step(const RunConfig& config, std::int64_t step) {
   const auto task = make_task(config.task, {{1, 2}});
-  const auto layout = fused::network_parameters(config.model, task->shape());
+  FusedStep fused(config, *task);
+  const auto& layout = fused.layout();
   std::vector<float> parameters(static_cast<std::size_t>(layout.width()));
   layout.initialise(7, parameters.data());
   // Norms and biases moved off their starting values.
@@ -71,7 +72,6 @@ StepDifference compare_step(const RunConfig& config, std::int64_t step) {
   const std::uint64_t seed = sub_seed(3, "dropout");
   const auto as_double = [](const torch::Tensor& x) { return x.is_floating_point() ? x.to(torch::kFloat64) : x; };
 
-  FusedStep fused(config, *task, layout);
   const auto loss = fused.loss(0, step, parameters.data(), rate, seed);
 
   nn::ForwardContext context;
@@ -122,7 +122,8 @@ TEST_CASE("the fused step's parameters are those of nn's modules: names, places,
   for (const auto& [name, config] : all_cases()) {
     INFO(name);
     const auto shape = make_task(config.task, {{1, 2}})->shape();
-    const auto layout = fused::network_parameters(config.model, shape);
+    const fused::Network fused(config.model, shape);
+    const auto& layout = fused.layout();
     nn::Network network(1, config.model, shape);
     nn::ParameterRow row(*network);
     REQUIRE(layout.entries().size() == row.entries().size());
@@ -131,8 +132,8 @@ TEST_CASE("the fused step's parameters are those of nn's modules: names, places,
       CHECK(ours.name == theirs.name);
       CHECK(ours.offset == theirs.offset);
       CHECK(ours.shape == theirs.shape);
-      CHECK((ours.info.layout == theirs.info.layout && ours.info.init.kind == theirs.info.init.kind));
-      CHECK(ours.info.init.scale == theirs.info.init.scale);
+      CHECK((ours.layout == theirs.layout && ours.init.kind == theirs.init.kind && ours.decays == theirs.decays));
+      CHECK(ours.init.scale == theirs.init.scale);
     }
     std::vector<float> values(static_cast<std::size_t>(layout.width()));
     layout.initialise(11, values.data());

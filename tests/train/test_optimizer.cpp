@@ -1,4 +1,7 @@
 // Our one-pass optimizers against torch::optim over 100 steps.
+#include <set>
+
+#include "ffn/fused/network.hpp"
 #include "ffn/nn/linear.hpp"
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/optimizer.hpp"
@@ -95,4 +98,44 @@ TEST_CASE("decay on matrices leaves biases alone", "[train]") {
   CHECK(torch::equal(layer->bias, bias));
   CHECK(torch::equal(layer->weight[0], weight[0]));
   CHECK(torch::allclose(layer->weight[1], weight[1] * 0.95));
+}
+
+TEST_CASE("decay on matrices acts on the weights of maps, embeddings and scores, per expert, and on nothing else", "[train]") {
+  ModelConfig model;
+  model.d_model = 6;
+  model.attention.emplace();
+  model.attention->heads = 2;
+  model.attention->scores = "position";
+  model.attention->bias = true;
+  model.norm.kind = "layer";
+  model.norm.placement = "sandwich";
+  MoeConfig moe;
+  moe.gated = true;
+  moe.num_experts = 3;
+  model.ffn = moe;
+  const fused::Network network(model, TaskShape{true, 5, 4, 2});
+  const auto& layout = network.layout();
+  AdamWConfig config;
+  config.weight_decay = 0.5;
+  RowOptimizer optimizer(layout, {config});
+  const std::vector<float> nothing(static_cast<std::size_t>(layout.width()));
+  std::vector<float> parameters(nothing.size(), 1.0f);
+  optimizer.step(0, 1, 1.0, 1.0, nothing.data(), parameters.data());  // zero gradient: only decay acts
+
+  std::set<std::string> decayed;
+  for (const auto& entry : layout.entries()) {
+    if (parameters[static_cast<std::size_t>(entry.offset)] != 1.0f) decayed.insert(entry.name);
+  }
+  const std::set<std::string> expected = {"embedding",
+                                          "position",
+                                          "block0.attention.scores",
+                                          "block0.attention.value.weight",
+                                          "block0.attention.output.weight",
+                                          "block0.ffn.router.gate.weight",
+                                          "block0.ffn.experts.gate.weight",
+                                          "block0.ffn.experts.up.weight",
+                                          "block0.ffn.experts.down.weight",
+                                          "head.weight"};
+  CHECK(decayed == expected);
+  CHECK(layout.entries().size() == expected.size() + 2 + 3 + 4 * 2 + 2 + 1);  // biases: maps, experts; norms, the last one; head
 }

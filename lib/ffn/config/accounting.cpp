@@ -48,12 +48,9 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   out.ffn = ffn_cost(m.ffn, d);
 
   const std::int64_t sublayers = (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
-  if (m.norm.kind != "none") {
-    const std::int64_t per_norm = m.norm.kind == "layer" ? 2 * d : d;
-    const std::int64_t per_sublayer = m.norm.placement == "sandwich" ? 2 : 1;
-    const std::int64_t final_norm = m.norm.placement == "post" ? 0 : 1;
-    out.norms = dense((sublayers * per_sublayer * m.blocks + final_norm) * per_norm, 0);
-  }
+  const auto places = m.norm.places();
+  const std::int64_t per_norm = m.norm.kind == "layer" ? 2 * d : d;
+  out.norms = dense((sublayers * places.per_sublayer() * m.blocks + (places.at_end ? 1 : 0)) * per_norm, 0);
   const auto in = task.input_width, classes = task.num_classes;
   if (task.tokens) {
     out.ends += dense(in * d, 0);  // a look-up

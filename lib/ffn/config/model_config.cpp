@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/core/json_document.hpp"
@@ -70,16 +71,36 @@ void AttentionConfig::describe(FieldVisitor& v) {
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
+// Sources: nn/block.hpp.
+const std::vector<NormPlacement>& norm_placements() {
+  // clang-format off
+  static const std::vector<NormPlacement> all{
+      // name, before, on_output, after_sum, at_end
+      {"pre", true, false, false, true, "x + f(norm(x)), and once more before the head"},
+      {"post", false, false, true, false, "norm(x + f(x))"},
+      {"sandwich", true, true, false, true, "x + norm(f(norm(x))), and once more before the head"},
+  };
+  // clang-format on
+  return all;
+}
+
 void NormConfig::describe(FieldVisitor& v) {
   v.choice({"kind", "normalisation of each token's vector"}, kind,
            {{"none", "no normalisation"},
             {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"},
             {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
-  v.choice({"placement", "where it stands in x + f(x)"}, placement,
-           {{"pre", "x + f(norm(x)), and once more before the head"},
-            {"post", "norm(x + f(x))"},
-            {"sandwich", "x + norm(f(norm(x))), and once more before the head"}});
+  std::vector<Choice> placements;
+  for (const auto& row : norm_placements()) placements.push_back({row.name, row.doc});
+  v.choice({"placement", "where it stands in x + f(x)"}, placement, placements);
   v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
+}
+
+NormPlacement NormConfig::places() const {
+  if (kind == "none") return {};
+  for (const auto& row : norm_placements()) {
+    if (row.name == placement) return row;
+  }
+  throw std::out_of_range("no norm placement named " + placement);  // configs are checked before they get here
 }
 
 namespace {

@@ -69,11 +69,27 @@ struct AttentionConfig {
   void describe(FieldVisitor& v);
 };
 
+/// Where norms stand. A sub-layer f computes after_sum(x + on_output(f(before(x)))), in which a norm that is not there does
+/// nothing; without residual the "x +" is left out.
+struct NormPlacement {
+  const char* name = "none";
+  bool before = false, on_output = false, after_sum = false;
+  bool at_end = false;  ///< once more before the head
+  const char* doc = "";
+
+  std::int64_t per_sublayer() const { return before + on_output + after_sum; }
+};
+
+/// All of them, in the order in which they are documented.
+const std::vector<NormPlacement>& norm_placements();
+
 struct NormConfig {
   std::string kind = "none";
   std::string placement = "pre";
   double epsilon = 1e-5;
   void describe(FieldVisitor& v);
+  /// The norms that there are: none of them for the kind "none".
+  NormPlacement places() const;
 };
 
 struct ModelConfig {

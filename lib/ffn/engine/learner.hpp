@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/core/parameter_row.hpp"
+#include "ffn/core/parameters.hpp"
 
 namespace ffn {
 

@@ -5,33 +5,47 @@
 
 #include "ffn/config/model_config.hpp"
 #include "ffn/fused/linear.hpp"
+#include "ffn/fused/matrix.hpp"
 
 namespace ffn::fused {
 
 class Attention {
  public:
-  Attention(const Layout& layout, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config);
+  Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config);
   /// x: (B·T, D), alive until backward → (B·T, D)
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy);
 
  private:
-  /// Calls f(first element of the head's columns of sequence b, index of (b, head)).
+  /// A head in one sequence.
+  struct Head {
+    std::int64_t first;    ///< element of its columns in the sequence's rows of a (B·T, D) matrix
+    std::int64_t weights;  ///< index of its weights: that of (b, h), or of h by position
+  };
   template <class F>
   void for_each_head(const F& f) const;
-  void position_weights(Pass& pass);
+  /// Its (T, D/H) of a (B·T, D) matrix.
+  Matrix part(float* x, const Head& head) const { return {x + head.first, length_, head_width_, d_model_}; }
+  /// Its (T, T).
+  Matrix square(float* x, const Head& head) const { return {x + head.weights * length_ * length_, length_, length_}; }
+
+  void weights_by_position(Pass& pass);
+  void weights_by_content(Pass& pass);
+  const float* backward_by_position(Pass& pass, float* dmixed);
+  const float* backward_by_content(Pass& pass, float* dmixed);
 
   std::int64_t d_model_, heads_, head_width_, max_length_;
+  float scale_;
   bool causal_, by_position_;
-  std::int64_t scores_ = -1;  ///< offset of the (H, T, T) scores by position
+  Place scores_;  ///< (H, T, T), by position
   std::optional<Linear> query_, key_;
   Linear value_, output_;
 
   // Of the pass at work:
   std::int64_t rows_ = 0, length_ = 0;
-  const float *x_ = nullptr, *mixed_ = nullptr;
-  float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr;
-  float* weights_ = nullptr;  ///< (B, H, T, T), or (H, T, T) by position
+  const float* x_ = nullptr;
+  float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *mixed_ = nullptr;  ///< (B·T, D)
+  float* weights_ = nullptr;                                             ///< (B, H, T, T), or (H, T, T) by position
 };
 
 }  // namespace ffn::fused

@@ -22,7 +22,9 @@ void in_pieces(std::int64_t n, const F& f) {
 template <class Map, class Rows>
 const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t count, const float* x) {
   const std::int64_t n = count * d_ff_;
-  count_ = count, x_ = x, mask_ = nullptr;
+  count_ = count;
+  x_ = x;
+  mask_ = nullptr;
   float* h = pass.arena.floats(n);
   if (gate_) {
     slope_ = gate_->forward(pass, rows, x);  // z, until its slope takes its place
@@ -76,11 +78,10 @@ namespace {
 /// Plain and gated: a hidden layer and a linear map back.
 class Dense final : public FeedForward {
  public:
-  Dense(const Layout& layout, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site)
-      : hidden_(gated ? std::optional(Linear(layout.in("gate"), d_model, config.hidden_width(d_model))) : std::nullopt,
-                Linear(layout.in("up"), d_model, config.hidden_width(d_model)), activation(config.activation), config.hidden_width(d_model),
-                site),
-        down_(layout.in("down"), config.hidden_width(d_model), d_model) {}
+  Dense(const Declare& declare, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site)
+      : hidden_(declare, d_model, config, gated, site,
+                [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) { return Linear(at, d_in, d_out, config.bias); }),
+        down_(declare.in("down"), config.hidden_width(d_model), d_model, config.bias) {}
 
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override {
     rows_ = rows;
@@ -100,22 +101,22 @@ class Dense final : public FeedForward {
 };
 
 struct Build {
-  const Layout& layout;
+  const Declare& declare;
   std::int64_t d_model;
   std::uint32_t site;
 
   std::unique_ptr<FeedForward> operator()(const PositionwiseConfig& c) const {
-    return std::make_unique<Dense>(layout, d_model, c, false, site);
+    return std::make_unique<Dense>(declare, d_model, c, false, site);
   }
-  std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(layout, d_model, c, true, site); }
-  std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(layout, d_model, c, site); }
+  std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(declare, d_model, c, true, site); }
+  std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(declare, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
 };
 
 }  // namespace
 
-std::unique_ptr<FeedForward> make_feed_forward(const Layout& layout, std::int64_t d_model, const FfnConfig& config, std::uint32_t site) {
-  return std::visit(Build{layout, d_model, site}, config);
+std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int64_t d_model, const FfnConfig& config, std::uint32_t site) {
+  return std::visit(Build{declare, d_model, site}, config);
 }
 
 }  // namespace ffn::fused

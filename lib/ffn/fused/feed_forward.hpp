@@ -23,15 +23,21 @@ class FeedForward {
 };
 
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.
-std::unique_ptr<FeedForward> make_feed_forward(const Layout& layout, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
+std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
 
 /// The activated hidden layer, plain φ(x W + b) or gated φ(x W_gate + b_gate) ⊙ (x W + b), with dropout; `Map` is Linear for
 /// one FFN or GroupedLinear for experts, `Rows` what that takes to know its rows.
 template <class Map, class Rows>
 class Hidden {
  public:
-  Hidden(std::optional<Map> gate, Map up, const Activation& phi, std::int64_t d_ff, std::uint32_t site)
-      : gate_(std::move(gate)), up_(std::move(up)), phi_(phi), d_ff_(d_ff), site_(site) {}
+  /// make: (where it is declared, D_in, D_out) → Map
+  template <class Make>
+  Hidden(const Declare& declare, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site, const Make& make)
+      : gate_(gated ? std::optional<Map>(make(declare.in("gate"), d_model, config.hidden_width(d_model))) : std::nullopt),
+        up_(make(declare.in("up"), d_model, config.hidden_width(d_model))),
+        phi_(activation(config.activation)),
+        d_ff_(config.hidden_width(d_model)),
+        site_(site) {}
   /// x: (count, D) → h: (count, F)
   const float* forward(Pass& pass, Rows rows, std::int64_t count, const float* x);
   /// dh: (count, F), overwritten → dx: (count, D)

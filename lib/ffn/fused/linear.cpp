@@ -1,90 +1,89 @@
 #include "ffn/fused/linear.hpp"
 
-#include "ffn/kernels/kernels.hpp"
+#include "ffn/config/parameters.hpp"
+#include "ffn/fused/matrix.hpp"
 
 namespace ffn::fused {
 
-namespace {
+// y = x @ W + b       (rows, D_in) @ (D_in, D_out)       so   dW = x.t() @ dy,   db = Σ rows of dy,   dx = dy @ W.t()
 
-// W (d_in, d_out) and b of one map, wherever they stand.
-struct Map {
-  std::int64_t d_in, d_out;
-
-  void forward(std::int64_t rows, const float* x, const float* weight, const float* bias, float* y) const {
-    kernels().gemm({rows, d_out, d_in, x, d_in, 1, weight, d_out, 1, y, d_out, bias});
-  }
-  void weight_gradient(std::int64_t rows, const float* x, const float* dy, float* dweight, float* dbias) const {
-    kernels().gemm({d_in, d_out, rows, x, 1, d_in, dy, d_out, 1, dweight, d_out});
-    if (dbias) kernels().column_sums(rows, d_out, dy, dbias);
-  }
-  void input_gradient(std::int64_t rows, const float* dy, const float* weight, float* dx, bool accumulate) const {
-    kernels().gemm({rows, d_in, d_out, dy, d_out, 1, weight, 1, d_out, dx, d_in, nullptr, accumulate});
-  }
-};
-
-std::int64_t bias_offset(const Layout& layout) { return layout.has("bias") ? layout.offset("bias") : -1; }
-
-}  // namespace
-
-Linear::Linear(const Layout& layout, std::int64_t d_in, std::int64_t d_out)
-    : d_in_(d_in), d_out_(d_out), weight_(layout.offset("weight")), bias_(bias_offset(layout)) {}
+Linear::Linear(const Declare& declare, std::int64_t d_in, std::int64_t d_out, bool bias) : d_in_(d_in), d_out_(d_out) {
+  const auto parameters = linear_parameters(d_in, d_out, bias);
+  weight_ = declare(parameters.weight);
+  bias_ = declare(parameters.bias);
+}
 
 float* Linear::forward(Pass& pass, std::int64_t rows, const float* x) const {
-  float* y = pass.arena.floats(rows * d_out_);
-  Map{d_in_, d_out_}.forward(rows, x, pass.parameters + weight_, bias_ < 0 ? nullptr : pass.parameters + bias_, y);
-  return y;
+  const ConstMatrix in(x, rows, d_in_), weight(weight_.in(pass.parameters), d_in_, d_out_);
+  const Matrix y(pass.arena.floats(rows * d_out_), rows, d_out_);
+  multiply(in, weight, y, bias_.in(pass.parameters));
+  return y.data;
 }
 
 void Linear::weight_gradient(Pass& pass, std::int64_t rows, const float* x, const float* dy) const {
-  Map{d_in_, d_out_}.weight_gradient(rows, x, dy, pass.gradients + weight_, bias_ < 0 ? nullptr : pass.gradients + bias_);
+  const ConstMatrix in(x, rows, d_in_), dout(dy, rows, d_out_);
+  multiply(in.t(), dout, Matrix(weight_.in(pass.gradients), d_in_, d_out_));
+  if (bias_) kernels().column_sums(rows, d_out_, dy, bias_.in(pass.gradients));
 }
 
 float* Linear::input_gradient(Pass& pass, std::int64_t rows, const float* dy) const {
-  float* dx = pass.arena.floats(rows * d_in_);
-  Map{d_in_, d_out_}.input_gradient(rows, dy, pass.parameters + weight_, dx, false);
-  return dx;
+  const ConstMatrix dout(dy, rows, d_out_), weight(weight_.in(pass.parameters), d_in_, d_out_);
+  const Matrix dx(pass.arena.floats(rows * d_in_), rows, d_in_);
+  multiply(dout, weight.t(), dx);
+  return dx.data;
 }
 
 void Linear::add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, float* dx) const {
-  Map{d_in_, d_out_}.input_gradient(rows, dy, pass.parameters + weight_, dx, true);
+  const ConstMatrix dout(dy, rows, d_out_), weight(weight_.in(pass.parameters), d_in_, d_out_);
+  multiply_add(dout, weight.t(), Matrix(dx, rows, d_in_));
 }
 
-GroupedLinear::GroupedLinear(const Layout& layout, std::int64_t experts, std::int64_t d_in, std::int64_t d_out)
-    : experts_(experts), d_in_(d_in), d_out_(d_out), weight_(layout.offset("weight")), bias_(bias_offset(layout)) {}
+GroupedLinear::GroupedLinear(const Declare& declare, std::int64_t experts, std::int64_t d_in, std::int64_t d_out, bool bias)
+    : experts_(experts), d_in_(d_in), d_out_(d_out) {
+  const auto parameters = expert_linear_parameters(experts, d_in, d_out, bias);
+  weight_ = declare(parameters.weight);
+  bias_ = declare(parameters.bias);
+}
+
+template <class F>
+void GroupedLinear::for_each_expert(const std::int64_t* offsets, const F& f) const {
+  for (std::int64_t e = 0; e < experts_; ++e) {
+    f(Expert{offsets[e], offsets[e + 1] - offsets[e], weight_.after(e * d_in_ * d_out_), bias_.after(e * d_out_)});
+  }
+}
 
 float* GroupedLinear::forward(Pass& pass, const std::int64_t* offsets, const float* x) const {
   float* y = pass.arena.floats(offsets[experts_] * d_out_);
-  for (std::int64_t e = 0; e < experts_; ++e) {
-    Map{d_in_, d_out_}.forward(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, pass.parameters + weight_ + e * d_in_ * d_out_,
-                               bias_ < 0 ? nullptr : pass.parameters + bias_ + e * d_out_, y + offsets[e] * d_out_);
-  }
+  for_each_expert(offsets, [&](const Expert& e) {
+    const ConstMatrix in(x + e.first * d_in_, e.rows, d_in_), weight(e.weight.in(pass.parameters), d_in_, d_out_);
+    multiply(in, weight, Matrix(y + e.first * d_out_, e.rows, d_out_), e.bias.in(pass.parameters));
+  });
   return y;
 }
 
 // An expert without rows gets a product over nothing: zero.
 void GroupedLinear::weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const {
-  for (std::int64_t e = 0; e < experts_; ++e) {
-    Map{d_in_, d_out_}.weight_gradient(offsets[e + 1] - offsets[e], x + offsets[e] * d_in_, dy + offsets[e] * d_out_,
-                                       pass.gradients + weight_ + e * d_in_ * d_out_,
-                                       bias_ < 0 ? nullptr : pass.gradients + bias_ + e * d_out_);
-  }
+  for_each_expert(offsets, [&](const Expert& e) {
+    const ConstMatrix in(x + e.first * d_in_, e.rows, d_in_), dout(dy + e.first * d_out_, e.rows, d_out_);
+    multiply(in.t(), dout, Matrix(e.weight.in(pass.gradients), d_in_, d_out_));
+    if (e.bias) kernels().column_sums(e.rows, d_out_, dout.data, e.bias.in(pass.gradients));
+  });
 }
 
 float* GroupedLinear::input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy) const {
   float* dx = pass.arena.floats(offsets[experts_] * d_in_);
-  input_gradient(pass, offsets, dy, dx, false);
+  for_each_expert(offsets, [&](const Expert& e) {
+    const ConstMatrix dout(dy + e.first * d_out_, e.rows, d_out_), weight(e.weight.in(pass.parameters), d_in_, d_out_);
+    multiply(dout, weight.t(), Matrix(dx + e.first * d_in_, e.rows, d_in_));
+  });
   return dx;
 }
 
 void GroupedLinear::add_input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx) const {
-  input_gradient(pass, offsets, dy, dx, true);
-}
-
-void GroupedLinear::input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx, bool accumulate) const {
-  for (std::int64_t e = 0; e < experts_; ++e) {
-    Map{d_in_, d_out_}.input_gradient(offsets[e + 1] - offsets[e], dy + offsets[e] * d_out_, pass.parameters + weight_ + e * d_in_ * d_out_,
-                                      dx + offsets[e] * d_in_, accumulate);
-  }
+  for_each_expert(offsets, [&](const Expert& e) {
+    const ConstMatrix dout(dy + e.first * d_out_, e.rows, d_out_), weight(e.weight.in(pass.parameters), d_in_, d_out_);
+    multiply_add(dout, weight.t(), Matrix(dx + e.first * d_in_, e.rows, d_in_));
+  });
 }
 
 }  // namespace ffn::fused

@@ -1,14 +1,15 @@
 // Affine map of one run.
 #pragma once
 
+#include "ffn/fused/declare.hpp"
 #include "ffn/fused/pass.hpp"
 
 namespace ffn::fused {
 
-/// y = x W + b; W is (D_in, D_out) at "weight", b (D_out) at "bias" if there is one. Matrices are row-major and contiguous.
+/// y = x W + b; W is (D_in, D_out), b (D_out) if there is one. Matrices are row-major and contiguous.
 class Linear {
  public:
-  Linear(const Layout& layout, std::int64_t d_in, std::int64_t d_out);
+  Linear(const Declare& declare, std::int64_t d_in, std::int64_t d_out, bool bias);
   /// x: (rows, D_in) → (rows, D_out), from the arena.
   float* forward(Pass& pass, std::int64_t rows, const float* x) const;
   /// Writes dW = xᵀ·dy and db = Σ dy into the gradient row.
@@ -19,23 +20,31 @@ class Linear {
   void add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, float* dx) const;
 
  private:
-  std::int64_t d_in_, d_out_, weight_, bias_;  ///< offsets; bias_ is -1 without one
+  std::int64_t d_in_, d_out_;
+  Place weight_, bias_;
 };
 
 /// E affine maps, each for its own rows. W is (E, D_in, D_out), b (E, D_out).
 /// Rows are sorted by expert: expert e owns rows offsets[e] … offsets[e + 1] - 1.
 class GroupedLinear {
  public:
-  GroupedLinear(const Layout& layout, std::int64_t experts, std::int64_t d_in, std::int64_t d_out);
+  GroupedLinear(const Declare& declare, std::int64_t experts, std::int64_t d_in, std::int64_t d_out, bool bias);
   float* forward(Pass& pass, const std::int64_t* offsets, const float* x) const;
   void weight_gradient(Pass& pass, const std::int64_t* offsets, const float* x, const float* dy) const;
   float* input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy) const;
   void add_input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx) const;
 
  private:
-  void input_gradient(Pass& pass, const std::int64_t* offsets, const float* dy, float* dx, bool accumulate) const;
+  /// One of the maps and its rows of x and y.
+  struct Expert {
+    std::int64_t first, rows;
+    Place weight, bias;
+  };
+  template <class F>
+  void for_each_expert(const std::int64_t* offsets, const F& f) const;
 
-  std::int64_t experts_, d_in_, d_out_, weight_, bias_;
+  std::int64_t experts_, d_in_, d_out_;
+  Place weight_, bias_;
 };
 
 }  // namespace ffn::fused

@@ -6,17 +6,16 @@
 
 namespace ffn::fused {
 
-MoE::MoE(const Layout& layout, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
+MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : d_model_(d_model),
       num_experts_(config.num_experts),
       top_k_(config.top_k),
-      router_(layout.in("router").in("gate"), d_model, config.num_experts),
-      hidden_(config.gated
-                  ? std::optional(GroupedLinear(layout.in("experts").in("gate"), config.num_experts, d_model, config.hidden_width(d_model)))
-                  : std::nullopt,
-              GroupedLinear(layout.in("experts").in("up"), config.num_experts, d_model, config.hidden_width(d_model)),
-              activation(config.activation), config.hidden_width(d_model), site),
-      down_(layout.in("experts").in("down"), config.num_experts, config.hidden_width(d_model), d_model) {}
+      router_(declare.in("router").in("gate"), d_model, config.num_experts, /*bias=*/false),
+      hidden_(declare.in("experts"), d_model, config, config.gated, site,
+              [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) {
+                return GroupedLinear(at, config.num_experts, d_in, d_out, config.bias);
+              }),
+      down_(declare.in("experts").in("down"), config.num_experts, config.hidden_width(d_model), d_model, config.bias) {}
 
 void MoE::route(Pass& pass, const float* x) {
   const std::int64_t e_count = num_experts_, k_count = top_k_;
@@ -49,12 +48,16 @@ void MoE::sort_by_expert(Pass& pass) {
   place_ = pass.arena.integers(assignments);
   std::fill_n(offsets_, num_experts_ + 1, 0);
   for (std::int64_t i = 0; i < assignments; ++i) ++offsets_[expert_[i] + 1];
-  for (std::int64_t e = 0; e < num_experts_; ++e) offsets_[e + 1] += offsets_[e], next[e] = offsets_[e];
+  for (std::int64_t e = 0; e < num_experts_; ++e) {
+    offsets_[e + 1] += offsets_[e];
+    next[e] = offsets_[e];
+  }
   for (std::int64_t i = 0; i < assignments; ++i) place_[i] = next[expert_[i]]++;
 }
 
 const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
-  rows_ = rows, x_ = x;
+  rows_ = rows;
+  x_ = x;
   route(pass, x);
   sort_by_expert(pass);
 

@@ -7,7 +7,7 @@ namespace ffn::fused {
 
 class MoE final : public FeedForward {
  public:
-  MoE(const Layout& layout, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
+  MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override;
   const float* backward(Pass& pass, const float* dy, float balance_weight) override;
   double balance_loss() const override { return balance_loss_; }

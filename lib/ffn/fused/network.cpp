@@ -2,69 +2,71 @@
 
 #include <algorithm>
 
+#include "ffn/config/parameters.hpp"
+
 namespace ffn::fused {
 
-Norm::Norm(const Layout& layout, std::int64_t d_model, const NormConfig& config)
-    : d_model_(d_model),
-      weight_(layout.offset("weight")),
-      bias_(layout.has("bias") ? layout.offset("bias") : -1),
-      epsilon_(static_cast<float>(config.epsilon)) {}
+Norm::Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config)
+    : d_model_(d_model), epsilon_(static_cast<float>(config.epsilon)) {
+  const auto parameters = norm_parameters(d_model, config);
+  weight_ = declare(parameters.weight, Gradient::added_to);
+  bias_ = declare(parameters.bias, Gradient::added_to);
+}
 
 const float* Norm::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
   float* y = pass.arena.floats(rows * d_model_);
   normalised_ = pass.arena.floats(rows * d_model_);
   inverse_ = pass.arena.floats(rows);
-  kernels().norm(rows, d_model_, epsilon_, x, pass.parameters + weight_, bias_ < 0 ? nullptr : pass.parameters + bias_, y, normalised_,
-                 inverse_);
+  kernels().norm(rows, d_model_, epsilon_, x, weight_.in(pass.parameters), bias_.in(pass.parameters), y, normalised_, inverse_);
   return y;
 }
 
 const float* Norm::backward(Pass& pass, const float* dy) {
   float* dx = pass.arena.floats(rows_ * d_model_);
-  kernels().norm_backward(rows_, d_model_, dy, pass.parameters + weight_, normalised_, inverse_, dx, pass.gradients + weight_,
-                          bias_ < 0 ? nullptr : pass.gradients + bias_);
+  kernels().norm_backward(rows_, d_model_, dy, weight_.in(pass.parameters), normalised_, inverse_, dx, weight_.in(pass.gradients),
+                          bias_.in(pass.gradients));
   return dx;
 }
 
-Block::Block(const Layout& layout, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : d_model_(config.d_model), residual_(config.residual), ffn_(make_feed_forward(layout.in("ffn"), config.d_model, config.ffn, index)) {
+Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
+    : d_model_(config.d_model), residual_(config.residual) {
   if (config.attention) {
-    attention_.emplace(layout.in("attention"), config.d_model, sequence_length, *config.attention);
-    around_attention_ = make_sublayer(layout, "attention", config);
+    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention);
+    around_attention_ = make_sublayer(declare, "attention", config);
   }
-  if (ffn_) around_ffn_ = make_sublayer(layout, "ffn", config);
+  ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
+  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config);
 }
 
-Block::SubLayer Block::make_sublayer(const Layout& layout, const std::string& name, const ModelConfig& config) {
+Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config) {
+  const auto norm = [&](const std::string& suffix) { return Norm(declare.in(name + suffix), config.d_model, config.norm); };
+  const auto places = config.norm.places();
   SubLayer sublayer;
-  const auto& norm = config.norm;
-  if (norm.kind == "none") return sublayer;
-  if (norm.placement != "post") sublayer.before.emplace(layout.in(name + "_norm"), config.d_model, norm);
-  if (norm.placement != "pre") sublayer.after.emplace(layout.in(name + "_post_norm"), config.d_model, norm);
+  if (places.before) sublayer.before = norm("_norm");
+  if (places.on_output) sublayer.on_output = norm("_post_norm");
+  if (places.after_sum) sublayer.after_sum = norm("_post_norm");
   return sublayer;
 }
 
-// pre: x + f(norm(x)); post: norm(x + f(x)); sandwich: x + norm(f(norm(x)))
+// after_sum(x + on_output(f(before(x))))
 template <class F>
 const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
-  const bool sandwich = around.before && around.after;
-  const float* y = f(around.before ? around.before->forward(pass, rows, x) : x);
-  if (sandwich) y = around.after->forward(pass, rows, y);
+  const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
+  const float* y = maybe(around.on_output, f(maybe(around.before, x)));
   if (residual_) {
     float* sum = pass.arena.floats(rows * d_model_);
     kernels().add(rows * d_model_, x, y, sum);
     y = sum;
   }
-  return !sandwich && around.after ? around.after->forward(pass, rows, y) : y;
+  return maybe(around.after_sum, y);
 }
 
 template <class F>
 const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
-  const bool sandwich = around.before && around.after;
-  const float* dsum = !sandwich && around.after ? around.after->backward(pass, dy) : dy;
-  const float* dx = f(sandwich ? around.after->backward(pass, dsum) : dsum);
-  if (around.before) dx = around.before->backward(pass, dx);
+  const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
+  const float* dsum = maybe(around.after_sum, dy);
+  const float* dx = maybe(around.before, f(maybe(around.on_output, dsum)));
   if (!residual_) return dx;
   float* both = pass.arena.floats(rows_ * d_model_);
   kernels().add(rows_ * d_model_, dsum, dx, both);
@@ -84,61 +86,79 @@ const float* Block::backward(Pass& pass, const float* dy, float balance_weight) 
   return dy;
 }
 
-Network::Network(const Layout& layout, const ModelConfig& config, const TaskShape& task)
-    : task_(task), d_model_(config.d_model), head_(layout.in("head"), config.d_model, task.num_classes) {
-  if (task.tokens) {
-    embedding_ = layout.offset("embedding");
-    if (layout.has("position")) position_ = layout.offset("position");
-  } else {
-    projection_.emplace(layout.in("projection"), task.input_width, config.d_model);
+Entrance::Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task) : d_model_(config.d_model) {
+  if (!task.tokens) {
+    projection_.emplace(declare.in("projection"), task.input_width, d_model_, /*bias=*/true);
+    return;
   }
-  for (std::int64_t b = 0; b < config.blocks; ++b)
-    blocks_.emplace_back(layout.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
-  adds_ = task.tokens || config.norm.kind != "none";
-  if (layout.has("final_norm.weight")) final_norm_.emplace(layout.in("final_norm"), config.d_model, config.norm);
+  embedding_ = declare(embedding_parameter("embedding", task.input_width, d_model_), Gradient::added_to);
+  if (config.positions == "learned")
+    position_ = declare(embedding_parameter("position", task.sequence_length, d_model_), Gradient::added_to);
 }
 
-const float* Network::embed(Pass& pass, const Examples& examples) {
+const float* Entrance::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
-  if (!examples.tokens) return projection_->forward(pass, rows, examples.vectors);
+  if (projection_) return projection_->forward(pass, rows, examples.vectors);
+  const float *embedding = embedding_.in(pass.parameters), *position = position_.in(pass.parameters);
   float* x = pass.arena.floats(rows * d);
   for (std::int64_t n = 0; n < rows; ++n) {
-    const float* word = pass.parameters + embedding_ + examples.tokens[n] * d;
-    if (position_ < 0) std::copy_n(word, d, x + n * d);
-    else kernels().add(d, word, pass.parameters + position_ + n % examples.sequence_length * d, x + n * d);
+    const float* word = embedding + examples.tokens[n] * d;
+    if (position) kernels().add(d, word, position + n % examples.sequence_length * d, x + n * d);
+    else std::copy_n(word, d, x + n * d);
   }
   return x;
 }
 
-void Network::embed_backward(Pass& pass, const Examples& examples, const float* dx) {
+void Entrance::backward(Pass& pass, const Examples& examples, const float* dx) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
-  if (!examples.tokens) {
+  if (projection_) {
     projection_->weight_gradient(pass, rows, examples.vectors, dx);
     return;
   }
+  const auto add_to = [&](float* gradient, const float* row) { kernels().add(d, gradient, row, gradient); };
+  float *dembedding = embedding_.in(pass.gradients), *dposition = position_.in(pass.gradients);
   for (std::int64_t n = 0; n < rows; ++n) {
-    float* word = pass.gradients + embedding_ + examples.tokens[n] * d;
-    kernels().add(d, word, dx + n * d, word);
-    if (position_ < 0) continue;
-    float* position = pass.gradients + position_ + n % examples.sequence_length * d;
-    kernels().add(d, position, dx + n * d, position);
+    add_to(dembedding + examples.tokens[n] * d, dx + n * d);
+    if (dposition) add_to(dposition + n % examples.sequence_length * d, dx + n * d);
   }
 }
 
+namespace {
+
+std::vector<Block> make_blocks(const Declare& declare, const ModelConfig& config, const TaskShape& task) {
+  std::vector<Block> blocks;
+  for (std::int64_t b = 0; b < config.blocks; ++b)
+    blocks.emplace_back(declare.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  return blocks;
+}
+
+std::optional<Norm> make_final_norm(const Declare& declare, const ModelConfig& config) {
+  return config.norm.places().at_end ? std::optional(Norm(declare, config.d_model, config.norm)) : std::nullopt;
+}
+
+}  // namespace
+
+Network::Network(const ModelConfig& config, const TaskShape& task)
+    : task_(task),
+      entrance_(Declare(declared_), config, task),
+      blocks_(make_blocks(Declare(declared_), config, task)),
+      final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
+      head_(Declare(declared_).in("head"), config.d_model, task.num_classes, /*bias=*/true) {}
+
 const float* Network::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length;
-  const float* x = embed(pass, examples);
+  const float* x = entrance_.forward(pass, examples);
   for (auto& block : blocks_) x = block.forward(pass, rows, x);
   if (final_norm_) x = final_norm_->forward(pass, rows, x);
   features_ = x;
   return head_.forward(pass, rows, x);
 }
 
-Network::Loss Network::step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples,
-                            const DropoutKey& dropout, double balance_weight) {
+Network::Loss Network::step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout,
+                            double balance_weight) {
   arena_.reset();
   Pass pass{parameters, gradients, arena_, examples.sequence_length, true, dropout.rate, dropout.seed, dropout.step};
-  if (adds_) std::fill_n(gradients, width, 0.0f);
+  declared_.zero_added(gradients);
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* logits = forward(pass, examples);
   float* dlogits = arena_.floats(rows * task_.num_classes);
@@ -153,7 +173,7 @@ Network::Loss Network::step(const float* parameters, float* gradients, std::int6
   if (final_norm_) dx = final_norm_->backward(pass, dx);
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
     dx = block->backward(pass, dx, static_cast<float>(balance_weight / count));
-  embed_backward(pass, examples, dx);
+  entrance_.backward(pass, examples, dx);
   return loss;
 }
 

@@ -30,12 +30,13 @@ struct DropoutKey {
 
 class Norm {
  public:
-  Norm(const Layout& layout, std::int64_t d_model, const NormConfig& config);
+  Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config);
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy);
 
  private:
-  std::int64_t d_model_, weight_, bias_;
+  std::int64_t d_model_;
+  Place weight_, bias_;  ///< bias_ is nowhere for RMS
   float epsilon_;
   std::int64_t rows_ = 0;
   float *normalised_ = nullptr, *inverse_ = nullptr;
@@ -43,16 +44,17 @@ class Norm {
 
 class Block {
  public:
-  Block(const Layout& layout, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy, float balance_weight);
   double balance_loss() const { return ffn_ ? ffn_->balance_loss() : 0; }
 
  private:
+  /// Where NormPlacement has them.
   struct SubLayer {
-    std::optional<Norm> before, after;
+    std::optional<Norm> before, on_output, after_sum;
   };
-  static SubLayer make_sublayer(const Layout& layout, const std::string& name, const ModelConfig& config);
+  static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config);
   template <class F>
   const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
   template <class F>
@@ -61,23 +63,37 @@ class Block {
   std::int64_t d_model_, rows_ = 0;
   bool residual_;
   std::optional<Attention> attention_;
+  SubLayer around_attention_;
   std::unique_ptr<FeedForward> ffn_;
-  SubLayer around_attention_, around_ffn_;
+  SubLayer around_ffn_;
+};
+
+/// How examples become the first x: (B·T, D): vectors by a linear map, tokens by an embedding, plus one of their positions.
+class Entrance {
+ public:
+  Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task);
+  const float* forward(Pass& pass, const Examples& examples);
+  void backward(Pass& pass, const Examples& examples, const float* dx);
+
+ private:
+  std::int64_t d_model_;
+  Place embedding_, position_;  ///< (V, D), (T, D)
+  std::optional<Linear> projection_;
 };
 
 class Network {
  public:
-  /// `layout` names the parameters as nn::Network does.
-  Network(const Layout& layout, const ModelConfig& config, const TaskShape& task);
+  Network(const ModelConfig& config, const TaskShape& task);
+  /// Of the rows of parameters and gradients: names, shapes and order are those of nn::Network.
+  const RowLayout& layout() const { return declared_.layout(); }
 
   struct Loss {
     double mean = 0;     ///< cross-entropy in nats over the scored positions
     double balance = 0;  ///< mean over the blocks that route
   };
   /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
-  /// parameters, gradients: rows of `width` floats; the gradient row is overwritten, but for its padding, which stays.
-  Loss step(const float* parameters, float* gradients, std::int64_t width, const Examples& examples, const DropoutKey& dropout,
-            double balance_weight);
+  /// The gradient row is overwritten, but for its padding, which stays.
+  Loss step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout, double balance_weight);
   /// Sums over `examples`, without dropout.
   CrossEntropySums evaluate(const float* parameters, const Examples& examples);
   /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
@@ -85,18 +101,15 @@ class Network {
 
  private:
   const float* forward(Pass& pass, const Examples& examples);
-  const float* embed(Pass& pass, const Examples& examples);
-  void embed_backward(Pass& pass, const Examples& examples, const float* dx);
 
   TaskShape task_;
-  std::int64_t d_model_, embedding_ = -1, position_ = -1;
-  std::optional<Linear> projection_;
+  Declared declared_;  ///< by the members that follow, in their order
+  Entrance entrance_;
   std::vector<Block> blocks_;
   std::optional<Norm> final_norm_;
   Linear head_;
   Arena arena_;
   const float* features_ = nullptr;  ///< what the head saw
-  bool adds_ = false;                ///< gradients of embeddings and norms are added to, those of maps written
 };
 
 }  // namespace ffn::fused

@@ -7,12 +7,6 @@
 
 namespace ffn::fused {
 
-Layout::Layout(const RowLayout& row) {
-  std::map<std::string, std::int64_t> offsets;
-  for (const auto& entry : row.entries()) offsets[entry.name] = entry.offset;
-  offsets_ = std::make_shared<const std::map<std::string, std::int64_t>>(std::move(offsets));
-}
-
 void Arena::Free::operator()(void* p) const { std::free(p); }
 
 Arena::Block Arena::allocate(std::int64_t bytes) {

@@ -1,34 +1,11 @@
-// What the layers of the fused step share: where parameters stand, scratch memory, and one pass through the network.
+// What the layers of the fused step share: scratch memory, and one pass through the network.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "ffn/core/parameter_row.hpp"
-
 namespace ffn::fused {
-
-/// Offsets of the parameters in a run's row, by the names of nn's modules ("block0.ffn.up.weight").
-class Layout {
- public:
-  explicit Layout(const RowLayout& row);
-  /// The parameters below `name`.
-  Layout in(const std::string& name) const {
-    Layout inner = *this;
-    inner.prefix_ += name + ".";
-    return inner;
-  }
-  bool has(const std::string& name) const { return offsets_->count(prefix_ + name) > 0; }
-  /// Throws std::out_of_range for a name that is not there.
-  std::int64_t offset(const std::string& name) const { return offsets_->at(prefix_ + name); }
-
- private:
-  std::shared_ptr<const std::map<std::string, std::int64_t>> offsets_;
-  std::string prefix_;
-};
 
 /// Scratch memory of one pass: taken piece by piece, given back all at once, kept for the next pass. Pieces start on cache
 /// lines and are not initialised.
@@ -59,7 +36,7 @@ class Arena {
 /// One run's pass over one batch. Layers remember between forward and backward what they need of it: one pass at a time.
 struct Pass {
   const float* parameters;  ///< the run's row
-  float* gradients;         ///< likewise, zero at the start of the backward pass
+  float* gradients;         ///< likewise; at the start of the backward pass zero where layers add to it (fused/declare.hpp)
   Arena& arena;
   std::int64_t sequence_length;  ///< T of this batch
   bool training = false;

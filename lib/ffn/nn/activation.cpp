@@ -112,8 +112,8 @@ Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site
     c1 = p1.low;
     c2 = p0.high.bitwise_xor(c3).bitwise_xor(k1);
     c3 = p0.low;
-    k0 = low(k0 + 0x9E3779B9);
-    k1 = low(k1 + 0xBB67AE85);
+    k0 = low(k0 + std::int64_t{0x9E3779B9});
+    k1 = low(k1 + std::int64_t{0xBB67AE85});
   }
   return torch::stack({c0, c1, c2, c3}, -1);
 }
@@ -123,7 +123,7 @@ Tensor dropout_mask_anywhere(const ForwardContext& context, std::uint32_t site, 
   const Tensor words = philox_words(context.seeds, (per_run + 3) / 4, site, context.step_number);
   const Tensor bits = words.flatten(1).narrow(1, 0, per_run);                         // (R, per_run)
   const Tensor threshold = context.rates.mul(4294967296.0).round().to(torch::kInt64);  // dropped when the bits are below
-  const Tensor kept = context.rates.rsub(1.0).reciprocal().to(torch::kFloat32);
+  const Tensor kept = (1.0 - context.rates).reciprocal().to(torch::kFloat32);
   return torch::where(bits < threshold.unsqueeze(1), torch::zeros({}, kept.options()), kept.unsqueeze(1));
 }
 
@@ -133,7 +133,7 @@ Tensor dropout_mask_on_host(const ForwardContext& context, std::uint32_t site, s
   const auto* seed = context.seeds.data_ptr<std::int64_t>();
   const auto step = static_cast<std::uint64_t>(context.step_number.item<std::int64_t>());
   for (std::int64_t r = 0; r < runs; ++r) {
-    dropout_mask(static_cast<std::size_t>(per_run), rate[r], static_cast<std::uint64_t>(seed[r]), site, step,
+    ffn::dropout_mask(static_cast<std::size_t>(per_run), rate[r], static_cast<std::uint64_t>(seed[r]), site, step,
                  mask.data_ptr<float>() + r * per_run);
   }
   return mask;

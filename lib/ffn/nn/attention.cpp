@@ -3,13 +3,15 @@
 #include <cmath>
 #include <limits>
 
+#include "ffn/config/parameters.hpp"
+
 namespace ffn::nn {
 
 AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config)
     : RunModule(num_runs), heads_(config.heads), head_width_(d_model / config.heads), causal_(config.causal) {
   TORCH_CHECK(d_model % config.heads == 0, "d_model (", d_model, ") is not divisible by heads (", config.heads, ")");
   if (config.scores == "position") {
-    scores_ = parameter("scores", {heads_, sequence_length, sequence_length}, Init::normal(1.0));
+    scores_ = parameter(position_scores_parameter(heads_, sequence_length));
   } else {
     query_ = register_module("query", Linear(num_runs, d_model, d_model, config.bias));
     key_ = register_module("key", Linear(num_runs, d_model, d_model, config.bias));

@@ -16,21 +16,24 @@ BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int6
 }
 
 BlockImpl::SubLayer BlockImpl::make_sublayer(const std::string& name, const ModelConfig& config) {
+  const auto norm = [&](const std::string& suffix) {
+    return register_module(name + suffix, Norm(num_runs(), config.d_model, config.norm));
+  };
+  const auto places = config.norm.places();
   SubLayer sublayer;
-  const auto& norm = config.norm;
-  if (norm.kind == "none") return sublayer;
-  if (norm.placement != "post") sublayer.before = register_module(name + "_norm", Norm(num_runs(), config.d_model, norm));
-  if (norm.placement != "pre") sublayer.after = register_module(name + "_post_norm", Norm(num_runs(), config.d_model, norm));
+  if (places.before) sublayer.before = norm("_norm");
+  if (places.on_output) sublayer.on_output = norm("_post_norm");
+  if (places.after_sum) sublayer.after_sum = norm("_post_norm");
   return sublayer;
 }
 
+// after_sum(x + on_output(f(before(x))))
 template <class F>
 Tensor BlockImpl::apply(SubLayer& sublayer, const Tensor& x, const F& f) {
-  const bool sandwich = !sublayer.before.is_empty() && !sublayer.after.is_empty();
-  Tensor y = f(sublayer.before.is_empty() ? x : sublayer.before(x));
-  if (sandwich) y = sublayer.after(y);
+  const auto maybe = [](Norm& norm, const Tensor& in) { return norm.is_empty() ? in : norm(in); };
+  Tensor y = maybe(sublayer.on_output, f(maybe(sublayer.before, x)));
   if (residual_) y = x + y;
-  return !sandwich && !sublayer.after.is_empty() ? sublayer.after(y) : y;
+  return maybe(sublayer.after_sum, y);
 }
 
 FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context) {

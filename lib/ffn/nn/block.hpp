@@ -18,8 +18,9 @@ class BlockImpl final : public RunModule {
   FfnOutput forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context);
 
  private:
+  /// Where NormPlacement has them.
   struct SubLayer {
-    Norm before{nullptr}, after{nullptr};
+    Norm before{nullptr}, on_output{nullptr}, after_sum{nullptr};
   };
   SubLayer make_sublayer(const std::string& name, const ModelConfig& config);
   template <class F>

@@ -1,5 +1,7 @@
 #include "ffn/nn/linear.hpp"
 
+#include "ffn/config/parameters.hpp"
+
 namespace ffn::nn {
 
 namespace {
@@ -54,8 +56,9 @@ struct GroupedProduct : torch::autograd::Function<GroupedProduct> {
 }  // namespace
 
 LinearImpl::LinearImpl(std::int64_t num_runs, std::int64_t d_in, std::int64_t d_out, bool with_bias) : RunModule(num_runs) {
-  weight = parameter("weight", {d_in, d_out}, Init::fan_in(d_in), Export::linear);
-  if (with_bias) bias = parameter("bias", {d_out}, Init::fan_in(d_in));
+  const auto parameters = linear_parameters(d_in, d_out, with_bias);
+  weight = parameter(parameters.weight);
+  bias = parameter(parameters.bias);
 }
 
 Tensor LinearImpl::forward(const Tensor& x) {
@@ -64,8 +67,9 @@ Tensor LinearImpl::forward(const Tensor& x) {
 
 GroupedLinearImpl::GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool with_bias)
     : RunModule(num_runs) {
-  weight = parameter("weight", {num_experts, d_in, d_out}, Init::fan_in(d_in), Export::expert_linear);
-  if (with_bias) bias = parameter("bias", {num_experts, d_out}, Init::fan_in(d_in), Export::expert_bias);
+  const auto parameters = expert_linear_parameters(num_experts, d_in, d_out, with_bias);
+  weight = parameter(parameters.weight);
+  bias = parameter(parameters.bias);
 }
 
 Tensor GroupedLinearImpl::forward(const Tensor& x, const std::vector<std::int64_t>& offsets) {

@@ -1,19 +1,13 @@
 #include "ffn/nn/network.hpp"
 
+#include "ffn/config/parameters.hpp"
+
 namespace ffn::nn {
-
-namespace {
-
-// As torch.nn.Embedding starts.
-constexpr double kEmbeddingStd = 1.0, kPositionStd = 1.0;
-
-}  // namespace
 
 NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task) : RunModule(num_runs), task_(task) {
   if (task.tokens) {
-    embedding_ = parameter("embedding", {task.input_width, config.d_model}, Init::normal(kEmbeddingStd));
-    if (config.positions == "learned")
-      position_ = parameter("position", {task.sequence_length, config.d_model}, Init::normal(kPositionStd));
+    embedding_ = parameter(embedding_parameter("embedding", task.input_width, config.d_model));
+    if (config.positions == "learned") position_ = parameter(embedding_parameter("position", task.sequence_length, config.d_model));
   } else {
     projection_ = register_module("projection", Linear(num_runs, task.input_width, config.d_model, /*bias=*/true));
   }
@@ -21,9 +15,7 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
     blocks_.push_back(
         register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
   }
-  if (config.norm.kind != "none" && config.norm.placement != "post") {
-    final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
-  }
+  if (config.norm.places().at_end) final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
   head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
 }
 

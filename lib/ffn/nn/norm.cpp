@@ -1,11 +1,14 @@
 #include "ffn/nn/norm.hpp"
 
+#include "ffn/config/parameters.hpp"
+
 namespace ffn::nn {
 
 NormImpl::NormImpl(std::int64_t num_runs, std::int64_t d_model, const NormConfig& config)
     : RunModule(num_runs), rms_(config.kind == "rms"), epsilon_(config.epsilon) {
-  weight_ = parameter("weight", {d_model}, Init::constant(1));
-  if (!rms_) bias_ = parameter("bias", {d_model}, Init::constant(0));
+  const auto parameters = norm_parameters(d_model, config);
+  weight_ = parameter(parameters.weight);
+  bias_ = parameter(parameters.bias);
 }
 
 Tensor NormImpl::forward(const Tensor& x) {

@@ -20,8 +20,11 @@ ParameterRow::ParameterRow(RunModule& module, const torch::TensorOptions& option
   std::vector<std::pair<RunModule*, std::string>> modules;
   collect(module, "", modules);
   for (const auto& [owner, prefix] : modules) {
-    for (const auto& p : owner->named_parameters(/*recurse=*/false))
-      layout_.add(prefix + p.key(), p.value().sizes().slice(1).vec(), owner->info(p.key()));
+    for (const auto& p : owner->named_parameters(/*recurse=*/false)) {
+      ParameterSpec spec = owner->spec(p.key());
+      spec.name = prefix + spec.name;
+      layout_.add(std::move(spec));
+    }
   }
   values_ = torch::zeros({module.num_runs(), layout_.width()}, options);
   gradients_ = torch::zeros({module.num_runs(), layout_.width()}, options);

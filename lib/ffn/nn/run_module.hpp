@@ -2,32 +2,35 @@
 // R = 1 is an ordinary model. Shapes everywhere: R runs, N = B·T tokens, D d_model, F d_ff, H heads, E experts.
 #pragma once
 
+#include "ffn/core/parameters.hpp"
 #include "ffn/nn/torch.hpp"
-#include "ffn/core/parameter_row.hpp"
 
 namespace ffn::nn {
 
 using torch::Tensor;
 
-/// Base of all layers: registers parameters together with how they start and how they are stored.
+/// Base of all layers: registers parameters by their description (config/parameters.hpp).
 class RunModule : public torch::nn::Module {
  public:
   explicit RunModule(std::int64_t num_runs) : num_runs_(num_runs) {}
   std::int64_t num_runs() const { return num_runs_; }
   /// By the parameter's own name, as registered in this module.
-  const ParameterInfo& info(const std::string& name) const { return infos_.at(name); }
+  const ParameterSpec& spec(const std::string& name) const { return specs_.at(name); }
 
  protected:
   /// A parameter of shape (R, shape…), zero until initialised.
-  Tensor parameter(const std::string& name, std::vector<std::int64_t> shape, Init init, Export layout = Export::as_is) {
+  Tensor parameter(const ParameterSpec& spec) {
+    auto shape = spec.shape;
     shape.insert(shape.begin(), num_runs_);
-    infos_.insert({name, {init, layout}});
-    return register_parameter(name, torch::zeros(shape));
+    specs_.insert({spec.name, spec});
+    return register_parameter(spec.name, torch::zeros(shape));
   }
+  /// Undefined for no parameter.
+  Tensor parameter(const std::optional<ParameterSpec>& spec) { return spec ? parameter(*spec) : Tensor(); }
 
  private:
   std::int64_t num_runs_;
-  std::map<std::string, ParameterInfo> infos_;
+  std::map<std::string, ParameterSpec> specs_;
 };
 
 /// What a forward pass needs to know beside its input. The tensors stand on the input's device, so that a pass that was

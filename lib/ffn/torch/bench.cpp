@@ -93,7 +93,9 @@ class FfnBench {
         x_(torch::randn({1, tokens, d_model}).requires_grad_()),
         dy_(torch::randn({1, tokens, d_model})) {
     row_.initialise({1});
-    fused_ = fused::make_feed_forward(fused::Layout(row_.layout()), d_model, config, 0);
+    fused::Declared declared;
+    fused_ = fused::make_feed_forward(fused::Declare(declared), d_model, config, 0);
+    TORCH_CHECK(declared.layout().width() == row_.layout().width(), "the two engines do not agree on the parameters");
   }
 
   Work fused() {

@@ -81,7 +81,7 @@ TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, st
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
   const bool all = std::visit([](const auto& c) { return c.decay == "all"; }, configs_.at(0));
   Tensor decays = torch::zeros({layout.width()}, torch::kBool);
-  for (const auto& entry : layout.entries()) decays.narrow(0, entry.offset, entry.count).fill_(all || entry.is_matrix());
+  for (const auto& entry : layout.entries()) decays.narrow(0, entry.offset, entry.count).fill_(all || entry.decays);
   decays_ = decays.to(rows.device());
   for (auto& name : std::visit([](const auto& c) { return state_of(c); }, configs_[0]))
     state_.emplace_back(std::move(name), torch::zeros_like(rows));

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "ffn/core/random.hpp"
-#include "ffn/fused/parameters.hpp"
 #include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/cohort_config.hpp"
 
@@ -17,12 +16,11 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task)
       shape_(task.shape()),
       train_(runs.at(0).train),
       balance_weight_(balance_weight(runs[0].model.ffn)),
-      layout_(fused::network_parameters(runs[0].model, shape_)),
-      network_(fused::Layout(layout_), runs[0].model, shape_),
-      parameters_(static_cast<std::int64_t>(runs.size()), layout_.width()),
-      optimizer_(layout_, optimizer_configs(runs)),
+      network_(runs[0].model, shape_),
+      parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
+      optimizer_(layout(), optimizer_configs(runs)),
       validation_(task.validation(train_.eval_examples)),
-      gradient_(static_cast<std::size_t>(layout_.width())),
+      gradient_(static_cast<std::size_t>(layout().width())),
       labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)) {
   if (shape_.tokens) tokens_.resize(labels_.size());
   else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
@@ -39,12 +37,12 @@ std::vector<std::string> FusedLearner::state_names() const {
 const Rows& FusedLearner::state_rows(std::size_t row) const { return row == 0 ? parameters_ : optimizer_.state().at(row - 1).second; }
 
 void FusedLearner::read_state(std::size_t run, std::size_t row, float* values) const {
-  std::copy_n(state_rows(row).row(static_cast<std::int64_t>(run)), layout_.width(), values);
+  std::copy_n(state_rows(row).row(static_cast<std::int64_t>(run)), layout().width(), values);
 }
 
 void FusedLearner::write_state(std::size_t run, std::size_t row, const float* values) {
   auto& rows = row == 0 ? parameters_ : optimizer_.state().at(row - 1).second;
-  std::copy_n(values, layout_.width(), rows.row(static_cast<std::int64_t>(run)));
+  std::copy_n(values, layout().width(), rows.row(static_cast<std::int64_t>(run)));
 }
 
 fused::Network::Loss FusedLearner::loss(std::size_t run, std::int64_t step) {
@@ -53,7 +51,7 @@ fused::Network::Loss FusedLearner::loss(std::size_t run, std::int64_t step) {
   if (shape_.tokens) examples.tokens = tokens_.data();
   else examples.vectors = vectors_.data();
   const auto& own = runs_[run];
-  return network_.step(parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), layout_.width(), examples,
+  return network_.step(parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), examples,
                        {own.dropout_rate, own.dropout_seed, step}, balance_weight_);
 }
 

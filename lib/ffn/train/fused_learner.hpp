@@ -15,7 +15,7 @@ class FusedLearner final : public Learner {
   /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it.
   FusedLearner(const std::vector<RunConfig>& runs, const Task& task);
 
-  const RowLayout& layout() const override { return layout_; }
+  const RowLayout& layout() const override { return network_.layout(); }
   std::vector<std::string> state_names() const override;
   void read_state(std::size_t run, std::size_t row, float* values) const override;
   void write_state(std::size_t run, std::size_t row, const float* values) override;
@@ -41,7 +41,6 @@ class FusedLearner final : public Learner {
   TaskShape shape_;
   TrainConfig train_;
   double balance_weight_;
-  RowLayout layout_;
   fused::Network network_;
   Rows parameters_;
   RowOptimizer optimizer_;

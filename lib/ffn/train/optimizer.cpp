@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "ffn/kernels/optimizer.hpp"
-
 namespace ffn {
 
 namespace {
@@ -12,72 +10,89 @@ bool decays_all(const OptimizerConfig& config) {
   return std::visit([](const auto& c) { return c.decay == "all"; }, config);
 }
 
+// What one update knows beside its config.
+struct Moment {
+  std::int64_t step_count;
+  double rate_factor, grad_scale;
+};
+
 // The decayed and the undecayed form of one update.
 template <class Step>
 struct BothSteps {
   Step decaying, plain;
 };
 
-BothSteps<AdamStep> adam_steps(const AdamFields& c, double weight_decay, bool decoupled, std::int64_t t, double rate_factor,
-                               double grad_scale) {
-  const double lr = c.lr * rate_factor;
+AdamStep undecayed(const AdamFields& c, const Moment& now) {
   AdamStep s{};
-  s.beta1 = static_cast<float>(c.beta1), s.one_minus_beta1 = static_cast<float>(1 - c.beta1);
-  s.beta2 = static_cast<float>(c.beta2), s.one_minus_beta2 = static_cast<float>(1 - c.beta2);
+  s.beta1 = static_cast<float>(c.beta1);
+  s.one_minus_beta1 = static_cast<float>(1 - c.beta1);
+  s.beta2 = static_cast<float>(c.beta2);
+  s.one_minus_beta2 = static_cast<float>(1 - c.beta2);
   s.epsilon = static_cast<float>(c.epsilon);
-  s.step_size = static_cast<float>(lr / bias_correction(c.beta1, t));
-  s.root_scale = static_cast<float>(1 / std::sqrt(bias_correction(c.beta2, t)));
-  s.grad_scale = static_cast<float>(grad_scale);
+  s.step_size = static_cast<float>(c.lr * now.rate_factor / bias_correction(c.beta1, now.step_count));
+  s.root_scale = static_cast<float>(1 / std::sqrt(bias_correction(c.beta2, now.step_count)));
+  s.grad_scale = static_cast<float>(now.grad_scale);
   s.keep = 1;
+  return s;
+}
+
+// One overload of each of the following per optimizer: one that lacks them does not compile.
+
+BothSteps<AdamStep> steps_of(const AdamWConfig& c, const Moment& now) {
+  const AdamStep s = undecayed(c, now);
   BothSteps<AdamStep> both{s, s};
-  if (decoupled) both.decaying.keep = static_cast<float>(1 - lr * weight_decay);
-  else both.decaying.l2 = static_cast<float>(weight_decay);
+  both.decaying.keep = static_cast<float>(1 - c.lr * now.rate_factor * c.weight_decay);
   return both;
 }
 
-BothSteps<SgdStep> sgd_steps(const SgdConfig& c, double rate_factor, double grad_scale) {
-  const SgdStep s{c.lr * rate_factor, c.momentum, 0, c.nesterov, grad_scale};
+BothSteps<AdamStep> steps_of(const AdamConfig& c, const Moment& now) {
+  const AdamStep s = undecayed(c, now);
+  BothSteps<AdamStep> both{s, s};
+  both.decaying.l2 = static_cast<float>(c.weight_decay);
+  return both;
+}
+
+BothSteps<SgdStep> steps_of(const SgdConfig& c, const Moment& now) {
+  const SgdStep s{c.lr * now.rate_factor, c.momentum, 0, c.nesterov, now.grad_scale};
   BothSteps<SgdStep> both{s, s};
   both.decaying.weight_decay = c.weight_decay;
   return both;
 }
+
+std::vector<const char*> state_names(const AdamFields&) { return {"mean", "square"}; }
+std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
 
 }  // namespace
 
 RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs) : configs_(std::move(configs)) {
   const bool all = decays_all(configs_.at(0));
   for (const auto& entry : layout.entries()) {
-    const bool decays = all || entry.is_matrix();
+    const bool decays = all || entry.decays;
     // Neighbours of one kind become one segment; the padding between them has zero gradient and stays zero.
     if (!segments_.empty() && segments_.back().decays == decays)
       segments_.back().count = entry.offset + entry.count - segments_.back().offset;
     else segments_.push_back({entry.offset, entry.count, decays});
   }
-  const bool sgd = std::holds_alternative<SgdConfig>(configs_[0]);
-  for (const char* name : sgd ? std::vector<const char*>{"velocity"} : std::vector<const char*>{"mean", "square"})
+  for (const char* name : std::visit([](const auto& c) { return state_names(c); }, configs_[0]))
     state_.emplace_back(name, Rows(static_cast<std::int64_t>(configs_.size()), layout.width()));
 }
 
 void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient,
                         float* parameters) {
-  const auto& config = configs_[static_cast<std::size_t>(r)];
-  float* first = state_[0].second.row(r);
-  const auto size = [](const Segment& segment) { return static_cast<std::size_t>(segment.count); };
-  if (const auto* sgd = std::get_if<SgdConfig>(&config)) {
-    const auto steps = sgd_steps(*sgd, rate_factor, grad_scale);
-    for (const auto& s : segments_)
-      sgd_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, parameters + s.offset, first + s.offset);
-    return;
-  }
-  const auto* adamw = std::get_if<AdamWConfig>(&config);
-  const auto& adam = adamw ? static_cast<const AdamFields&>(*adamw) : std::get<AdamConfig>(config);
-  const double weight_decay = adamw ? adamw->weight_decay : std::get<AdamConfig>(config).weight_decay;
-  const auto steps = adam_steps(adam, weight_decay, adamw != nullptr, step_count, rate_factor, grad_scale);
-  float* second = state_[1].second.row(r);
-  for (const auto& s : segments_) {
-    adam_step(size(s), s.decays ? steps.decaying : steps.plain, gradient + s.offset, parameters + s.offset, first + s.offset,
-              second + s.offset);
-  }
+  const auto update = [&](const auto& config) {
+    const auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
+    for (const auto& s : segments_) take(s.decays ? steps.decaying : steps.plain, r, s, gradient + s.offset, parameters + s.offset);
+  };
+  std::visit(update, configs_[static_cast<std::size_t>(r)]);
+}
+
+void RowOptimizer::take(const AdamStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters) {
+  float *mean = state_[0].second.row(r) + s.offset, *square = state_[1].second.row(r) + s.offset;
+  adam_step(static_cast<std::size_t>(s.count), step, gradient, parameters, mean, square);
+}
+
+void RowOptimizer::take(const SgdStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters) {
+  sgd_step(static_cast<std::size_t>(s.count), step, gradient, parameters, state_[0].second.row(r) + s.offset);
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "ffn/config/train_config.hpp"
-#include "ffn/core/parameter_row.hpp"
+#include "ffn/core/parameters.hpp"
+#include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/rows.hpp"
 
 namespace ffn {
@@ -26,6 +27,10 @@ class RowOptimizer {
     std::int64_t offset, count;
     bool decays;
   };
+  // One step on one segment of run r, from the segment's first gradient and parameter on.
+  void take(const AdamStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters);
+  void take(const SgdStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters);
+
   std::vector<OptimizerConfig> configs_;
   std::vector<Segment> segments_;
   std::vector<std::pair<std::string, Rows>> state_;

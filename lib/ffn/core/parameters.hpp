@@ -1,5 +1,5 @@
-// How the parameters of a model stand side by side in one row of floats, how they start, and how a weight file holds them.
-// Torch-free: the fused step trains on such rows, nn's modules are views of them.
+// What a parameter is (name, shape, start, form in a weight file, whether it decays) and how the parameters of a model stand
+// side by side in one row of floats. Torch-free: the fused step trains on such rows, nn's modules are views of them.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +30,24 @@ enum class Export {
   expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
 };
 
-struct ParameterInfo {
+/// Everything about a parameter but its place. Declared once, by the functions of config/parameters.hpp.
+struct ParameterSpec {
+  std::string name;                 ///< "weight"; in a row "block0.ffn.up.weight"
+  std::vector<std::int64_t> shape;  ///< of one run
   Init init;
-  Export layout;
+  bool decays;  ///< under `decay: matrices`
+  Export layout = Export::as_is;
 };
 
-/// Where one parameter stands in the row.
-struct RowEntry {
-  std::string name;                 ///< "block0.ffn.up.weight"
-  std::int64_t offset, count;       ///< in elements
-  std::vector<std::int64_t> shape;  ///< of one run
-  ParameterInfo info;
-  bool is_matrix() const { return shape.size() >= 2; }
+/// A parameter and where it stands in the row.
+struct RowEntry : ParameterSpec {
+  std::int64_t offset, count;  ///< in elements
 };
 
 class RowLayout {
  public:
-  /// Parameters stand in the order in which they are added, each at the start of a cache line.
-  void add(std::string name, std::vector<std::int64_t> shape, ParameterInfo info);
+  /// Parameters stand in the order in which they are added, each at the start of a cache line. → its entry
+  const RowEntry& add(ParameterSpec spec);
 
   const std::vector<RowEntry>& entries() const { return entries_; }
   std::int64_t width() const { return width_; }  ///< P, padding included

@@ -1,4 +1,4 @@
-#include "ffn/core/parameter_row.hpp"
+#include "ffn/core/parameters.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -34,7 +34,7 @@ Piece transposed(const std::string& name, std::int64_t offset, std::int64_t d_in
 std::vector<Piece> pieces(const RowEntry& entry) {
   const auto& shape = entry.shape;
   std::vector<Piece> out;
-  switch (entry.info.layout) {
+  switch (entry.layout) {
     case Export::as_is:
       return {{entry.name, shape, entry.offset, 1, entry.count, 0, 1}};
     case Export::linear:
@@ -63,11 +63,12 @@ void for_each_element(const Piece& p, const F& f) {
 
 Init Init::fan_in(std::int64_t d_in) { return uniform(1.0 / std::sqrt(static_cast<double>(d_in))); }
 
-void RowLayout::add(std::string name, std::vector<std::int64_t> shape, ParameterInfo info) {
+const RowEntry& RowLayout::add(ParameterSpec spec) {
   std::int64_t count = 1;
-  for (const auto size : shape) count *= size;
-  entries_.push_back({std::move(name), width_, count, std::move(shape), info});
+  for (const auto size : spec.shape) count *= size;
+  entries_.push_back({std::move(spec), width_, count});
   width_ += (count + kAlignment - 1) / kAlignment * kAlignment;
+  return entries_.back();
 }
 
 std::int64_t RowLayout::num_parameters() const {
@@ -80,10 +81,10 @@ template <class T>
 void RowLayout::initialise(std::uint64_t seed, T* row) const {
   for (const auto& entry : entries_) {
     RandomStream random(seed, name_hash(entry.name));
-    const double scale = entry.info.init.scale;
+    const double scale = entry.init.scale;
     T* values = row + entry.offset;
     for (std::int64_t i = 0; i < entry.count; ++i) {
-      switch (entry.info.init.kind) {
+      switch (entry.init.kind) {
         case Init::Kind::uniform:
           values[i] = static_cast<T>(random.uniform(-scale, scale));
           break;

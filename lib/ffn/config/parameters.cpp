@@ -1,0 +1,37 @@
+#include "ffn/config/parameters.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr bool kDecays = true, kStays = false;
+
+}  // namespace
+
+WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias) {
+  WeightAndBias map{{"weight", {d_in, d_out}, Init::fan_in(d_in), kDecays, Export::linear}, {}};
+  if (bias) map.bias = ParameterSpec{"bias", {d_out}, Init::fan_in(d_in), kStays};
+  return map;
+}
+
+WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias) {
+  WeightAndBias maps{{"weight", {num_experts, d_in, d_out}, Init::fan_in(d_in), kDecays, Export::expert_linear}, {}};
+  if (bias) maps.bias = ParameterSpec{"bias", {num_experts, d_out}, Init::fan_in(d_in), kStays, Export::expert_bias};
+  return maps;
+}
+
+WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config) {
+  WeightAndBias norm{{"weight", {d_model}, Init::constant(1), kStays}, {}};
+  if (config.kind == "layer") norm.bias = ParameterSpec{"bias", {d_model}, Init::constant(0), kStays};
+  return norm;
+}
+
+ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, std::int64_t d_model) {
+  return {name, {count, d_model}, Init::normal(1), kDecays};
+}
+
+ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequence_length) {
+  return {"scores", {heads, sequence_length, sequence_length}, Init::normal(1), kDecays};
+}
+
+}  // namespace ffn

@@ -1,0 +1,30 @@
+// The parameters of the parts that networks are made of: name, shape, start, form in a weight file, whether weight decay
+// acts on them. The layers of both engines register their parameters from here, so that each is described once.
+//
+// Weights of two or more dimensions decay, per expert as for a plain FFN; biases and norms do not.
+#pragma once
+
+#include <optional>
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/core/parameters.hpp"
+
+namespace ffn {
+
+struct WeightAndBias {
+  ParameterSpec weight;
+  std::optional<ParameterSpec> bias;
+};
+
+/// y = x W + b, as torch.nn.Linear starts. W: (D_in, D_out), b: (D_out)
+WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias);
+/// E such maps. W: (E, D_in, D_out), b: (E, D_out)
+WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias);
+/// Weight (D) of ones; bias (D) of zeros for layer normalisation.
+WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config);
+/// A vector for each of `count` tokens or positions, as torch.nn.Embedding starts: (count, D)
+ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, std::int64_t d_model);
+/// The learned scores of attention by position: (H, T, T)
+ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequence_length);
+
+}  // namespace ffn

@@ -1,0 +1,156 @@
+// LibTorch's engine: the guarantees of the fused one, and the two together.
+#include "ffn/torch/learner.hpp"
+
+#include "ffn/torch/verify.hpp"
+#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/trainer.hpp"
+#include "support/catch.hpp"
+#include "train/cases.hpp"
+#include "train/observer.hpp"
+
+using namespace ffn;
+
+namespace {
+
+const MakeLearner kLibTorch = [](const std::vector<RunConfig>& runs, const Task& task) {
+  return std::make_unique<TorchLearner>(runs, task, TorchOptions{});
+};
+const MakeLearner kFused = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<FusedLearner>(runs, task); };
+
+test::Collected train(const Cohort& cohort, const MakeLearner& learner, std::int64_t stop_at = -1, const char* by = "libtorch, cpu") {
+  test::Collected collected;
+  collected.stop_at = stop_at;
+  Trainer(cohort, collected, learner, by).train();
+  return collected;
+}
+
+// Some of each: LibTorch takes a second for what the fused engine does in a hundredth of it.
+std::vector<std::pair<std::string, RunConfig>> some_cases() {
+  std::vector<std::pair<std::string, RunConfig>> out;
+  for (const auto& [name, config] : test::cases()) {
+    const bool activation = name.rfind("positionwise ", 0) == 0 && name.find("gelu ") == std::string::npos;
+    if (!activation) out.emplace_back(name, config);
+  }
+  REQUIRE(out.size() >= 8);
+  return out;
+}
+
+std::vector<RunConfig> cohort_of(const RunConfig& config, std::size_t count) {
+  std::vector<RunConfig> runs(count, config);
+  for (std::size_t r = 0; r < count; ++r) {
+    runs[r].seed = static_cast<std::int64_t>(r);
+    std::visit([&](auto& optimizer) { optimizer.lr *= r % 2 ? 1.0 : 0.5; }, runs[r].train.optimizer);
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("on LibTorch a run alone equals the same run in a cohort, bit for bit, at odd sizes", "[torch]") {
+  for (const auto& [name, config] : some_cases()) {
+    INFO(name);
+    const auto runs = cohort_of(config, 5);
+    const auto together = train({runs, {}}, kLibTorch);
+    for (const std::size_t r : {std::size_t{0}, std::size_t{4}}) CHECK(test::bits_of(train({{runs[r]}, {}}, kLibTorch), 0) == test::bits_of(together, r));
+    CHECK(test::bits_of(together, 0) != test::bits_of(together, 1));
+  }
+}
+
+TEST_CASE("on LibTorch a run that is interrupted and resumed ends in the same bits", "[torch]") {
+  for (const auto& [name, config] : some_cases()) {
+    INFO(name);
+    const auto runs = cohort_of(config, 2);
+    const auto whole = train({runs, {}}, kLibTorch);
+    auto part = train({runs, {}}, kLibTorch, 7);
+    REQUIRE(part.results.at(0).end == RunEnd::interrupted);
+    Cohort rest{runs, {}};
+    for (std::size_t r = 0; r < runs.size(); ++r) rest.resume.push_back(part.checkpoints.at(r).back());
+    REQUIRE(rest.resume[0]->step > 0);
+    REQUIRE(rest.resume[0]->step < config.train.steps);
+    part.stop_at = -1;
+    Trainer(rest, part, kLibTorch, "libtorch, cpu").train();
+    for (std::size_t r = 0; r < runs.size(); ++r) CHECK(test::bits_of(part, r) == test::bits_of(whole, r));
+  }
+}
+
+TEST_CASE("a checkpoint of one engine goes on in the other, and the run says so", "[torch]") {
+  for (const auto& [name, config] : some_cases()) {
+    INFO(name);
+    for (const bool fused_first : {true, false}) {
+      const auto& first = fused_first ? kFused : kLibTorch;
+      const auto& second = fused_first ? kLibTorch : kFused;
+      auto part = train({{config}, {}}, first, 12, "first");
+      REQUIRE(part.results.at(0).end == RunEnd::interrupted);
+      Cohort rest{{config}, {part.checkpoints.at(0).back()}};
+      const auto mixed = train(rest, second, -1, "second"), whole = train({{config}, {}}, first, -1, "first");
+      CHECK(mixed.results.at(0).end == RunEnd::done);
+      CHECK(mixed.results.at(0).computed_by == std::vector<std::string>{"first", "second"});
+      CHECK(whole.results.at(0).computed_by == std::vector<std::string>{"first"});
+      // 23 steps of float32 in another order of operations.
+      CHECK(mixed.last(0, "val/loss") == Approx(whole.last(0, "val/loss")).margin(1e-4));
+    }
+  }
+}
+
+TEST_CASE("idle rows of a wider stack change nothing", "[torch]") {
+  const MakeLearner wide = [](const std::vector<RunConfig>& runs, const Task& task) {
+    TorchOptions options;
+    options.stack_width = 4;
+    options.host_free = true;  // as on a GPU
+    return std::make_unique<TorchLearner>(runs, task, options);
+  };
+  for (const auto& [name, config] : some_cases()) {
+    INFO(name);
+    const auto runs = cohort_of(config, 3);
+    const auto three = train({runs, {}}, wide), one = train({{runs[2]}, {}}, wide);
+    CHECK(test::bits_of(three, 2) == test::bits_of(one, 0));
+    CHECK(three.last(2, "val/loss") == Approx(train({{runs[2]}, {}}, kFused).last(0, "val/loss")).margin(1e-4));
+  }
+}
+
+TEST_CASE("on LibTorch a run that blows up stops as diverged, at the same step, and leaves its neighbours alone", "[torch]") {
+  auto config = test::base(test::some_ffn<PositionwiseConfig>("relu2", 0.0), false);
+  config.train.steps = 60;
+  config.train.clip_norm = 0;
+  SgdConfig sgd;
+  sgd.lr = 0.01;
+  config.train.optimizer = sgd;
+  auto wild = config;
+  std::get<SgdConfig>(wild.train.optimizer).lr = 1e6;
+  const auto together = train({{config, wild, config}, {}}, kLibTorch), fused = train({{config, wild, config}, {}}, kFused);
+  REQUIRE(together.results.at(1).end == RunEnd::diverged);
+  CHECK(together.results.at(1).steps == fused.results.at(1).steps);
+  CHECK(together.results.at(0).end == RunEnd::done);
+  CHECK(test::bits_of(together, 0) == test::bits_of(train({{config}, {}}, kLibTorch), 0));
+}
+
+TEST_CASE("verify finds that the engines agree, over every case", "[torch]") {
+  VerifyRequest request;
+  request.steps = 5;
+  int seen = 0;
+  for (const auto& [name, config] : test::cases()) {
+    const auto result = verify_engines(config, request);
+    CHECK(result.not_covered.empty());
+    for (const auto& p : result.parameters) {
+      INFO(name << " " << p.name << " gradient " << p.gradient << " / " << p.gradient_unit << ", weight " << p.weight << " / " << p.weight_unit);
+      CHECK((p.gradient == 0 || p.gradient <= 16 * p.gradient_unit));
+      CHECK((p.weight == 0 || p.weight <= 16 * p.weight_unit));
+    }
+    ++seen;
+  }
+  CHECK(seen > 20);
+}
+
+TEST_CASE("next_logits of both engines are the same", "[torch]") {
+  const auto config = test::base(test::some_ffn<GatedConfig>("silu"), true);
+  const auto task = make_task(config.task, {{1, 2}});
+  const auto fused = kFused({config}, *task), libtorch = kLibTorch({config}, *task);
+  std::vector<float> row(static_cast<std::size_t>(fused->layout().width()));
+  fused->layout().initialise(5, row.data());
+  fused->write_state(0, 0, row.data());
+  libtorch->write_state(0, 0, row.data());
+  const auto a = fused->next_logits({0, 1, 1}), b = libtorch->next_logits({0, 1, 1});
+  REQUIRE(a.size() == 2);
+  REQUIRE(b.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(a[i] == Approx(b[i]).margin(1e-5));
+}

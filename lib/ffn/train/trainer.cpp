@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/fused/parameters.hpp"
@@ -147,19 +148,20 @@ void Trainer::update(std::int64_t r, std::int64_t step, const fused::Network::Lo
 std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t r, double val_loss, double val_accuracy) const {
   const auto& state = states_[r];
   std::vector<std::pair<std::string, double>> metrics;
-  metrics.reserve(8);
+  metrics.reserve(metric_catalogue().size());
+  const auto add = [&](const MetricRow& row, double value) {
+    if (is_logged(row, runs_[0])) metrics.emplace_back(row.name, value);
+  };
   if (state.loss_count > 0) {
     const auto n = static_cast<double>(state.loss_count);
-    metrics.emplace_back("train/loss", state.loss_sum / n);
-    if (std::holds_alternative<MoeConfig>(runs_[0].model.ffn)) metrics.emplace_back("train/balance_loss", state.balance_sum / n);
-    metrics.emplace_back("train/grad_norm", state.grad_norm);
+    add(metric::kTrainLoss, state.loss_sum / n);
+    add(metric::kTrainBalanceLoss, state.balance_sum / n);
+    add(metric::kTrainGradNorm, state.grad_norm);
   }
-  metrics.emplace_back("val/loss", val_loss);
-  metrics.emplace_back("val/accuracy", val_accuracy);
-  if (std::holds_alternative<TextConfig>(runs_[0].task)) {
-    metrics.emplace_back("val/bits_per_char", val_loss / std::log(2.0));
-    metrics.emplace_back("val/perplexity", std::exp(val_loss));
-  }
+  add(metric::kValLoss, val_loss);
+  add(metric::kValAccuracy, val_accuracy);
+  add(metric::kValBitsPerChar, val_loss / std::log(2.0));
+  add(metric::kValPerplexity, std::exp(val_loss));
   return metrics;
 }
 

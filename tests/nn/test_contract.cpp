@@ -7,6 +7,7 @@
 #include "ffn/nn/network.hpp"
 #include "support/catch.hpp"
 #include "support/layers.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 using torch::Tensor;
@@ -87,10 +88,11 @@ TEST_CASE("gradients of every activation in every FFN kind pass a finite-differe
         Tensor loss = (out.y * torch::sin(torch::arange(out.y.numel(), torch::kFloat64)).view_as(out.y)).sum();
         return out.balance_loss.defined() ? loss + out.balance_loss.sum() : loss;
       };
-      double worst = test::gradient_error(scalar, x);
-      for (auto& p : ffn->parameters()) worst = std::max(worst, test::gradient_error(scalar, p));
-      INFO(name << " " << phi.name);
-      CHECK(worst < 1e-7);  // a right backward is near 1e-10, a wrong factor near 1
+      test::Worst worst;
+      worst.add(test::gradient_error(scalar, x), "the input");
+      for (auto& p : ffn->named_parameters()) worst.add(test::gradient_error(scalar, p.value()), p.key());
+      INFO(name << " " << phi.name << ", worst at " << worst.where());
+      CHECK(worst.error() < 1e-7);  // a right backward is near 1e-10, a wrong factor near 1
       ++checked;
     }
   }

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, CommonOptions& common, Command& command) {
   add_schema(app, common, command);
   add_bench(app, common, command);
   add_sample(app, common, command);
+  add_verify(app, common, command);
   app.footer(
       "Examples:\n"
       "  ffn-train --config configs/xor.json\n"

@@ -37,6 +37,8 @@ void add_schema(CLI::App& app, CommonOptions& common, Command& command);
 void add_bench(CLI::App& app, CommonOptions& common, Command& command);
 void add_sample(CLI::App& app, CommonOptions& common, Command& command);
 
+void add_verify(CLI::App& app, CommonOptions& common, Command& command);
+
 void add_commands(CLI::App& app, CommonOptions& common, Command& command);
 
 /// -q/-v, --color, --json: for a command that prints results.

@@ -10,6 +10,7 @@
 #include "ffn/kernels/activations.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "support/catch_plain.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 
@@ -152,14 +153,14 @@ TEST_CASE("the smooth activations have their minima where they are known to be")
 }
 
 TEST_CASE("the two approximations of GELU differ from it by a known gap") {
-  double tanh_gap = 0, quick_gap = 0;
+  test::Worst tanh_gap, quick_gap;
   for (double z = -5; z < 5; z += 1e-3) {
     const double exact = value(activation("gelu"), z);
-    tanh_gap = std::max(tanh_gap, std::abs(value(activation("gelu_tanh"), z) - exact));
-    quick_gap = std::max(quick_gap, std::abs(value(activation("quick_gelu"), z) - exact));
+    tanh_gap.add(value(activation("gelu_tanh"), z) - exact);
+    quick_gap.add(value(activation("quick_gelu"), z) - exact);
   }
-  CHECK(tanh_gap == Approx(4.73e-4).margin(1e-6));
-  CHECK(quick_gap == Approx(2.03e-2).margin(1e-4));
+  CHECK(tanh_gap.error() == Approx(4.73e-4).margin(1e-6));
+  CHECK(quick_gap.error() == Approx(2.03e-2).margin(1e-4));
 }
 
 TEST_CASE("every activation is its definition, in double") {
@@ -168,14 +169,14 @@ TEST_CASE("every activation is its definition, in double") {
     CAPTURE(row.name);
     REQUIRE(definitions().count(row.name) == 1);
     const auto& phi = definitions().at(row.name);
-    double worst = 0, where = 0;
+    test::Worst worst;
     for (const double z : grid()) {
       // Relative to |z| as well: z·Φ(z) by erf cancels far below 0, where it is about |z|·1e-16.
       const double error = std::abs(value(row, z) - phi(z)) / std::max({1e-3, std::abs(phi(z)), std::abs(z)});
-      if (!(error <= worst)) worst = error, where = z;
+      worst.add(error, z);
     }
-    CAPTURE(where);
-    CHECK(worst < 1e-13);  // a few hundred roundings of 1.1e-16
+    CAPTURE(worst.where());
+    CHECK(worst.error() < 1e-13);  // a few hundred roundings of 1.1e-16
     ++seen;
   }
   CHECK(seen == 13);
@@ -185,17 +186,17 @@ TEST_CASE("slopes are the differences of the values, in double") {
   std::size_t seen = 0;
   for (const auto& row : activations()) {
     CAPTURE(row.name);
-    double worst = 0, where = 0;
+    test::Worst worst;
     for (const double z : grid()) {
       const double h = 1e-6 * std::max(1.0, std::abs(z));
       // Within h of a kink the difference is meaningless; relu2's and elu's slopes are continuous but bend there.
       if (std::abs(z) < 2 * h) continue;
       const double difference = (value(row, z + h) - value(row, z - h)) / (2 * h);
       const double error = std::abs(slope(row, z) - difference) / std::max(1.0, std::abs(difference));
-      if (!(error <= worst)) worst = error, where = z;
+      worst.add(error, z);
     }
-    CAPTURE(where);
-    CHECK(worst < 1e-8);  // rounding: ε/h = 1e-10 · a few; truncation: h²·φ'''/6 = 1e-13
+    CAPTURE(worst.where());
+    CHECK(worst.error() < 1e-8);  // rounding: ε/h = 1e-10 · a few; truncation: h²·φ'''/6 = 1e-13
     ++seen;
   }
   CHECK(seen == 13);
@@ -229,20 +230,19 @@ TEST_CASE("float agrees with double in every build, to the extremes") {
   for (const auto& [isa, rows] : builds()) {
     for (const auto& row : rows) {
       CAPTURE(isa, row.name);
-      double worst = 0, worst_slope = 0;
-      float where = 0, where_slope = 0;
+      test::Worst worst, worst_slope;
       for (const float z : grid()) {
         // A few roundings (6e-8 each) of the largest number on the way, which is about |z| or |φ(z)|.
         const double exact = value(row, z), exact_slope = slope(row, z),
                      size = std::max({1.0, std::abs(exact), std::abs(static_cast<double>(z))});
         const double error = std::abs(value_f(row, z) - exact) / size,
                      slope_error = std::abs(slope_f(row, z) - exact_slope) / std::max(1.0, std::abs(exact_slope));
-        if (!(error <= worst)) worst = error, where = z;
-        if (!(slope_error <= worst_slope)) worst_slope = slope_error, where_slope = z;
+        worst.add(error, z);
+        worst_slope.add(slope_error, z);
       }
-      CAPTURE(where, where_slope);
-      CHECK(worst < 4e-7);
-      CHECK(worst_slope < 2e-6);  // products of three rounded factors, up to 10 in size
+      CAPTURE(worst.where(), worst_slope.where());
+      CHECK(worst.error() < 4e-7);
+      CHECK(worst_slope.error() < 2e-6);  // products of three rounded factors, up to 10 in size
       ++seen;
     }
   }

@@ -7,6 +7,7 @@
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/kernels.hpp"
 #include "support/catch_plain.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 
@@ -21,11 +22,6 @@ std::vector<Build> builds() {
   std::vector<Build> out;
   for (const auto& build : kernel_builds()) out.push_back({build.isa, build.kernel_rows()});
   return out;
-}
-
-// Keeps the largest error; NaN is larger than any.
-void grow(double& worst, double error) {
-  if (!(error <= worst)) worst = error;
 }
 
 std::vector<float> random_values(std::size_t n, std::uint64_t seed) {
@@ -61,7 +57,7 @@ double gemm_error(const Kernels& kernel, const Shape& s, const Storage& sa, cons
   g.bias = bias ? offset.data() : nullptr;
   g.accumulate = accumulate;
   kernel.gemm(g);
-  double worst = 0;
+  test::Worst worst;
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n + kMargin; ++j) {
       const auto at = static_cast<std::size_t>(i * (s.n + kMargin) + j);
@@ -72,10 +68,10 @@ double gemm_error(const Kernels& kernel, const Shape& s, const Storage& sa, cons
       double expected = accumulate ? static_cast<double>(before[at]) : bias ? static_cast<double>(offset[static_cast<std::size_t>(j)]) : 0;
       for (std::int64_t k = 0; k < s.k; ++k)
         expected += static_cast<double>(g.a[i * g.a_row + k * g.a_col]) * static_cast<double>(g.b[k * g.b_row + j * g.b_col]);
-      grow(worst, std::abs(static_cast<double>(c[at]) - expected) / std::sqrt(static_cast<double>(s.k + 1)));
+      worst.add(std::abs(static_cast<double>(c[at]) - expected) / std::sqrt(static_cast<double>(s.k + 1)));
     }
   }
-  return worst;
+  return worst.error();
 }
 
 }  // namespace
@@ -84,24 +80,24 @@ TEST_CASE("gemm equals a loop in double at every kind of edge, transposition and
   const std::vector<std::int64_t> sizes{1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 16, 17, 29, 31, 32, 33, 40, 63, 70};
   for (const auto& build : builds()) {
     INFO(build.name);
-    double worst = 0;
+    test::Worst worst;
     int tried = 0;
     for (const auto m : sizes) {
       for (const auto n : sizes) {
         for (const std::int64_t k : {0, 1, 2, 7, 8, 33}) {
           for (int variant = 0; variant < 8; ++variant) {
             const Storage a{(variant & 1) != 0, variant % 3}, b{(variant & 2) != 0, variant % 2};
-            grow(worst, gemm_error(build.kernels, {m, n, k}, a, b, (variant & 4) != 0, m % 2 == 0 && (variant & 4) == 0));
+            worst.add(gemm_error(build.kernels, {m, n, k}, a, b, (variant & 4) != 0, m % 2 == 0 && (variant & 4) == 0));
             ++tried;
           }
         }
       }
     }
     for (const auto& s : {Shape{30, 70, 600}, Shape{100, 40, 1030}, Shape{3, 100, 513}}) {  // more than one block of k
-      for (const bool transposed : {false, true}) grow(worst, gemm_error(build.kernels, s, {transposed, 0}, {!transposed, 0}, true, false));
+      for (const bool transposed : {false, true}) worst.add(gemm_error(build.kernels, s, {transposed, 0}, {!transposed, 0}, true, false));
     }
     CHECK(tried == 20 * 20 * 6 * 8);
-    CHECK(worst < 4e-6);  // float32 chains of up to a thousand terms; a wrong term would be 0.1
+    CHECK(worst.error() < 4e-6);  // float32 chains of up to a thousand terms; a wrong term would be 0.1
   }
 }
 
@@ -139,7 +135,7 @@ TEST_CASE("softmax and its gradient, causal and not", "[math]") {
         const auto dp = dx;
         build.kernels.softmax(n, n, 3.0f, causal, p.data());
         build.kernels.softmax_backward(n, n, 3.0f, p.data(), dx.data());
-        double worst = 0;
+        test::Worst worst;
         for (std::int64_t i = 0; i < n; ++i) {
           const auto at = [&](std::int64_t j) { return static_cast<std::size_t>(i * n + j); };
           const std::int64_t seen = causal ? i + 1 : n;
@@ -148,11 +144,11 @@ TEST_CASE("softmax and its gradient, causal and not", "[math]") {
           const auto expected = [&](std::int64_t j) { return j < seen ? std::exp(3.0 * static_cast<double>(x[at(j)])) / sum : 0.0; };
           for (std::int64_t j = 0; j < n; ++j) mean += expected(j) * static_cast<double>(dp[at(j)]);
           for (std::int64_t j = 0; j < n; ++j) {
-            grow(worst, std::abs(static_cast<double>(p[at(j)]) - expected(j)));
-            grow(worst, std::abs(static_cast<double>(dx[at(j)]) - 3.0 * expected(j) * (static_cast<double>(dp[at(j)]) - mean)));
+            worst.add(std::abs(static_cast<double>(p[at(j)]) - expected(j)));
+            worst.add(std::abs(static_cast<double>(dx[at(j)]) - 3.0 * expected(j) * (static_cast<double>(dp[at(j)]) - mean)));
           }
         }
-        CHECK(worst < 1e-6);
+        CHECK(worst.error() < 1e-6);
       }
     }
   }
@@ -169,7 +165,8 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
       for (std::int64_t i = 0; i < kRows; ++i) labels.push_back(i % 4 == 3 ? -1 : i * 7 % classes);
       std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 2)));
       const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), gradient.data(), scratch.data());
-      double loss = 0, worst = 0;
+      double loss = 0;
+      test::Worst worst;
       std::int64_t correct = 0, scored = 0;
       for (std::int64_t i = 0; i < kRows; ++i) scored += labels[static_cast<std::size_t>(i)] >= 0;
       for (std::int64_t i = 0; i < kRows; ++i) {
@@ -182,13 +179,13 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
         for (std::int64_t j = 0; j < classes; ++j) {
           const double p = std::exp(static_cast<double>(row[j])) / sum;
           const double expected = label < 0 ? 0 : (p - (j == label)) / static_cast<double>(scored);
-          grow(worst, std::abs(static_cast<double>(gradient[static_cast<std::size_t>(i * classes + j)]) - expected));
+          worst.add(std::abs(static_cast<double>(gradient[static_cast<std::size_t>(i * classes + j)]) - expected));
         }
       }
       CHECK(sums.loss == Approx(loss).epsilon(1e-6));
       CHECK(sums.correct == correct);
       CHECK(sums.scored == scored);
-      CHECK(worst < 1e-7);
+      CHECK(worst.error() < 1e-7);
     }
   }
 }

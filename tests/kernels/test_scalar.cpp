@@ -5,6 +5,7 @@
 
 #include "ffn/kernels/scalar.hpp"
 #include "support/catch_plain.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn::scalar_test;
 
@@ -17,14 +18,14 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 template <class Fast, class Exact>
 double largest_relative_error(float low, float high, const Fast& fast, const Exact& exact) {
   constexpr int kPoints = 1 << 20;
-  double worst = 0;
+  ffn::test::Worst worst;
   for (int i = 0; i <= kPoints; ++i) {
     const float x = static_cast<float>(low + (static_cast<double>(high) - low) * i / kPoints);
     const double expected = exact(static_cast<double>(x));
     if (std::abs(expected) < std::numeric_limits<float>::min()) continue;
-    worst = std::max(worst, std::abs(fast(x) - expected) / std::abs(expected));
+    worst.add(std::abs(fast(x) - expected) / std::abs(expected));
   }
-  return worst;
+  return worst.error();
 }
 
 #define FFN_FLOAT(f) [](float x) { return f(x); }

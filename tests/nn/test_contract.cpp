@@ -7,6 +7,7 @@
 #include "ffn/nn/network.hpp"
 #include "support/catch.hpp"
 #include "support/layers.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 using torch::Tensor;
@@ -87,10 +88,11 @@ TEST_CASE("gradients of every activation in every FFN kind pass a finite-differe
         Tensor loss = (out.y * torch::sin(torch::arange(out.y.numel(), torch::kFloat64)).view_as(out.y)).sum();
         return out.balance_loss.defined() ? loss + out.balance_loss.sum() : loss;
       };
-      double worst = test::gradient_error(scalar, x);
-      for (auto& p : ffn->parameters()) worst = std::max(worst, test::gradient_error(scalar, p));
-      INFO(name << " " << phi.name);
-      CHECK(worst < 1e-7);  // a right backward is near 1e-10, a wrong factor near 1
+      test::Worst worst;
+      worst.add(test::gradient_error(scalar, x), "the input");
+      for (auto& p : ffn->named_parameters()) worst.add(test::gradient_error(scalar, p.value()), p.key());
+      INFO(name << " " << phi.name << ", worst at " << worst.where());
+      CHECK(worst.error() < 1e-7);  // a right backward is near 1e-10, a wrong factor near 1
       ++checked;
     }
   }
@@ -209,10 +211,7 @@ TEST_CASE("a 2×2 ReLU FFN computed by hand", "[nn]") {
 
 TEST_CASE("dropout keeps the mean, drops its share, and is the identity in evaluation", "[nn]") {
   const Tensor h = torch::ones({2, 50, 400});
-  nn::ForwardContext context;
-  context.training = true;
-  context.dropout_rates = {0.25, 0.5};
-  context.dropout_seeds = {1, 2};
+  auto context = nn::training_context({0.25, 0.5}, {1, 2}, 0);
   const Tensor out = nn::dropout(h, context, 0);
   // 20 000 draws: standard error of the share 0.003
   CHECK(out[0].eq(0).to(torch::kFloat64).mean().item<double>() == Approx(0.25).margin(0.015));
@@ -220,7 +219,7 @@ TEST_CASE("dropout keeps the mean, drops its share, and is the identity in evalu
   CHECK(out.mean().item<double>() == Approx(1.0).margin(0.02));
   CHECK(torch::equal(nn::dropout(h, context, 0), out));
   CHECK_FALSE(torch::equal(nn::dropout(h, context, 1), out));
-  context.step = 1;
+  context.step_number.fill_(1);
   CHECK_FALSE(torch::equal(nn::dropout(h, context, 0), out));
   context.training = false;
   CHECK(torch::equal(nn::dropout(h, context, 0), h));

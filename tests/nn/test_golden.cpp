@@ -7,6 +7,7 @@
 #include "ffn/nn/norm.hpp"
 #include "support/catch.hpp"
 #include "support/layers.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 using nlohmann::json;
@@ -28,12 +29,10 @@ constexpr double kTolerance = 1e-12;
 void compare(const std::string& what, const torch::Tensor& found, const json& expected) {
   const auto flat = found.contiguous().view(-1);
   REQUIRE(flat.numel() == static_cast<std::int64_t>(expected.size()));
-  double worst = 0;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    worst = std::max(worst, std::abs(flat[i].item<double>() - expected[static_cast<size_t>(i)].get<double>()));
-  }
-  INFO(what << ": largest difference " << worst);
-  CHECK(worst < kTolerance);
+  test::Worst worst;
+  for (std::int64_t i = 0; i < flat.numel(); ++i) worst.add(flat[i].item<double>() - expected[static_cast<size_t>(i)].get<double>(), i);
+  INFO(what << ": largest difference " << worst.error() << " at " << worst.where());
+  CHECK(worst.error() < kTolerance);
 }
 
 struct Result {

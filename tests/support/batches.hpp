@@ -11,6 +11,9 @@ struct Batch {
   torch::Tensor labels;  ///< (R, B·T) int64
 };
 
+/// Vectors in float64, for a reference; token ids stay.
+inline torch::Tensor as_double(const torch::Tensor& x) { return x.is_floating_point() ? x.to(torch::kFloat64) : x; }
+
 inline Batch to_tensors(const ExampleSet& set, const TaskShape& shape, std::int64_t runs) {
   const auto own = set.shared ? 1 : runs, length = shape.sequence_length;
   const auto labels = torch::tensor(set.labels, torch::kInt64).view({own, set.count * length}).expand({runs, set.count * length});

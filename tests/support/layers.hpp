@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ffn/nn/parameter_row.hpp"
+#include "support/worst.hpp"
 
 namespace ffn::test {
 
@@ -41,7 +42,7 @@ inline double gradient_error(const std::function<torch::Tensor()>& f, torch::Ten
   f().backward();
   const torch::Tensor gradient = variable.grad().clone().reshape(-1);
   torch::NoGradGuard no_grad;
-  double worst = 0;
+  Worst worst;
   torch::Tensor flat = variable.is_contiguous() ? variable.view(-1) : torch::Tensor();
   for (std::int64_t i = 0; i < gradient.numel(); ++i) {
     // Non-contiguous variables are views of a parameter row: reach the element through its index.
@@ -62,9 +63,9 @@ inline double gradient_error(const std::function<torch::Tensor()>& f, torch::Ten
     const double below = f().item<double>();
     element.fill_(original);
     const double expected = (above - below) / (2 * kStep), found = gradient[i].item<double>();
-    worst = std::max(worst, std::abs(found - expected) / std::max(1.0, std::abs(expected)));
+    worst.add((found - expected) / std::max(1.0, std::abs(expected)));
   }
-  return worst;
+  return worst.error();
 }
 
 }  // namespace ffn::test

@@ -1,21 +1,45 @@
-// Run configs over the catalogue: every activation and FFN kind, alone and in blocks, at odd sizes.
+// Run configs over the catalogues, at odd sizes. New activations, FFN kinds, norms, placements, scores, optimizers and
+// schedules join by themselves; what cannot, test_cases.cpp asks for.
 #pragma once
 
-#include "ffn/config/run_config.hpp"
-#include "ffn/kernels/activations.hpp"
+#include "../core/helpers.hpp"
+#include "choices.hpp"
 
 namespace ffn::test {
 
+using Case = std::pair<std::string, RunConfig>;
+
+/// A short text, in a file that lives as long as the program.
+inline std::string text_file() {
+  static const ScratchDirectory scratch;
+  static const std::string file = [] {
+    std::string text;
+    for (int i = 0; i < 24; ++i) text += "the " + std::to_string(i * i) + " cats sat on " + std::to_string(97 % (i + 2)) + " mats.\n";
+    return scratch.write("text.txt", text);
+  }();
+  return file;
+}
+
+// A new task needs a size here.
+inline TaskConfig small(XorConfig task) {
+  task.bits = 3;
+  task.jitter = 0.1;
+  task.label_noise = 0.05;
+  return task;
+}
+inline TaskConfig small(SequenceXorConfig task) {
+  task.length = 7;
+  return task;
+}
+inline TaskConfig small(TextConfig task) {
+  task.file = text_file();
+  task.context = 5;
+  return task;
+}
+
 inline RunConfig base(const FfnConfig& ffn, bool attention) {
   RunConfig config;
-  SequenceXorConfig sequence;
-  sequence.length = 7;
-  XorConfig bits;
-  bits.bits = 3;
-  bits.jitter = 0.1;
-  bits.label_noise = 0.05;
-  if (attention) config.task = sequence;
-  else config.task = bits;
+  config.task = attention ? small(SequenceXorConfig{}) : small(XorConfig{});
   config.model.d_model = 10;  // odd sizes: vector bodies and scalar tails both occur
   config.model.ffn = ffn;
   if (attention) {
@@ -34,8 +58,10 @@ inline RunConfig base(const FfnConfig& ffn, bool attention) {
   return config;
 }
 
+constexpr double kDropout = 0.2;  ///< of every case with an FFN
+
 template <class Config>
-FfnConfig some_ffn(const char* activation, double dropout = 0.2) {
+Config some_ffn(const std::string& activation, double dropout = kDropout) {
   Config config;
   config.d_ff = 13;
   config.activation = activation;
@@ -43,29 +69,110 @@ FfnConfig some_ffn(const char* activation, double dropout = 0.2) {
   return config;
 }
 
-inline std::vector<std::pair<std::string, RunConfig>> cases() {
-  std::vector<std::pair<std::string, RunConfig>> out;
+template <class... Ts, class F>
+void each_alternative(const std::variant<Ts...>&, const F& f) {
+  (f(Ts{}), ...);
+}
+
+inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& activations) {
   for (const bool attention : {false, true}) {
     const std::string where = attention ? " in blocks" : " alone";
-    for (const auto& phi : activations())
-      out.emplace_back(std::string("positionwise ") + phi.name + where, base(some_ffn<PositionwiseConfig>(phi.name), attention));
-    out.emplace_back("gated" + where, base(some_ffn<GatedConfig>("silu"), attention));
-    out.emplace_back("moe" + where, base(some_ffn<MoeConfig>("gelu"), attention));
-    auto moe = std::get<MoeConfig>(some_ffn<MoeConfig>("mish"));
+    each_alternative(FfnConfig{}, [&](auto kind) {
+      using Kind = decltype(kind);
+      if constexpr (std::is_base_of_v<FfnSize, Kind>) {
+        for (const auto& phi : activations)
+          out.emplace_back(std::string(Kind::kKind) + " " + phi + where, base(some_ffn<Kind>(phi), attention));
+        auto unbiased = some_ffn<Kind>("silu");
+        unbiased.bias = false;
+        out.emplace_back(std::string(Kind::kKind) + " without biases" + where, base(unbiased, attention));
+      } else {
+        out.emplace_back(Kind::kKind + where, base(kind, attention));
+      }
+    });
+  }
+}
+
+inline void add_mixtures(std::vector<Case>& out) {
+  for (const bool attention : {false, true}) {
+    const std::string where = attention ? " in blocks" : " alone";
+    auto moe = some_ffn<MoeConfig>("mish");
     moe.gated = true;
     moe.num_experts = 3;
+    moe.balance_weight = 0.7;
     out.emplace_back("moe of gated" + where, base(moe, attention));
+    moe.gated = false;
+    moe.top_k = 3;
+    out.emplace_back("moe with all experts" + where, base(moe, attention));
+    moe.num_experts = 20;  // more than tokens: some get none
+    moe.top_k = 1;
+    out.emplace_back("moe with idle experts" + where, base(moe, attention));
   }
-  auto position = base(some_ffn<PositionwiseConfig>("relu"), true);
-  position.model.attention->scores = "position";
-  position.model.norm.kind = "rms";
-  position.model.norm.placement = "sandwich";
-  out.emplace_back("attention by position, sandwich RMS", position);
-  auto sgd = base(some_ffn<PositionwiseConfig>("tanh"), false);
-  sgd.train.optimizer = SgdConfig{};
-  sgd.train.schedule = CosineSchedule{};
-  out.emplace_back("SGD with cosine", sgd);
+}
+
+inline void add_blocks(std::vector<Case>& out) {
+  int i = 0;
+  for (const auto& kind : choices("model.norm.kind")) {
+    for (const auto& placement : choices("model.norm.placement")) {
+      auto config = base(some_ffn<PositionwiseConfig>("gelu"), false);
+      config.model.norm.kind = kind;
+      config.model.norm.placement = placement;
+      config.model.residual = i % 2 == 1;
+      out.emplace_back(kind + " " + placement + " on vectors", config);
+      for (const auto& scores : choices("model.attention.scores")) {
+        auto blocks = base(some_ffn<GatedConfig>("gelu"), true);
+        blocks.model.norm = config.model.norm;
+        blocks.model.attention->scores = scores;
+        blocks.model.attention->causal = i % 3 != 0;
+        blocks.model.attention->bias = i % 4 < 2;
+        blocks.model.residual = i % 5 < 3;
+        out.emplace_back(kind + " " + placement + " " + scores, blocks);
+        ++i;
+      }
+    }
+  }
+  auto bare = base(NoFfnConfig{}, true);
+  bare.model.positions = "none";
+  bare.model.attention.reset();
+  out.emplace_back("nothing in the blocks, no positions", bare);
+}
+
+inline void add_training(std::vector<Case>& out) {
+  each_alternative(TaskConfig{}, [&](auto task) {
+    for (const char* norm : {"none", "layer"}) {
+      auto config = base(some_ffn<MoeConfig>("gelu"), false);
+      config.task = small(task);
+      config.model.norm.kind = norm;
+      out.emplace_back(std::string("moe on ") + decltype(task)::kKind + ", norm " + norm, config);
+    }
+  });
+  int i = 0;
+  each_alternative(OptimizerConfig{}, [&](auto optimizer) {
+    each_alternative(ScheduleConfig{}, [&](auto schedule) {
+      for (const auto& decay : choices(std::string("train.optimizer[") + optimizer.kKind + "].decay")) {
+        auto config = base(some_ffn<PositionwiseConfig>("tanh"), i % 2 == 1);
+        optimizer.weight_decay = 0.1;
+        optimizer.decay = decay;
+        if constexpr (std::is_same_v<decltype(optimizer), SgdConfig>) optimizer.nesterov = i % 4 < 2;
+        schedule.warmup_steps = i % 3 * 4;
+        config.train.optimizer = optimizer;
+        config.train.schedule = schedule;
+        out.emplace_back(std::string(optimizer.kKind) + ", " + schedule.kKind + ", decay " + decay, config);
+        ++i;
+      }
+    });
+  });
+}
+
+/// Over these activations; the others cannot matter to what is checked.
+inline std::vector<Case> cases_with(const std::vector<std::string>& activations) {
+  std::vector<Case> out;
+  add_ffns(out, activations);
+  add_mixtures(out);
+  add_blocks(out);
+  add_training(out);
   return out;
 }
+
+inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
 
 }  // namespace ffn::test

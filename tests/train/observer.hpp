@@ -3,7 +3,8 @@
 
 #include <map>
 
-#include "ffn/engine/interface.hpp"
+#include "ffn/train/fused_learner.hpp"
+#include "ffn/train/trainer.hpp"
 
 namespace ffn::test {
 
@@ -27,13 +28,36 @@ struct Collected : TrainObserver {
   }
 };
 
-/// Metrics without times, and weights, as one string: equal strings mean equal bits.
-inline std::string bits_of(const Collected& c, std::size_t run) {
+/// On the fused engine.
+inline Trainer fused_trainer(const Cohort& cohort, TrainObserver& observer) {
+  const auto learner = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<FusedLearner>(runs, task); };
+  return Trainer(cohort, observer, learner, "fused");
+}
+
+inline Collected train(const std::vector<RunConfig>& runs) {
+  Collected collected;
+  fused_trainer({runs, {}}, collected).train();
+  return collected;
+}
+
+/// Metrics after step `from` without times, the hit, and weights, as one string: equal strings mean equal bits.
+inline std::string bits_of(const Collected& c, std::size_t run, std::int64_t from = -1) {
   std::string out;
-  const auto put = [&](const void* p, std::size_t n) { out.append(static_cast<const char*>(p), n); };
-  for (const auto& e : c.evaluations.at(run)) {
-    put(&e.step, sizeof e.step), put(&e.tokens, sizeof e.tokens);
-    for (const auto& [name, value] : e.metrics) out += name, put(&value, sizeof value);
+  const auto put = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto evaluations = c.evaluations.find(run);
+  if (evaluations == c.evaluations.end()) throw std::out_of_range("a run without evaluations");
+  for (const auto& e : evaluations->second) {
+    if (e.step <= from) continue;
+    put(e.step);
+    put(e.tokens);
+    for (const auto& [name, value] : e.metrics) {
+      out += name;
+      put(value);
+    }
+  }
+  if (const auto& hit = c.results.at(run).hit) {
+    put(hit->step);
+    put(hit->tokens);
   }
   for (const auto& w : c.results.at(run).weights) out += w.name + w.bytes;
   return out;

@@ -6,6 +6,7 @@
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace ffn;
 using torch::Tensor;
@@ -24,7 +25,7 @@ double largest_difference(const OptimizerConfig& config,
   const auto loss = [](const Tensor& w, const Tensor& b, int step) {
     return ((w * (1.0 + 0.1 * std::sin(step))).pow(4).sum() + (w.square().sum() - 2).square() + (b - 0.3).cosh().sum());
   };
-  double worst = 0;
+  test::Worst worst;
   for (int step = 0; step < 100; ++step) {
     row.gradients().zero_();
     loss(layer->weight, layer->bias, step).backward();
@@ -33,9 +34,10 @@ double largest_difference(const OptimizerConfig& config,
     loss(theirs[0], theirs[1], step).backward();
     reference->step();
     torch::NoGradGuard no_grad;
-    worst = std::max({worst, (layer->weight - theirs[0]).abs().max().item<double>(), (layer->bias - theirs[1]).abs().max().item<double>()});
+    worst.add((layer->weight - theirs[0]).abs().max().item<double>(), step);
+    worst.add((layer->bias - theirs[1]).abs().max().item<double>(), step);
   }
-  return worst;
+  return worst.error();
 }
 
 // 100 steps of float32 arithmetic in another order of operations; a wrong formula is off by more than 1e-2 here.

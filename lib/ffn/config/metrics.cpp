@@ -1,18 +1,46 @@
 #include "ffn/config/metrics.hpp"
 
+#include <stdexcept>
+
+#include "ffn/config/run_config.hpp"
+
 namespace ffn {
 
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {
-      {"train/loss", false, "mean training loss since the last evaluation, in nats, dropout on, balance loss left out"},
-      {"train/balance_loss", false, "mean balance loss of the mixtures since the last evaluation; 1 is perfect balance"},
-      {"train/grad_norm", false, "gradient norm before clipping at the last step"},
-      {"val/loss", false, "cross-entropy on the validation set, in nats per scored position"},
-      {"val/accuracy", true, "share of scored validation positions whose most probable class is right"},
-      {"val/bits_per_char", false, "val/loss in bits, text only"},
-      {"val/perplexity", false, "exp(val/loss), text only"},
-  };
+  static const std::vector<MetricRow> rows = {metric::kTrainLoss,   metric::kTrainBalanceLoss, metric::kTrainGradNorm, metric::kValLoss,
+                                              metric::kValAccuracy, metric::kValBitsPerChar,   metric::kValPerplexity};
   return rows;
+}
+
+const MetricRow* find_metric_row(const std::string& name) {
+  for (const auto& row : metric_catalogue()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+bool is_logged(const MetricRow& row, const RunConfig& config) {
+  switch (row.logged_by) {
+    case LoggedBy::every_run:
+      return true;
+    case LoggedBy::text_tasks:
+      return std::holds_alternative<TextConfig>(config.task);
+    case LoggedBy::mixtures:
+      return std::holds_alternative<MoeConfig>(config.model.ffn);
+  }
+  throw std::logic_error("a metric that nobody logs");
+}
+
+LoggedByText text_of(LoggedBy logged_by) {
+  switch (logged_by) {
+    case LoggedBy::every_run:
+      return {"every run", "task.kind"};
+    case LoggedBy::text_tasks:
+      return {"text tasks", "task.kind"};
+    case LoggedBy::mixtures:
+      return {"models with a mixture of experts", "model.ffn.kind"};
+  }
+  throw std::logic_error("a metric that nobody logs");
 }
 
 }  // namespace ffn

@@ -5,6 +5,7 @@
 
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/hash.hpp"
 
 namespace ffn {
@@ -32,10 +33,11 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
-  const auto* text = std::get_if<TextConfig>(&task);
-  const bool text_metric = train.target && (train.target->metric == "val/bits_per_char" || train.target->metric == "val/perplexity");
-  v.require(text || !text_metric, "train.target.metric",
-            "the target metric " + (train.target ? train.target->metric : "") + " exists for text tasks only", {"task.kind"});
+  if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
+    const auto [who, key] = text_of(row->logged_by);
+    v.require(is_logged(*row, *this), "train.target.metric",
+              std::string("the target metric ") + row->name + " is logged for " + who + " only", {key});
+  }
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {

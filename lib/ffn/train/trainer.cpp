@@ -6,6 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/train/cohort_config.hpp"
@@ -146,19 +147,20 @@ void Trainer::take_in(std::size_t run, std::int64_t step, const StepReport& repo
 std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run, const Score& score) const {
   const auto& state = states_[run];
   std::vector<std::pair<std::string, double>> metrics;
-  metrics.reserve(8);
+  metrics.reserve(metric_catalogue().size());
+  const auto add = [&](const MetricRow& row, double value) {
+    if (is_logged(row, runs_[0])) metrics.emplace_back(row.name, value);
+  };
   if (state.loss_count > 0) {
     const auto n = static_cast<double>(state.loss_count);
-    metrics.emplace_back("train/loss", state.loss_sum / n);
-    if (std::holds_alternative<MoeConfig>(runs_[0].model.ffn)) metrics.emplace_back("train/balance_loss", state.balance_sum / n);
-    metrics.emplace_back("train/grad_norm", state.grad_norm);
+    add(metric::kTrainLoss, state.loss_sum / n);
+    add(metric::kTrainBalanceLoss, state.balance_sum / n);
+    add(metric::kTrainGradNorm, state.grad_norm);
   }
-  metrics.emplace_back("val/loss", score.loss);
-  metrics.emplace_back("val/accuracy", score.accuracy);
-  if (std::holds_alternative<TextConfig>(runs_[0].task)) {
-    metrics.emplace_back("val/bits_per_char", score.loss / std::log(2.0));
-    metrics.emplace_back("val/perplexity", std::exp(score.loss));
-  }
+  add(metric::kValLoss, score.loss);
+  add(metric::kValAccuracy, score.accuracy);
+  add(metric::kValBitsPerChar, score.loss / std::log(2.0));
+  add(metric::kValPerplexity, std::exp(score.loss));
   return metrics;
 }
 

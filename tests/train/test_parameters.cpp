@@ -1,0 +1,166 @@
+// How the parameters of a network start and what a weight file holds, against the rules written out once more.
+#include <map>
+
+#include "cases.hpp"
+#include "ffn/core/random.hpp"
+#include "ffn/fused/parameters.hpp"
+#include "observer.hpp"
+#include "support/catch_plain.hpp"
+#include "support/worst.hpp"
+
+using namespace ffn;
+
+namespace {
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+bool is_norm(const std::string& name) { return name.find("norm.") != std::string::npos; }
+
+RowLayout layout_of(const RunConfig& config) { return fused::network_parameters(config.model, task_shape(config.task)); }
+
+const RowEntry& entry_of(const RowLayout& layout, const std::string& name) {
+  for (const auto& entry : layout.entries()) {
+    if (entry.name == name) return entry;
+  }
+  throw std::out_of_range("no parameter " + name);
+}
+
+/// Word `index` of the stream of a name under a seed: Philox blocks counted by the index, keyed by the seed, in the
+/// stream that 64-bit FNV-1a makes of the name.
+std::uint32_t word(std::uint64_t seed, const std::string& name, std::uint64_t index) {
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const unsigned char c : name) h = (h ^ c) * 0x100000001b3;
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x & 0xffffffff); };
+  return philox({low(index / 4), low(index / 4 >> 32), low(h), low(h >> 32)}, seed)[index % 4];
+}
+double uniform(std::uint64_t seed, const std::string& name, std::uint64_t i, double bound) {
+  return bound * (2 * std::floor(word(seed, name, i) / 256.0) / 16777216.0 - 1);
+}
+double normal(std::uint64_t seed, const std::string& name, std::uint64_t i) {
+  const double u = (word(seed, name, 2 * i) + 0.5) / 4294967296.0, v = (word(seed, name, 2 * i + 1) + 0.5) / 4294967296.0;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::acos(-1.0) * v);
+}
+
+// By name: norms start as the identity, tables (embeddings, scores) as standard normals, maps as torch.nn.Linear does,
+// weight and bias within 1/√D_in, where D_in is the map's, also for every expert's.
+double expected_start(const RowLayout& layout, const RowEntry& entry, std::uint64_t seed, std::uint64_t i) {
+  const bool weight = ends_with(entry.name, ".weight"), bias = ends_with(entry.name, ".bias");
+  if (is_norm(entry.name)) return weight ? 1 : 0;
+  if (!weight && !bias) return normal(seed, entry.name, i);
+  const auto& shape = entry_of(layout, entry.name.substr(0, entry.name.rfind('.')) + ".weight").shape;
+  return uniform(seed, entry.name, i, 1 / std::sqrt(static_cast<double>(shape[shape.size() - 2])));
+}
+
+const float* floats(const TensorData& tensor) { return reinterpret_cast<const float*>(tensor.bytes.data()); }
+
+std::map<std::string, TensorData> by_name(const std::vector<TensorData>& tensors) {
+  std::map<std::string, TensorData> out;
+  for (const auto& tensor : tensors) out[tensor.name] = tensor;
+  REQUIRE(out.size() == tensors.size());
+  return out;
+}
+
+/// The file's name of an expert's part: "….experts.up.weight" of expert 2 is "….experts.2.up.weight".
+std::string name_in_file(const std::string& name, std::int64_t expert) {
+  const auto after = name.find("experts.") + 8;
+  return name.substr(0, after) + std::to_string(expert) + "." + name.substr(after);
+}
+
+// Compares a file's tensor with its part of a row that counts its own places; what is (in, out) there is (out, in) here.
+std::size_t wrong_in_file(const TensorData& tensor, std::int64_t begin, std::vector<std::int64_t> shape, bool transposed) {
+  if (transposed) std::swap(shape[0], shape[1]);
+  CHECK(tensor.shape == shape);
+  CHECK(tensor.dtype == DType::f32);
+  std::int64_t count = 1;
+  for (const auto size : shape) count *= size;
+  REQUIRE(tensor.bytes.size() == static_cast<std::size_t>(count) * sizeof(float));
+  std::size_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto from = transposed ? i % shape[1] * shape[0] + i / shape[1] : i;
+    wrong += floats(tensor)[i] != static_cast<float>(begin + from);
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("every parameter of every case starts as the rules say", "[train][parameters]") {
+  int checked = 0;
+  for (const auto& [name, config] : test::cases()) {
+    const auto layout = layout_of(config);
+    std::vector<float> row(static_cast<std::size_t>(layout.width()), -7.0f);
+    layout.initialise(11, row.data());
+    test::Worst worst;
+    for (const auto& entry : layout.entries()) {
+      for (std::int64_t i = 0; i < entry.count; ++i) {
+        const double found = static_cast<double>(row[static_cast<std::size_t>(entry.offset + i)]);
+        worst.add(found - expected_start(layout, entry, 11, static_cast<std::uint64_t>(i)), entry.name);
+      }
+    }
+    INFO(name << ", worst start of " << worst.where());
+    CHECK(worst.error() < 3e-7);  // a float's rounding of numbers up to 5
+    ++checked;
+  }
+  CHECK(checked > 100);
+}
+
+TEST_CASE("starts are pinned: a change here would change every published result", "[train][parameters]") {
+  // From an independent implementation in Python.
+  RowLayout layout;
+  layout.add("head.weight", {4, 2}, {Init::fan_in(4), Export::linear});
+  layout.add("embedding", {2, 2}, {Init::normal(1), Export::as_is});
+  std::vector<float> row(static_cast<std::size_t>(layout.width()));
+  layout.initialise(7, row.data());
+  const double expected[] = {0.108523905, 0.358126998, -0.36702621, 0.391958535, -0.132175684};
+  for (std::size_t i = 0; i < 5; ++i) CHECK(static_cast<double>(row[i]) == Approx(expected[i]).epsilon(1e-6));
+  const double embedding[] = {1.55678544, -1.86909196, 1.49371503};
+  for (std::size_t i = 0; i < 3; ++i) CHECK(static_cast<double>(row[16 + i]) == Approx(embedding[i]).epsilon(1e-6));
+}
+
+TEST_CASE("a run starts from its own seed's draw", "[train][parameters]") {
+  auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), false);
+  config.train.steps = 1;
+  SgdConfig still;
+  still.lr = 1e-300;  // the smallest step: weights stay where they started
+  config.train.optimizer = still;
+  config.seed = 5;
+  const auto weights = by_name(test::train({config}).results.at(0).weights);
+  test::Worst worst;
+  for (std::size_t i = 0; i < 2; ++i)
+    worst.add(static_cast<double>(floats(weights.at("head.bias"))[i]) - uniform(sub_seed(5, "init"), "head.bias", i, 1 / std::sqrt(10.0)));
+  CHECK(worst.error() < 1e-7);
+}
+
+TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors by their number", "[train][parameters]") {
+  std::size_t files = 0, of_experts = 0;
+  for (const auto& [name, config] : test::cases()) {
+    const auto layout = layout_of(config);
+    std::vector<float> row(static_cast<std::size_t>(layout.width()));
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i);
+    REQUIRE(row.size() < (1 << 24));  // floats count exactly
+    auto file = by_name(layout.export_row(row.data()));
+    for (const auto& entry : layout.entries()) {
+      INFO(name << ": " << entry.name);
+      const bool experts = entry.name.find(".experts.") != std::string::npos;
+      const bool map = ends_with(entry.name, ".weight") && !is_norm(entry.name);
+      const std::vector<std::int64_t> shape(entry.shape.begin() + experts, entry.shape.end());
+      const auto parts = experts ? entry.shape[0] : 1;
+      for (std::int64_t e = 0; e < parts; ++e) {
+        const auto stored = experts ? name_in_file(entry.name, e) : entry.name;
+        REQUIRE(file.count(stored) == 1);
+        CHECK(wrong_in_file(file.at(stored), entry.offset + e * entry.count / parts, shape, map) == 0);
+        file.erase(stored);
+        ++files;
+        of_experts += experts;
+      }
+    }
+    CHECK(file.empty());
+    std::vector<float> back(row.size(), -1.0f);
+    layout.import_row(back.data(), layout.export_row(row.data()));
+    for (const auto& entry : layout.entries())
+      CHECK(std::equal(row.begin() + entry.offset, row.begin() + entry.offset + entry.count, back.begin() + entry.offset));
+  }
+  CHECK(files > 2000);
+  CHECK(of_experts > 1000);
+}

@@ -7,6 +7,7 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "../train.hpp"
+#include "ffn/engine/interface.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"

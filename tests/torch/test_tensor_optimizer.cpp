@@ -13,7 +13,9 @@ constexpr std::int64_t kRuns = 3, kWidth = 48;
 
 RowLayout some_layout() {
   RowLayout layout;
-  for (auto spec : linear_parameters(5, 7, true)) layout.add(std::move(spec));  // a matrix that decays, a bias that does not
+  const auto map = linear_parameters(5, 7, true);
+  layout.add(map.weight);
+  layout.add(*map.bias);  // a matrix that decays, a bias that does not
   REQUIRE(layout.width() <= kWidth + 16);
   return layout;
 }

@@ -3,7 +3,7 @@
 
 #include "cases.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/parameters.hpp"
+#include "ffn/fused/network.hpp"
 #include "observer.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
@@ -17,7 +17,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 bool is_norm(const std::string& name) { return name.find("norm.") != std::string::npos; }
 
-RowLayout layout_of(const RunConfig& config) { return fused::network_parameters(config.model, task_shape(config.task)); }
+RowLayout layout_of(const RunConfig& config) { return fused::Network(config.model, task_shape(config.task)).layout(); }
 
 const RowEntry& entry_of(const RowLayout& layout, const std::string& name) {
   for (const auto& entry : layout.entries()) {

@@ -242,12 +242,24 @@ std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const
 
 namespace {
 
+bool is_computing(const std::string& key) { return key.rfind("compute.", 0) == 0; }
+
+// A result counts whatever computed it: unless that is what is compared, it makes no other run.
+std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by) {
+  if (is_computing(by)) return runs;
+  for (auto& run : runs) {
+    for (auto at = run.keys.begin(); at != run.keys.end();) at = is_computing(at->first) ? run.keys.erase(at) : std::next(at);
+  }
+  return runs;
+}
+
 // A run that was trained alone and again within a study, or copied, is one replicate.
-std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, std::vector<std::string>& notes) {
+std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes) {
   std::vector<FoundRun> out;
   std::set<std::string> seen;
   for (const auto& run : runs) {
-    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity).second;
+    const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
+    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity + computing).second;
     if (!known) out.push_back(run);
   }
   if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
@@ -258,6 +270,25 @@ std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, std::vec
     }
   }
   return out;
+}
+
+// Variants that were computed differently differ by rounding, too; and a run that went on elsewhere has no bits to repeat.
+void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::map<std::string, std::set<std::string>> used;  // value of `by` → what computed its runs
+  std::size_t moved = 0;
+  for (const auto& run : runs) {
+    if (!run.summary || run.summary->computed_by.empty()) continue;
+    used[value_of(run, out.by)].insert(run.summary->computed_by.back());
+    moved += run.summary->computed_by.size() > 1;
+  }
+  const bool differ = std::any_of(used.begin(), used.end(), [&](const auto& entry) { return entry.second != used.begin()->second; });
+  if (differ && !is_computing(out.by)) {
+    std::vector<std::string> parts;
+    for (const auto& [value, engines] : used) parts.push_back(value + " by " + join({engines.begin(), engines.end()}, " and by "));
+    out.notes.push_back("variants were computed differently, which rounds differently: " + join(parts, "; "));
+  }
+  if (moved > 0)
+    out.notes.push_back(std::to_string(moved) + " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
 }
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
@@ -276,6 +307,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
     out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
                         " = " + out.reference + " that is finished");
   }
+  note_computing(runs, out);
   std::set<std::int64_t> budgets;
   for (const auto& run : runs) budgets.insert(run.budget_steps);
   if (budgets.size() > 1 && find_metric(out.metric).is_time()) {
@@ -294,7 +326,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
 Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest& request) {
   if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   Comparison out;
-  const auto runs = without_copies(found, out.notes);
+  const auto runs = without_copies(without_computing(found, request.config.by), request.config.by, out.notes);
   const auto varying = varying_keys(runs);
   out.by = pick_by(request.config.by, runs, varying);
   out.alpha = request.config.alpha, out.min_effect = request.config.min_effect;

@@ -101,7 +101,7 @@ Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site
     const Tensor sum = upper + lower.__rshift__(16);                                         // the product's bits 16 and up
     return Halves{low(sum.__rshift__(16)), low(sum.bitwise_and(0xFFFF).__lshift__(16).bitwise_or(lower.bitwise_and(0xFFFF)))};
   };
-  const auto shape = torch::IntArrayRef{seeds.size(0), blocks};
+  const std::vector<std::int64_t> shape{seeds.size(0), blocks};
   const auto options = seeds.options();
   Tensor c0 = torch::arange(blocks, options).unsqueeze(0).expand(shape), c1 = torch::full(shape, static_cast<std::int64_t>(site), options),
          c2 = low(step).expand(shape), c3 = high(step).expand(shape);

@@ -6,6 +6,7 @@
 
 #include "ffn/core/random.hpp"
 #include "ffn/fused/coverage.hpp"
+#include "ffn/fused/network.hpp"
 #include "ffn/torch/learner.hpp"
 #include "ffn/train/fused_learner.hpp"
 
@@ -136,7 +137,8 @@ VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& reques
   out.loss = std::abs(fused.loss - judge.loss);
   out.loss_unit = kRounding * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other.loss - judge.loss));
-  for (const auto& entry : FusedLearner({config}, *task).layout().entries()) {
+  const auto layout = fused::Network(config.model, task->shape()).layout();
+  for (const auto& entry : layout.entries()) {
     VerifiedParameter p;
     p.name = entry.name;
     p.gradient = difference(fused.gradient, judge.gradient, entry);

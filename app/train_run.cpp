@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/record/run_claim.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"

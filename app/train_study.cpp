@@ -6,14 +6,14 @@
 #include <thread>
 
 #include "compare_text.hpp"
+#include "ffn/compare/compare_json.hpp"
+#include "ffn/compare/expect.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/compare/compare_json.hpp"
-#include "ffn/compare/expect.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/study_lock.hpp"
 #include "ffn/train/engine.hpp"

@@ -6,10 +6,10 @@
 #include "../options.hpp"
 #include "../signals.hpp"
 #include "ffn/engine/interface.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/kernels/isa.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {
@@ -81,9 +81,8 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
 }
 
 Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
-  Json out = {{"schema_version", 1},          {"version", kVersion}, {"commit", kGitCommit},
-              {"libtorch", info.version},     {"blas", info.blas},   {"kernels", kernel_isa()},
-              {"measurements", Json::array()}};
+  Json out = {{"schema_version", 1}, {"version", kVersion},     {"commit", kGitCommit},         {"libtorch", info.version},
+              {"blas", info.blas},   {"kernels", kernel_isa()}, {"measurements", Json::array()}};
   for (const auto& m : measurements) {
     Json values = Json::object();
     for (const auto& [name, value] : m.values) values[name] = value;

@@ -37,8 +37,7 @@ double larger(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
 
 double worst_of(const VerifyResult& result) {
   double worst = ratio(result.loss, result.loss_unit);
-  for (const auto& p : result.parameters)
-    worst = larger(worst, larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit)));
+  for (const auto& p : result.parameters) worst = larger(worst, larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit)));
   return worst;
 }
 

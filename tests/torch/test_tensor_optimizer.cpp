@@ -21,7 +21,9 @@ RowLayout some_layout() {
 }
 
 Tensor some_rows(const RowLayout& layout, double phase) {
-  return torch::sin(torch::arange(kRuns * layout.width(), torch::kFloat64) * 0.37 + phase).to(torch::kFloat32).view({kRuns, layout.width()});
+  return torch::sin(torch::arange(kRuns * layout.width(), torch::kFloat64) * 0.37 + phase)
+      .to(torch::kFloat32)
+      .view({kRuns, layout.width()});
 }
 
 template <class Config>

@@ -108,8 +108,8 @@ TEST_CASE("every parameter of every case starts as the rules say", "[train][para
 TEST_CASE("starts are pinned: a change here would change every published result", "[train][parameters]") {
   // From an independent implementation in Python.
   RowLayout layout;
-  layout.add("head.weight", {4, 2}, {Init::fan_in(4), Export::linear});
-  layout.add("embedding", {2, 2}, {Init::normal(1), Export::as_is});
+  layout.add({"head.weight", {4, 2}, Init::fan_in(4), true, Export::linear});
+  layout.add({"embedding", {2, 2}, Init::normal(1), true, Export::as_is});
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   layout.initialise(7, row.data());
   const double expected[] = {0.108523905, 0.358126998, -0.36702621, 0.391958535, -0.132175684};

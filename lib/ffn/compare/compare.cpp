@@ -288,7 +288,9 @@ void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
     out.notes.push_back("variants were computed differently, which rounds differently: " + join(parts, "; "));
   }
   if (moved > 0)
-    out.notes.push_back(std::to_string(moved) + " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
+    out.notes.push_back(
+        std::to_string(moved) +
+        " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
 }
 
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {

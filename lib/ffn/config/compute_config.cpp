@@ -29,7 +29,8 @@ void ComputeConfig::describe(FieldVisitor& v) {
   v.flag({"tf32", "on a GPU, let products round their inputs to TensorFloat-32: faster, three digits less"}, tf32);
   v.require(is_device(device), "device", shortened(Json(device)) + " is no device; use cpu, cuda or cuda:N");
   v.require(engine != "fused" || on_cpu(), "engine",
-            "engine fused computes on the CPU only, and device is " + shortened(Json(device)) + "; use engine auto or libtorch", {"device"});
+            "engine fused computes on the CPU only, and device is " + shortened(Json(device)) + "; use engine auto or libtorch",
+            {"device"});
 }
 
 }  // namespace ffn

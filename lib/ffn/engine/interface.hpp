@@ -45,9 +45,9 @@ struct Divergence {
 /// the seed and the step.
 struct Checkpoint {
   std::int64_t step = 0;
-  std::map<std::string, double> numbers;   ///< counters and sums
-  std::vector<TensorData> tensors;         ///< parameters and optimizer state, one row each
-  std::vector<std::string> computed_by;    ///< EngineInfo::text() of all that worked on it, in order of first use
+  std::map<std::string, double> numbers;  ///< counters and sums
+  std::vector<TensorData> tensors;        ///< parameters and optimizer state, one row each
+  std::vector<std::string> computed_by;   ///< EngineInfo::text() of all that worked on it, in order of first use
 };
 
 struct RunResult {
@@ -124,8 +124,8 @@ struct VerifiedParameter {
 struct VerifyResult {
   std::string not_covered;  ///< why there is nothing to compare: the fused engine lacks the model; empty otherwise
   std::vector<VerifiedParameter> parameters;
-  double loss = 0, loss_unit = 0;                ///< of the validation set after the steps, in nats
-  std::int64_t steps = 0;                        ///< that were compared
+  double loss = 0, loss_unit = 0;                  ///< of the validation set after the steps, in nats
+  std::int64_t steps = 0;                          ///< that were compared
   double fused_seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out
 };
 

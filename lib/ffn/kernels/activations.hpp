@@ -28,7 +28,7 @@ struct Activation {
   void (*forward64)(std::size_t n, const double* z, double* y);
   void (*backward64)(std::size_t n, const double* z, const double* dy, double* dz);
   void (*both)(std::size_t n, const float* z, float* y, float* slope);
-  Symbol (*value)(Symbol z);   ///< φ recorded; see record()
+  Symbol (*value)(Symbol z);       ///< φ recorded; see record()
   Symbol (*derivative)(Symbol z);  ///< φ'
 };
 

@@ -46,7 +46,7 @@ Expression record(Symbol (*f)(Symbol)) {
   try {
     const Symbol result = f(Symbol::at(append(Operation::input)));
     // The result is the last: a formula that is its own variable, or ends in an earlier value, gets a copy (· 1).
-    if (result.place != out.count - 1) result * Symbol(1.0);
+    if (result.place != out.count - 1) result* Symbol(1.0);
   } catch (...) {
     recording = nullptr;
     throw;

@@ -5,7 +5,24 @@
 
 namespace ffn {
 
-enum class Operation { input, constant, add, subtract, multiply, divide, negate, absolute, exp, tanh, erf, log1p, expm1, less, equal, select };
+enum class Operation {
+  input,
+  constant,
+  add,
+  subtract,
+  multiply,
+  divide,
+  negate,
+  absolute,
+  exp,
+  tanh,
+  erf,
+  log1p,
+  expm1,
+  less,
+  equal,
+  select
+};
 
 /// One operation. Operands are places of earlier ones; select is a ? b : c.
 struct ExpressionNode {

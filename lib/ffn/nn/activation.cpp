@@ -14,22 +14,54 @@ Tensor evaluate(const Expression& formula, const Tensor& z) {
     const auto& node = formula.nodes[i];
     auto& out = values[static_cast<std::size_t>(i)];
     switch (node.operation) {
-      case Operation::input: out = z; break;
-      case Operation::constant: out = torch::full({}, node.value, z.options()); break;
-      case Operation::add: out = at(node.a) + at(node.b); break;
-      case Operation::subtract: out = at(node.a) - at(node.b); break;
-      case Operation::multiply: out = at(node.a) * at(node.b); break;
-      case Operation::divide: out = at(node.a) / at(node.b); break;
-      case Operation::negate: out = -at(node.a); break;
-      case Operation::absolute: out = at(node.a).abs(); break;
-      case Operation::exp: out = at(node.a).exp(); break;
-      case Operation::tanh: out = at(node.a).tanh(); break;
-      case Operation::erf: out = at(node.a).erf(); break;
-      case Operation::log1p: out = at(node.a).log1p(); break;
-      case Operation::expm1: out = at(node.a).expm1(); break;
-      case Operation::less: out = at(node.a) < at(node.b); break;
-      case Operation::equal: out = at(node.a) == at(node.b); break;
-      case Operation::select: out = torch::where(at(node.a), at(node.b), at(node.c)); break;
+      case Operation::input:
+        out = z;
+        break;
+      case Operation::constant:
+        out = torch::full({}, node.value, z.options());
+        break;
+      case Operation::add:
+        out = at(node.a) + at(node.b);
+        break;
+      case Operation::subtract:
+        out = at(node.a) - at(node.b);
+        break;
+      case Operation::multiply:
+        out = at(node.a) * at(node.b);
+        break;
+      case Operation::divide:
+        out = at(node.a) / at(node.b);
+        break;
+      case Operation::negate:
+        out = -at(node.a);
+        break;
+      case Operation::absolute:
+        out = at(node.a).abs();
+        break;
+      case Operation::exp:
+        out = at(node.a).exp();
+        break;
+      case Operation::tanh:
+        out = at(node.a).tanh();
+        break;
+      case Operation::erf:
+        out = at(node.a).erf();
+        break;
+      case Operation::log1p:
+        out = at(node.a).log1p();
+        break;
+      case Operation::expm1:
+        out = at(node.a).expm1();
+        break;
+      case Operation::less:
+        out = at(node.a) < at(node.b);
+        break;
+      case Operation::equal:
+        out = at(node.a) == at(node.b);
+        break;
+      case Operation::select:
+        out = torch::where(at(node.a), at(node.b), at(node.c));
+        break;
     }
   }
   // A constant formula (the slope of the identity) is one number so far.
@@ -121,7 +153,7 @@ Tensor philox_words(const Tensor& seeds, std::int64_t blocks, std::uint32_t site
 // As kernels/dropout.hpp has it, in tensors: the mask's element i is word i of the run's Philox stream against the rate.
 Tensor dropout_mask_anywhere(const ForwardContext& context, std::uint32_t site, std::int64_t per_run) {
   const Tensor words = philox_words(context.seeds, (per_run + 3) / 4, site, context.step_number);
-  const Tensor bits = words.flatten(1).narrow(1, 0, per_run);                         // (R, per_run)
+  const Tensor bits = words.flatten(1).narrow(1, 0, per_run);                          // (R, per_run)
   const Tensor threshold = context.rates.mul(4294967296.0).round().to(torch::kInt64);  // dropped when the bits are below
   const Tensor kept = (1.0 - context.rates).reciprocal().to(torch::kFloat32);
   return torch::where(bits < threshold.unsqueeze(1), torch::zeros({}, kept.options()), kept.unsqueeze(1));
@@ -134,7 +166,7 @@ Tensor dropout_mask_on_host(const ForwardContext& context, std::uint32_t site, s
   const auto step = static_cast<std::uint64_t>(context.step_number.item<std::int64_t>());
   for (std::int64_t r = 0; r < runs; ++r) {
     ffn::dropout_mask(static_cast<std::size_t>(per_run), rate[r], static_cast<std::uint64_t>(seed[r]), site, step,
-                 mask.data_ptr<float>() + r * per_run);
+                      mask.data_ptr<float>() + r * per_run);
   }
   return mask;
 }

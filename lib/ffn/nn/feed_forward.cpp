@@ -13,7 +13,7 @@ PositionwiseFeedForwardImpl::PositionwiseFeedForwardImpl(std::int64_t num_runs, 
 }
 
 FfnOutput PositionwiseFeedForwardImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Tensor hidden = activate(phi_, up_(x), context);             // (R, N, F)
+  const Tensor hidden = activate(phi_, up_(x), context);    // (R, N, F)
   return {down_(dropout(hidden, context, site_)), {}, {}};  // (R, N, D)
 }
 
@@ -27,7 +27,7 @@ GatedFeedForwardImpl::GatedFeedForwardImpl(std::int64_t num_runs, std::int64_t d
 
 FfnOutput GatedFeedForwardImpl::forward(const Tensor& x, const ForwardContext& context) {
   const Tensor hidden = activate(phi_, gate_(x), context) * up_(x);  // (R, N, F)
-  return {down_(dropout(hidden, context, site_)), {}, {}};  // (R, N, D)
+  return {down_(dropout(hidden, context, site_)), {}, {}};           // (R, N, D)
 }
 
 namespace {

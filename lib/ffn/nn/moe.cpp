@@ -8,13 +8,13 @@ TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, std:
 }
 
 Routing TopKRouterImpl::forward(const Tensor& x) {
-  const Tensor probability = gate_(x).softmax(-1);                        // (R, N, E)
-  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));  // (R, N, K) int64, the largest first
+  const Tensor probability = gate_(x).softmax(-1);                                                  // (R, N, E)
+  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));                         // (R, N, K) int64, the largest first
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
   const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
   const Tensor kept = probability * chosen;
-  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                                   // (R, N, E)
-  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);           // (R, N, K)
+  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                          // (R, N, E)
+  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);  // (R, N, K)
 
   const auto assignments = static_cast<double>(x.size(1) * top_k_);  // N·K
   const Tensor load = chosen.sum(1) / assignments;                   // (R, E), a constant to autograd
@@ -108,8 +108,8 @@ namespace {
 // chosen. chosen: (R, N, E) of 0 and 1 → (R, N, E) int64.
 Tensor sorted_places(const Tensor& chosen) {
   const Tensor counted = chosen.to(torch::kInt64);
-  const Tensor earlier_tokens = counted.cumsum(1) - counted;                        // of the same expert
-  const Tensor load = counted.sum(1, /*keepdim=*/true);                             // (R, 1, E)
+  const Tensor earlier_tokens = counted.cumsum(1) - counted;  // of the same expert
+  const Tensor load = counted.sum(1, /*keepdim=*/true);       // (R, 1, E)
   const Tensor earlier_experts = load.cumsum(2) - load;
   return earlier_tokens + earlier_experts;
 }
@@ -125,7 +125,8 @@ Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardCon
     const Tensor place = sorted_places(routing.chosen).clamp_max(rows - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
     hidden = hidden * mask.gather(1, place.expand({runs, num_experts_ * tokens, d_ff})).view_as(hidden);
   }
-  const Tensor result = experts_->output_of_all(hidden.reshape({runs * num_experts_, tokens, -1})).view({runs, num_experts_, tokens, d_model});
+  const Tensor result =
+      experts_->output_of_all(hidden.reshape({runs * num_experts_, tokens, -1})).view({runs, num_experts_, tokens, d_model});
   return (result * routing.weight_of.transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
 }
 

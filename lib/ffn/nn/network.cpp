@@ -60,7 +60,7 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& c
 }
 
 Loss cross_entropy(const Tensor& logits, const Tensor& labels) {
-  const Tensor scored = labels.ge(0);                               // (R, N)
+  const Tensor scored = labels.ge(0);                                       // (R, N)
   const Tensor is_target = one_hot(labels, logits.size(-1), torch::kBool);  // (R, N, classes), nowhere true where not scored
   const Tensor log_probability = torch::where(is_target, logits.log_softmax(-1), torch::zeros({}, logits.options())).sum(-1);  // (R, N)
   const Tensor count = scored.sum(-1);

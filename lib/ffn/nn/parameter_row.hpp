@@ -11,7 +11,8 @@ namespace ffn::nn {
 
 class ParameterRow {
  public:
-  /// Moves the module's parameters into one row (values kept), of that dtype and on that device, and gives them gradients that are views of another.
+  /// Moves the module's parameters into one row (values kept), of that dtype and on that device, and gives them gradients that are views of
+  /// another.
   explicit ParameterRow(RunModule& module, const torch::TensorOptions& options = torch::kFloat32);
 
   const Tensor& values() const { return values_; }        ///< (R, P)

@@ -38,9 +38,9 @@ class RunModule : public torch::nn::Module {
 struct ForwardContext {
   bool training = false;
   bool host_free = false;  ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
-  Tensor step_number;  ///< (1) int64: selects the dropout masks
-  Tensor rates;        ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
-  Tensor seeds;        ///< (R) int64: the bits of the runs' dropout seeds
+  Tensor step_number;      ///< (1) int64: selects the dropout masks
+  Tensor rates;            ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
+  Tensor seeds;            ///< (R) int64: the bits of the runs' dropout seeds
   bool drops() const { return training && rates.defined(); }
 };
 

@@ -5,8 +5,8 @@
 
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/record/run_recorder.hpp"
 #include "ffn/record/run_claim.hpp"
+#include "ffn/record/run_recorder.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -14,8 +14,8 @@
 
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/record/run_directory.hpp"
 #include "ffn/record/run_claim.hpp"
+#include "ffn/record/run_directory.hpp"
 
 namespace ffn {
 

@@ -15,7 +15,7 @@ namespace ffn {
 struct TorchOptions {
   torch::Device device = torch::kCPU;
   torch::Dtype dtype = torch::kFloat32;
-  bool host_free = false;       ///< ForwardContext::host_free, also on the CPU; a GPU always is
+  bool host_free = false;        ///< ForwardContext::host_free, also on the CPU; a GPU always is
   std::int64_t stack_width = 0;  ///< rows of the stack; 0: as many as there are runs. More stand idle
 };
 
@@ -73,8 +73,8 @@ class TorchLearner final : public Learner {
   torch::Tensor staged_coefficients_, staged_steps_, log_;
   // Of the step at work, always in the same memory, so that a captured step can be replayed.
   StackBatch batch_;
-  torch::Tensor coefficients_, alive_;       ///< (R, C), (R, 1) bool
-  torch::Tensor loss_, balance_, norm_;      ///< (R) float64
+  torch::Tensor coefficients_, alive_;   ///< (R, C), (R, 1) bool
+  torch::Tensor loss_, balance_, norm_;  ///< (R) float64
   std::unique_ptr<StepGraph> graph_;
   std::string not_captured_;
   StepStream stream_;

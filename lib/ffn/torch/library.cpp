@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "ffn/core/error.hpp"
+#include "ffn/engine/devices.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/nn/torch.hpp"
 #include "ffn/torch/bench.hpp"
-#include "ffn/engine/devices.hpp"
 #include "ffn/torch/learner.hpp"
 #include "ffn/torch/verify.hpp"
 
@@ -126,7 +126,6 @@ class LoadedLibTorch final : public LibTorch {
   void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {
     readable([&] { run_bench(request, emit); });
   }
-
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace ffn {
 namespace {
 
 constexpr double kRounding = std::numeric_limits<float>::epsilon() / 2;  // of one operation, relative
-constexpr int kStarts = 3;                                              // of LibTorch in float32
+constexpr int kStarts = 3;                                               // of LibTorch in float32
 
 using Row = std::vector<double>;
 

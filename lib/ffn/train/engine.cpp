@@ -16,8 +16,7 @@ EngineChoice choose_engine(const RunConfig& config) {
   const std::string& engine = config.compute.engine;
   if (engine == "libtorch") return {false, "asked for"};
   if (engine == "fused") {
-    if (!lacks.empty())
-      throw UsageError("the fused engine does not cover " + lacks, "leave compute.engine at auto, or set it to libtorch");
+    if (!lacks.empty()) throw UsageError("the fused engine does not cover " + lacks, "leave compute.engine at auto, or set it to libtorch");
     return {true, "asked for"};
   }
   if (!config.compute.on_cpu()) return {false, "the device is " + config.compute.device};

@@ -24,8 +24,7 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task)
       labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)) {
   if (shape_.tokens) tokens_.resize(labels_.size());
   else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
-  for (const auto& run : runs)
-    runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
+  for (const auto& run : runs) runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
 }
 
 std::vector<std::string> FusedLearner::state_names() const {
@@ -61,8 +60,8 @@ StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
   const StepReport report{measured.mean, measured.balance, norm};
   if (!is_finite(report)) return report;
   const auto row = static_cast<std::int64_t>(run);
-  optimizer_.step(row, step + 1, schedule_factor(train_.schedule, step, train_.steps), clip_scale(train_.clip_norm, norm),
-                  gradient_.data(), parameters_.row(row));
+  optimizer_.step(row, step + 1, schedule_factor(train_.schedule, step, train_.steps), clip_scale(train_.clip_norm, norm), gradient_.data(),
+                  parameters_.row(row));
   return report;
 }
 

@@ -56,12 +56,16 @@ class Changer final : public FieldVisitor {
   void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
   void real(const Field&, double& x, Bounds<double> b) override { set(x, x == 0 ? 0.25 : x / 2, b); }
   void flag(const Field&, bool& x) override { x = !x, ++changed; }
-  void text(const Field&, std::string& x) override { x += "-2", ++changed; }
+  void text(const Field& f, std::string& x) override {
+    x = std::string(f.name) == "device" ? "cuda:1" : x + "-2";
+    ++changed;
+  }
   void path(const Field&, std::string& x) override { x += ".other", ++changed; }
   void json(const Field&, Json& x, Shape) override { x.push_back({"changed", 1}), ++changed; }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     if (std::string(f.name) == "match") return;
     x = choices[0].name == x ? choices[1].name : choices[0].name;
+    if (std::string(f.name) == "engine") x = "libtorch";  // the fused one has no part in the device above
     ++changed;
   }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t>) override {

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Two engines behind one command line: who trains, what is recorded, what happens when a run changes hands."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import ProgramTest, main
+
+XOR = {
+    "name": "x", "seed": 1,
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu", "dropout": 0.1}},
+    "train": {"steps": 300, "eval_every": 50, "checkpoint_every": 50, "optimizer": {"lr": 0.005}},
+}
+HAS_GPU = shutil.which("nvidia-smi") is not None and subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode == 0
+
+
+class Engines(ProgramTest):
+    def read(self, path):
+        return json.loads((self.tmp / path).read_text())
+
+    def test_auto_is_fused_and_both_are_recorded(self):
+        self.write("x.json", XOR)
+        started = self.ok("--config", "x.json").stderr
+        self.assertIn("engine: fused, cpu", started)
+        self.assertIn("it covers the model on the CPU", started)
+        meta, summary = self.read("runs/x/seed-1/meta.json"), self.read("runs/x/seed-1/summary.json")
+        self.assertEqual((meta["engine"], meta["device"], meta["libtorch"]), ("fused", "cpu", ""))
+        self.assertEqual(len(summary["computed_by"]), 1)
+
+        started = self.ok("--config", "x.json", "--engine", "libtorch", "-o", "open").stderr
+        self.assertIn("engine: libtorch, cpu", started)
+        self.assertIn("(asked for)", started)
+        meta, other = self.read("open/x/seed-1/meta.json"), self.read("open/x/seed-1/summary.json")
+        self.assertEqual(meta["engine"], "libtorch")
+        self.assertRegex(meta["libtorch"], r"^\d+\.\d+")
+        self.assertEqual(other["identity"], summary["identity"])
+        self.assertAlmostEqual(other["metrics"]["val/loss"]["final"], summary["metrics"]["val/loss"]["final"], delta=1e-3)
+        self.assertEqual(other["metrics"].keys(), summary["metrics"].keys())
+
+    def test_a_finished_run_is_found_whatever_computed_it_unless_an_engine_is_named(self):
+        self.write("x.json", XOR)
+        self.ok("--config", "x.json", "--engine", "libtorch")
+        self.assertIn("already trained", self.ok("--config", "x.json").stderr)
+        self.assertIn("already trained", self.ok("--config", "x.json", "--engine", "libtorch").stderr)
+        again = self.ok("--config", "x.json", "--engine", "fused").stderr
+        self.assertIn("held this run by another engine than was asked for; moved to", again)
+        self.assertTrue((self.tmp / "runs/x/seed-1.old-1/model.safetensors").exists())
+        self.assertTrue(self.read("runs/x/seed-1/summary.json")["computed_by"][0].startswith("fused"))
+
+    def interrupted(self, *more):
+        """A run that was stopped on request after its first checkpoint."""
+        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 2000000 if "fused" in more else 20000, "checkpoint_every": 500}})
+        process = subprocess.Popen(self.command("--config", "x.json", *more), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        deadline = time.monotonic() + 60
+        while not checkpoint.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75)
+
+    def test_a_run_goes_on_in_the_other_engine_and_says_so(self):
+        self.interrupted("--engine", "libtorch")
+        resumed = self.ok("--config", "x.json").stderr
+        self.assertIn("going on with fused", resumed)
+        self.assertIn("bits may differ", resumed)
+        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        self.assertEqual([entry.split(",")[0] for entry in by], ["libtorch", "fused"])
+
+    def test_a_run_goes_on_in_libtorch(self):
+        self.interrupted("--engine", "fused")
+        # Two million steps are too many for LibTorch: it takes a few and stops again.
+        process = subprocess.Popen(self.command("--config", "x.json", "--engine", "libtorch"), cwd=self.tmp, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        status = self.tmp / "runs/x/seed-1/status.json"
+        before = json.loads(status.read_text())["step"]
+        deadline = time.monotonic() + 60
+        while json.loads(status.read_text())["step"] <= before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75)
+        self.assertIn("going on with libtorch", said)
+        self.assertGreater(json.loads(status.read_text())["step"], before)
+
+    def test_a_study_over_engines_is_compared_and_a_mixed_one_says_so(self):
+        study = {**XOR, "name": "s", "seeds": 3, "sweep": {"grid": {"compute.engine": ["fused", "libtorch"]}}}
+        self.write("s.json", study)
+        compared = json.loads(self.ok("--config", "s.json", "--json", "-q").stdout)
+        self.assertEqual(compared["by"], "compute.engine")
+        groups = {group["value"]: group for group in compared["facets"][0]["groups"]}
+        self.assertEqual(set(groups), {"fused", "libtorch"})
+        self.assertAlmostEqual(groups["fused"]["mean"], groups["libtorch"]["mean"], delta=1e-3)
+
+        mixed = {**XOR, "name": "m", "seeds": 3,
+                 "sweep": {"zip": [{"model.ffn.activation": ["relu", "gelu"], "compute.engine": ["fused", "libtorch"]}]},
+                 "compare": {"by": "model.ffn.activation", "metric": "val/loss"}}
+        self.write("m.json", mixed)
+        notes = json.loads(self.ok("--config", "m.json", "--json", "-q").stdout)["notes"]
+        self.assertTrue(any("computed differently" in note and "gelu by libtorch" in note for note in notes), notes)
+
+    def test_what_cannot_be_had_is_refused_with_a_remedy(self):
+        self.write("x.json", XOR)
+        error = self.fails(2, "--config", "x.json", "--device", "gpu")
+        self.assertIn("/compute/device", error)
+        self.assertIn("use cpu, cuda or cuda:N", error)
+        error = self.fails(2, "--config", "x.json", "--device", "cuda", "--engine", "fused")
+        self.assertIn("computes on the CPU only", error)
+        self.assertEqual(list((self.tmp / "runs").rglob("*")) if (self.tmp / "runs").exists() else [], [])
+        if not HAS_GPU:
+            error = self.fails(2, "--config", "x.json", "--device", "cuda")
+            self.assertIn("sees no GPU here", error)
+            self.assertIn("--device cpu", error)
+            self.write("s.json", {**XOR, "name": "s", "seeds": 2})
+            self.assertIn("sees no GPU here", self.fails(2, "--config", "s.json", "--device", "cuda"))
+
+    @unittest.skipUnless(HAS_GPU, "no GPU here: training on CUDA is not tested")
+    def test_on_a_gpu_a_run_resumes_exactly(self):
+        self.write("x.json", XOR)
+        self.ok("--config", "x.json", "--device", "cuda", "-o", "whole")
+        self.interrupted("--device", "cuda")
+        self.ok("--config", "x.json", "--device", "cuda")
+        self.ok("--config", "x.json", "--device", "cuda", "-o", "long")
+        weights = [(self.tmp / out / "x/seed-1/model.safetensors").read_bytes() for out in ("runs", "long")]
+        self.assertEqual(weights[0], weights[1])
+
+    def test_plan_says_which_engine_and_why(self):
+        self.write("x.json", XOR)
+        self.assertIn("engine: fused on cpu (it covers the model on the CPU)", self.ok("plan", "--config", "x.json", "--no-probe").stdout)
+        plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "libtorch").stdout)
+        self.assertEqual(plan["engines"], [{"engine": "libtorch", "device": "cpu", "reason": "asked for", "runs": 1}])
+
+    def test_verify_agrees_and_needs_a_config(self):
+        self.write("x.json", XOR)
+        said = self.ok("verify", "x.json").stdout
+        self.assertIn("x.json: agree, at most", said)
+        self.assertIn("block0.ffn.up.weight", said)
+        result = json.loads(self.ok("verify", "x.json", "--json", "--steps", "3").stdout)[0]
+        self.assertTrue(result["agrees"])
+        self.assertEqual(result["steps"], 3)
+        self.assertGreater(result["worst"], 0)
+        self.assertEqual(len(result["parameters"]), 8)
+        self.fails(2, "verify")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// Who decays under `decay: matrices`, told by the names in a weight file: every weight of two or more dimensions
+// (maps, embeddings, positions, attention scores), no bias and no norm.
+#include <algorithm>
+#include <map>
+
+#include "cases.hpp"
+#include "ffn/fused/parameters.hpp"
+#include "ffn/train/optimizer.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+bool should_decay(const std::string& name) {
+  const bool bias = name.size() > 5 && name.compare(name.size() - 5, 5, ".bias") == 0;
+  return !bias && name.find("norm.") == std::string::npos;
+}
+
+// The file's tensors after one step without a gradient: what is no longer 1 has decayed.
+std::map<std::string, bool> decayed(const RowLayout& layout, const OptimizerConfig& optimizer) {
+  std::vector<float> row(static_cast<std::size_t>(layout.width()), 1.0f);
+  const std::vector<float> nothing(row.size());
+  RowOptimizer(layout, {optimizer}).step(0, 1, 1.0, 1.0, nothing.data(), row.data());
+  std::map<std::string, bool> out;
+  for (const auto& tensor : layout.export_row(row.data())) {
+    const auto* values = reinterpret_cast<const float*>(tensor.bytes.data());
+    const auto count = tensor.bytes.size() / sizeof(float);
+    const auto changed = std::count_if(values, values + count, [](float value) { return value != 1.0f; });
+    CHECK((changed == 0 || changed == static_cast<std::ptrdiff_t>(count)));
+    out[tensor.name] = changed > 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("under decay of matrices exactly the weights decay: no bias, no norm, of no expert", "[train][decay]") {
+  std::size_t stayed = 0, moved = 0;
+  for (const auto& [name, config] : test::cases_with({"gelu"})) {
+    const auto layout = fused::network_parameters(config.model, task_shape(config.task));
+    test::each_alternative(OptimizerConfig{}, [&, name = name](auto optimizer) {
+      optimizer.lr = 0.1;
+      optimizer.weight_decay = 0.5;
+      optimizer.decay = "matrices";
+      for (const auto& [tensor, has_decayed] : decayed(layout, optimizer)) {
+        INFO(name << ", " << optimizer.kKind << ": " << tensor);
+        CHECK(has_decayed == should_decay(tensor));
+        ++(has_decayed ? moved : stayed);
+      }
+      optimizer.decay = "all";
+      for (const auto& [tensor, has_decayed] : decayed(layout, optimizer)) {
+        INFO(name << ", " << optimizer.kKind << ": " << tensor);
+        CHECK(has_decayed);
+      }
+    });
+  }
+  CHECK(stayed > 1000);
+  CHECK(moved > 1000);
+}

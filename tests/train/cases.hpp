@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../core/helpers.hpp"
-#include "choices.hpp"
+#include "support/choices.hpp"
 
 namespace ffn::test {
 

@@ -38,9 +38,9 @@ TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[tra
     const auto together = train(runs);
     for (const std::size_t r : {std::size_t{0}, std::size_t{3}, std::size_t{7}}) {
       const auto alone = train({runs[r]});
-      CHECK(test::bits_of(alone, 0) == test::bits_of(together, r));
+      CHECK((test::bits_of(alone, 0) == test::bits_of(together, r)));
     }
-    CHECK(test::bits_of(together, 0) != test::bits_of(together, 1));
+    CHECK((test::bits_of(together, 0) != test::bits_of(together, 1)));
     ++checked;
   }
   CHECK(checked > 100);
@@ -69,7 +69,7 @@ TEST_CASE("a run that blows up stops as diverged and leaves its neighbours alone
   CHECK(together.results.at(1).divergence->learning_rate == Approx(1e6));
   CHECK(together.results.at(1).steps < 60);
   CHECK(together.results.at(0).end == RunEnd::done);
-  CHECK(test::bits_of(together, 0) == test::bits_of(train({config}), 0));
+  CHECK((test::bits_of(together, 0) == test::bits_of(train({config}), 0)));
 }
 
 TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") {

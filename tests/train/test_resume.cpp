@@ -68,12 +68,12 @@ TEST_CASE("a run goes on from the checkpoint of any step to the same bits, hit a
       INFO(name << ", from step " << step);
       const auto after = resume(runs, watched, step);
       for (std::size_t r = 0; r < runs.size(); ++r) {
-        CHECK(test::bits_of(after, r) == test::bits_of(whole, r, step));
+        CHECK((test::bits_of(after, r) == test::bits_of(whole, r, step)));
         CHECK(after.evaluations.at(r).front().step > step);
       }
       ++resumed;
     }
-    for (std::size_t r = 0; r < runs.size(); ++r) CHECK(test::bits_of(watched, r) == test::bits_of(whole, r));
+    for (std::size_t r = 0; r < runs.size(); ++r) CHECK((test::bits_of(watched, r) == test::bits_of(whole, r)));
   }
   CHECK(resumed == static_cast<int>(few_cases().size()) * 22);
   CHECK(hits > resumed / 22 / 2);  // before the hit, at it and after it
@@ -105,7 +105,7 @@ TEST_CASE("a run that is stopped keeps what it has, and goes on to the same bits
         auto& all = collected.evaluations.at(r);
         all.insert(all.end(), after.evaluations.at(r).begin(), after.evaluations.at(r).end());
         collected.results[r] = after.results.at(r);
-        CHECK(test::bits_of(collected, r) == test::bits_of(whole, r));
+        CHECK((test::bits_of(collected, r) == test::bits_of(whole, r)));
       }
       ++checked;
     }

@@ -1,8 +1,8 @@
 // Training from the command line: one run, or a study.
 #pragma once
 
+#include "commands.hpp"
 #include "ffn/config/study_config.hpp"
-#include "options.hpp"
 
 namespace ffn::app {
 
@@ -23,6 +23,17 @@ void check_study(const Study& study, const std::string& source);
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);
 
-std::size_t job_count(const CommonOptions& common);
+/// Workers: as asked for; otherwise one per core, or one per GPU of a study that trains on GPUs.
+std::size_t job_count(const CommonOptions& common, const Study& study);
+
+/// The runs of a study that one engine trains for one reason.
+struct EngineShare {
+  std::string engine, device, reason;
+  std::size_t runs = 0;
+  std::int64_t stack = 0;  ///< on a GPU: how many runs train as one stack at most
+};
+std::vector<EngineShare> engine_shares(const Study& study);
+/// "engine: fused on cpu (it covers the model on the CPU)"
+std::string engine_line(const EngineShare& share);
 
 }  // namespace ffn::app

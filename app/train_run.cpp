@@ -26,7 +26,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   if (common.json) {
     Json out = summary_json(summary);
     out["directory"] = directory.path().string();
-    std::cout << out.dump(2) << "\n";
+    std::cout << dump_json(out, 2) << "\n";
     return;
   }
   Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
@@ -93,7 +93,7 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   bar.finish();
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
   for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
-  if (common.json) std::cout << out.dump(2) << "\n";
+  if (common.json) std::cout << dump_json(out, 2) << "\n";
   else
     std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4)
               << "; nothing was kept\n";
@@ -101,7 +101,9 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 }
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common) {
-  task_shape(config.task);  // a missing text is an error before anything is written
+  task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
+  Engine& engine = training_engine();
+  engine.prepare(config);
   const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
   const auto claim = RunClaim::take(directory.path());
   if (!claim)
@@ -127,7 +129,6 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     }
   }
 
-  Engine& engine = training_engine();
   const auto info = engine.info(config);
   RecordedRun run{directory, config, identity, std::nullopt};
   if (checkpoint) {

@@ -10,6 +10,7 @@
 #include "ffn/compare/expect.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
@@ -23,8 +24,35 @@
 namespace ffn::app {
 namespace fs = std::filesystem;
 
-std::size_t job_count(const CommonOptions& common) {
-  return common.jobs > 0 ? static_cast<std::size_t>(common.jobs) : std::max(1u, std::thread::hardware_concurrency());
+std::size_t job_count(const CommonOptions& common, const Study& study) {
+  if (common.jobs > 0) return static_cast<std::size_t>(common.jobs);
+  const auto on = [&](const char* device) {
+    return std::all_of(study.variants.begin(), study.variants.end(), [&](const Variant& v) { return v.config.compute.device.rfind(device, 0) == 0; });
+  };
+  if (on("cuda:")) return 1;
+  if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::vector<EngineShare> engine_shares(const Study& study) {
+  std::vector<EngineShare> shares;
+  for (const auto& variant : study.variants) {
+    const auto choice = choose_engine(variant.config);
+    const auto& device = variant.config.compute.device;
+    auto share = std::find_if(shares.begin(), shares.end(), [&](const EngineShare& s) {
+      return s.engine == choice.name() && s.device == device && s.reason == choice.reason;
+    });
+    if (share == shares.end()) share = shares.insert(share, {choice.name(), device, choice.reason, 0, 0});
+    share->runs += study.seeds.size();
+    if (!variant.config.compute.on_cpu())
+      share->stack = std::max(share->stack, stack_width(variant.config, task_shape(variant.config.task), gpu_bytes_of(device)));
+  }
+  return shares;
+}
+
+std::string engine_line(const EngineShare& share) {
+  return "engine: " + share.engine + " on " + share.device + " (" + share.reason + ")" +
+         (share.stack > 0 ? "; up to " + format_count(share.stack) + " runs as one stack" : "");
 }
 
 const FfnSize* matched_size(const Variant& variant) {
@@ -185,19 +213,19 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
 bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
   const auto comparison = compare_plan(plan, CompareRequest().resamples);
-  const auto expectations = check_expectations(plan.study.config.expect, comparison, source);
+  const auto expectations = check_expectations(*plan.study.config.expect, comparison, source);
   Json json = comparison_json(comparison);
   for (const auto& e : expectations) {
     const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
   }
   try {
-    write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
+    write_file_atomically(plan.directory / "compare.json", dump_json(json, 2) + "\n");
   } catch (const SystemError& error) {
     log_warning(error.what());  // a study can be looked at where nothing can be written
   }
   const bool color = color_enabled(color_mode(common), 1);
-  if (common.json) std::cout << json.dump(2) << "\n";
+  if (common.json) std::cout << dump_json(json, 2) << "\n";
   else std::cout << comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
@@ -238,12 +266,16 @@ std::string command_line(const std::vector<std::string>& argv) {
 void check_study(const Study& study, const std::string& source) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
   const auto comparison = compare_plan(make_plan(study, "runs"), 1, /*from_disk=*/false);
-  check_expectations(study.config.expect, comparison, source, /*complete=*/true);
+  check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   check_study(study, source);
   const Plan plan = make_plan(study, common.out);
+  if (options.fresh || has_work(plan)) {  // what cannot be had is found before anything is written
+    for (const auto& variant : study.variants) training_engine().prepare(variant.config);
+    for (const auto& share : engine_shares(study)) log_info(engine_line(share));
+  }
   std::optional<StudyLock> lock;
   if (options.fresh || has_work(plan)) {
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
@@ -255,7 +287,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   {
     StudyDisplay display(plan, common);
     StudyOptions run;
-    run.jobs = job_count(common);
+    run.jobs = job_count(common, study);
     run.fail_fast = options.fail_fast;
     run.argv = common.argv;
     run.stop = stop_requested;

@@ -77,7 +77,7 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
 
 static int plan_study(const CommonOptions& common, bool probe) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
-  auto document = load_with_overrides(common.config, common.overrides);
+  auto document = load_with_overrides(common.config, all_overrides(common));
   if (!is_study(document)) document.tree()["seeds"] = 1;
   const Plan plan = make_plan(read_study(document, common.config), common.out);
 
@@ -99,7 +99,7 @@ static int plan_study(const CommonOptions& common, bool probe) {
                static_cast<double>(run.config.train.steps);
     if (!finished) pending.push_back(i);
   }
-  const auto jobs = job_count(common);
+  const auto jobs = job_count(common, plan.study);
   const auto cohorts = make_cohorts(plan, pending, jobs);
   double seconds = 0;
   if (probe) {
@@ -134,10 +134,13 @@ static int plan_study(const CommonOptions& common, bool probe) {
                 {"variants", variants},
                 {"train_flops", flops},
                 {"disk_bytes", bytes},
-                {"jobs", jobs}};
+                {"jobs", jobs},
+                {"engines", Json::array()}};
+    for (const auto& share : engine_shares(plan.study))
+      out["engines"].push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
     out["seconds"] = probe ? Json(seconds) : Json(nullptr);
     out["smallest_detectable_difference_sd"] = n >= stats::seeds_for_any_verdict(0.05, comparisons) ? Json(detectable) : Json(nullptr);
-    std::cout << out.dump(2) << "\n";
+    std::cout << dump_json(out, 2) << "\n";
     return 0;
   }
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
@@ -166,6 +169,7 @@ static int plan_study(const CommonOptions& common, bool probe) {
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1)) << "\n"
             << counted(plan.runs.size(), "run") << ", " << pending.size() << " to train in " << counted(cohorts.size(), "cohort") << " on "
             << counted(jobs, "worker") << "; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
+  for (const auto& share : engine_shares(plan.study)) std::cout << engine_line(share) << "\n";
   if (probe && !pending.empty()) std::cout << "time, from a short probe of each cohort: about " << format_duration(seconds) << "\n";
   if (plan.study.variants.size() < 2) return 0;
   const auto needed = stats::seeds_for_any_verdict(0.05, comparisons);
@@ -177,15 +181,17 @@ static int plan_study(const CommonOptions& common, bool probe) {
   return 0;
 }
 
-void add_plan(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
-  sub->add_option("--config", common.config, "config or study")->required()->type_name("FILE");
-  sub->add_option("overrides", common.overrides, "key=value ...")->type_name("KEY=VALUE");
-  sub->add_option("-o,--out", common.out, "where results would go")->type_name("DIR")->capture_default_str();
-  sub->add_option("-j,--jobs", common.jobs, "worker processes")->check(CLI::Range(1, 4096))->type_name("N");
-  auto* no_probe = sub->add_flag("--no-probe", "do not measure the time");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, no_probe] { command = [&common, no_probe] { return plan_study(common, no_probe->count() == 0); }; });
+void add_plan(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
+  auto no_probe = std::make_shared<bool>(false);
+  command.option("--config", common.config, "config or study").required().type("FILE");
+  command.option("overrides", common.overrides, "key=value ...").type("KEY=VALUE");
+  command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default();
+  command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
+  command.flag("--no-probe", *no_probe, "do not measure the time");
+  add_compute_options(command, common);
+  add_output_options(command, common);
+  command.run([&common, no_probe] { return plan_study(common, !*no_probe); });
 }
 
 }  // namespace ffn::app

@@ -126,22 +126,20 @@ int verify(const Options& options, const CommonOptions& common) {
       std::cout << sentence(verified) << "\n";
     }
   }
-  if (common.json) std::cout << out.dump(2) << "\n";
+  if (common.json) std::cout << dump_json(out, 2) << "\n";
   else std::cout << (all ? "the engines agree\n" : "the engines differ by more than " + format_significant(kLimit, 2) + " roundings\n");
   return static_cast<int>(all ? ExitCode::done : ExitCode::run_failed);
 }
 
 }  // namespace
 
-void add_verify(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
+void add_verify(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
   auto options = std::make_shared<Options>();
-  sub->add_option("configs", options->files, "configs or studies")->required()->type_name("CONFIG...");
-  sub->add_option("--steps", options->steps, "steps to train before weights are compared")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}))
-      ->capture_default_str();
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, options] { command = [&common, options] { return verify(*options, common); }; });
+  command.option("configs", options->files, "configs or studies").required().type("CONFIG...");
+  command.option("--steps", options->steps, "steps to train before weights are compared").integer_in(1, 100000).shows_default();
+  add_output_options(command, common);
+  command.run([&common, options] { return verify(*options, common); });
 }
 
 }  // namespace ffn::app

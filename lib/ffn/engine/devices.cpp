@@ -81,6 +81,13 @@ const std::vector<GpuInfo>& visible_gpus() {
   return gpus;
 }
 
+std::int64_t gpu_bytes_of(const std::string& device) {
+  constexpr std::int64_t kCommon = std::int64_t{16} << 30;
+  const auto& gpus = visible_gpus();
+  const std::size_t index = device.size() > 5 ? static_cast<std::size_t>(std::atoi(device.c_str() + 5)) : 0;
+  return index < gpus.size() ? gpus[index].bytes : kCommon;
+}
+
 std::int64_t stack_width(const RunConfig& config, const TaskShape& task, std::int64_t gpu_bytes) {
   const auto cost = model_cost(config.model, task).total;
   const double tokens = static_cast<double>(config.train.batch_size * task.sequence_length);

@@ -15,6 +15,9 @@ struct GpuInfo {
 /// itself must not be touched before workers are forked. Empty where there is none.
 const std::vector<GpuInfo>& visible_gpus();
 
+/// Memory of the GPU that "cuda" or "cuda:N" names, or a common size where there is none to ask.
+std::int64_t gpu_bytes_of(const std::string& device);
+
 /// How many runs of this shape a GPU with so much memory trains as one stack: as many as fill it with work, if they fit. It
 /// depends on nothing else: kernels are chosen by a stack's shape, so a run must meet the same width whenever it goes on.
 std::int64_t stack_width(const RunConfig& config, const TaskShape& task, std::int64_t gpu_bytes);

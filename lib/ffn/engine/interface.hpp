@@ -147,6 +147,7 @@ enum class LogLevel { debug, info, warning };
 struct LibTorchInfo {
   std::string version;
   std::string blas;  ///< library and core type, where it tells
+  bool cuda;         ///< whether it was built to use GPUs
 };
 
 /// What needs LibTorch: a shared library, opened on demand, because loading LibTorch costs 0.3 s and 160 MB.

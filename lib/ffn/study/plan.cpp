@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "ffn/engine/devices.hpp"
 #include "ffn/record/run_directory.hpp"
 
 namespace ffn {
@@ -30,6 +31,8 @@ namespace {
 // what a crashed worker loses, and of balance: what a study that is stopped half-way can be out of balance by.
 std::size_t size_that_pays(const RunConfig& config) {
   const auto shape = task_shape(config.task);
+  const auto& device = config.compute.device;
+  if (!config.compute.on_cpu()) return static_cast<std::size_t>(stack_width(config, shape, gpu_bytes_of(device)));
   const double tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
   // What a step costs at least, and the rate at which a slow core computes.
@@ -57,8 +60,9 @@ std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std:
     const std::size_t parts = order.size() < jobs ? (jobs + order.size() - 1) / order.size() : 1;
     size = std::max<std::size_t>(1, std::min(size, (group.size() + parts - 1) / parts));
     // A group is in seed order: quarters of it let every variant have its first seeds before any has its last.
+    // Not on a GPU, whose runs wait for each other: there, what is not in the stack does not train.
     constexpr std::size_t kBlocks = 4;
-    size = std::min(size, (group.size() + kBlocks - 1) / kBlocks);
+    if (plan.runs[group[0]].config.compute.on_cpu()) size = std::min(size, (group.size() + kBlocks - 1) / kBlocks);
     for (std::size_t begin = 0; begin < group.size(); begin += size) {
       cohorts.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(begin),
                            group.begin() + static_cast<std::ptrdiff_t>(std::min(begin + size, group.size())));

@@ -83,6 +83,7 @@ std::unique_ptr<StepGraph> capture_step(const std::function<void()>& step, const
   return nullptr;
 }
 
+bool built_with_cuda() { return true; }
 std::int64_t num_gpus() { return at::cuda::device_count(); }
 std::string gpu_name(std::int64_t index) { return at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(index))->name; }
 std::int64_t gpu_bytes(std::int64_t index) {
@@ -109,6 +110,7 @@ std::unique_ptr<StepGraph> capture_step(const std::function<void()>&, const Step
   return nullptr;
 }
 
+bool built_with_cuda() { return false; }
 std::int64_t num_gpus() { return 0; }
 std::string gpu_name(std::int64_t) { return {}; }
 std::int64_t gpu_bytes(std::int64_t) { return 0; }

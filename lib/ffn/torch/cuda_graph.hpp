@@ -52,6 +52,7 @@ class StepGraph {
 /// for the host. Null if it cannot be captured, with the reason in `why_not`; nothing is lost then, steps go on one by one.
 std::unique_ptr<StepGraph> capture_step(const std::function<void()>& step, const StepStream& stream, std::string& why_not);
 
+bool built_with_cuda();
 /// GPUs that LibTorch sees; 0 in a build without CUDA. Initialises CUDA: not before a fork.
 std::int64_t num_gpus();
 /// "NVIDIA H200".

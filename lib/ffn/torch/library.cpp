@@ -88,7 +88,7 @@ class LoadedLibTorch final : public LibTorch {
   LibTorchInfo info() const override {
     std::string blas = "LibTorch's own";
     if (openblas_get_config) blas = std::string(openblas_get_config()) + " / " + (openblas_get_corename ? openblas_get_corename() : "?");
-    return {TORCH_VERSION, blas};
+    return {TORCH_VERSION, blas, built_with_cuda()};
   }
 
   void set_log(std::function<void(LogLevel, const std::string&)> log) override {

@@ -5,6 +5,7 @@
 #endif
 
 #include "ffn/core/error.hpp"
+#include "ffn/engine/devices.hpp"
 #include "ffn/fused/coverage.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/train/fused_learner.hpp"
@@ -53,7 +54,12 @@ class TrainingEngine final : public Engine {
   }
 
   void prepare(const RunConfig& config) override {
-    if (!choose_engine(config).fused) load_libtorch();
+    if (choose_engine(config).fused) return;
+    const auto libtorch = load_libtorch().info();
+    if (config.compute.on_cpu() || (libtorch.cuda && !visible_gpus().empty())) return;
+    throw UsageError("device " + config.compute.device + ": " +
+                         (libtorch.cuda ? "LibTorch " + libtorch.version + " has CUDA, but the driver sees no GPU here" : "LibTorch " + libtorch.version + " sees no GPU here: it was built without CUDA"),
+                     "use --device cpu, or build against a LibTorch with CUDA (the README says how) on a machine with a GPU");
   }
 
   void set_worker(std::size_t index) override { worker_ = index; }

@@ -50,7 +50,7 @@ TEST_CASE("meta.json tells where a run came from") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
 
-  run.write_meta({{"ffn-train", "--config", "x\xff.json"}, {"fused", "x86-64-v3"}, "2026-01-31T12:00:00Z", {}});
+  run.write_meta({{"ffn-train", "--config", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", {}});
   const Json meta = Json::parse(content(scratch.path() / "meta.json"));
 
   CHECK(meta["schema_version"] == 1);

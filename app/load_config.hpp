@@ -3,7 +3,6 @@
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/core/json_document.hpp"
-#include "options.hpp"
 
 namespace ffn::app {
 

@@ -1,9 +1,9 @@
-// Parse, dispatch, and turn errors into text and an exit code (DESIGN §3). Torch-free.
+// Runs the command line, and turns errors into text and an exit code (DESIGN §3). Torch-free.
 #include <iostream>
 #include <new>
 
+#include "command_line.hpp"
 #include "ffn/core/error.hpp"
-#include "options.hpp"
 
 namespace {
 
@@ -16,17 +16,8 @@ int report(const ffn::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("ffn-train: which feed-forward layer, and how sure are we?", "ffn-train");
-  ffn::app::CommonOptions common;
-  common.argv.assign(argv, argv + argc);
-  ffn::app::Command command;
-  ffn::app::add_commands(app, common, command);
   try {
-    app.parse(argc, argv);
-    return command ? command() : (std::cout << app.help(), 0);
-  } catch (const CLI::ParseError& error) {
-    // CLI11's own codes (100 and up) would mean nothing to a script.
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ffn::ExitCode::usage);
+    return ffn::app::run_command_line(argc, argv);
   } catch (const ffn::Error& error) {
     return report(error);
   } catch (const std::bad_alloc&) {

@@ -1,8 +1,8 @@
 // Training from the command line: one run, or a study.
 #pragma once
 
+#include "commands.hpp"
 #include "ffn/config/study_config.hpp"
-#include "options.hpp"
 
 namespace ffn::app {
 

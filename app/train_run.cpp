@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/record/run_claim.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"
@@ -26,7 +26,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   if (common.json) {
     Json out = summary_json(summary);
     out["directory"] = directory.path().string();
-    std::cout << out.dump(2) << "\n";
+    std::cout << dump_json(out, 2) << "\n";
     return;
   }
   Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
@@ -93,7 +93,7 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   bar.finish();
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
   for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
-  if (common.json) std::cout << out.dump(2) << "\n";
+  if (common.json) std::cout << dump_json(out, 2) << "\n";
   else
     std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4)
               << "; nothing was kept\n";

@@ -6,14 +6,14 @@
 #include <thread>
 
 #include "compare_text.hpp"
+#include "ffn/compare/compare_json.hpp"
+#include "ffn/compare/expect.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/compare/compare_json.hpp"
-#include "ffn/compare/expect.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/study_lock.hpp"
 #include "ffn/train/engine.hpp"
@@ -185,19 +185,19 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
 bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
   const auto comparison = compare_plan(plan, CompareRequest().resamples);
-  const auto expectations = check_expectations(plan.study.config.expect, comparison, source);
+  const auto expectations = check_expectations(*plan.study.config.expect, comparison, source);
   Json json = comparison_json(comparison);
   for (const auto& e : expectations) {
     const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
   }
   try {
-    write_file_atomically(plan.directory / "compare.json", json.dump(2) + "\n");
+    write_file_atomically(plan.directory / "compare.json", dump_json(json, 2) + "\n");
   } catch (const SystemError& error) {
     log_warning(error.what());  // a study can be looked at where nothing can be written
   }
   const bool color = color_enabled(color_mode(common), 1);
-  if (common.json) std::cout << json.dump(2) << "\n";
+  if (common.json) std::cout << dump_json(json, 2) << "\n";
   else std::cout << comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
@@ -238,7 +238,7 @@ std::string command_line(const std::vector<std::string>& argv) {
 void check_study(const Study& study, const std::string& source) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
   const auto comparison = compare_plan(make_plan(study, "runs"), 1, /*from_disk=*/false);
-  check_expectations(study.config.expect, comparison, source, /*complete=*/true);
+  check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {

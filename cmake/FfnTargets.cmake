@@ -21,6 +21,14 @@ function(ffn_module)
   endif()
 endfunction()
 
+# <nlohmann/json.hpp> takes 2 s per file, the standard library another; most files of these targets use both.
+# -fPIC as the libraries have it, not an executable's -fPIE: the precompiled header is theirs.
+function(ffn_uses_json target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_precompile_headers(${target} REUSE_FROM ffn_json_pch)
+endfunction()
+
 # <torch/torch.h> takes 10 s per file; one precompiled header serves every target that includes it.
 # Files of one target are compiled together for the same reason: most of a file's time is instantiating LibTorch's templates.
 function(ffn_uses_torch target)

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "../options.hpp"
+#include "../commands.hpp"
 #include "../signals.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/report/format.hpp"
@@ -105,7 +105,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
   });
   if (show_progress) std::cerr << "\r\x1b[K";
   if (common.json) {
-    std::cout << to_json(libtorch.info(), measurements).dump(2) << "\n";
+    std::cout << dump_json(to_json(libtorch.info(), measurements), 2) << "\n";
   } else {
     const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));
@@ -116,13 +116,13 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("bench", "throughput of this machine: products, feed-forward layers, training steps");
+void add_bench(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("bench", "throughput of this machine: products, feed-forward layers, training steps");
   auto request = std::make_shared<BenchRequest>();
-  sub->add_option("groups", request->groups, "product, ffn or steps; all by default")->check(CLI::IsMember({"product", "ffn", "steps"}));
-  sub->add_option("--seconds", request->seconds, "time to spend on each figure")->check(CLI::Range(0.001, 60.0))->capture_default_str();
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, request] { command = [&common, request] { return bench(*request, common); }; });
+  command.option("groups", request->groups, "product, ffn or steps; all by default").one_of({"product", "ffn", "steps"});
+  command.option("--seconds", request->seconds, "time to spend on each figure").real_in(0.001, 60.0).shows_default();
+  add_output_options(command, common);
+  command.run([&common, request] { return bench(*request, common); });
 }
 
 }  // namespace ffn::app

@@ -2,10 +2,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../commands.hpp"
 #include "../compare_text.hpp"
-#include "../load_config.hpp"
-#include "ffn/core/files.hpp"
 #include "ffn/compare/compare_json.hpp"
+#include "ffn/core/files.hpp"
 
 namespace ffn::app {
 
@@ -31,7 +31,7 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
 void ask_study(const std::filesystem::path& directory, CompareRequest& request) {
   const auto file = directory / "study.json";
   if (!std::filesystem::exists(file)) return;
-  const Json study = Json::parse(read_file(file, "study", ExitCode::data, 1 << 26), nullptr, false);
+  const Json study = parse_json(read_file(file, "study", ExitCode::data, 1 << 26));
   if (study.is_discarded() || !study.is_object()) return;
   const auto say = [&](const char* key, std::string& value) {
     const auto found = study.value("/document/compare"_json_pointer, Json::object());
@@ -52,7 +52,7 @@ int compare(const Options& options, const CommonOptions& common) {
   auto request = options.request;
   if (directories.size() == 1) ask_study(directories[0], request);
   const auto comparison = compare_runs(find_runs(directories), request);
-  if (common.json) std::cout << comparison_json(comparison).dump(2) << "\n";
+  if (common.json) std::cout << dump_json(comparison_json(comparison), 2) << "\n";
   else {
     const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;
     std::cout << comparison_text(comparison, form, color_enabled(color_mode(common), 1), is_terminal(1) ? terminal_width_of(1) : 0);
@@ -65,27 +65,21 @@ int compare(const Options& options, const CommonOptions& common) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("compare", "which variant is better, and how surely");
+void add_compare(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("compare", "which variant is better, and how surely");
   auto options = std::make_shared<Options>();
-  sub->add_option("directories", options->directories, "studies or runs")->required()->type_name("DIR...");
-  sub->add_option("--by", options->request.config.by, "key whose values are compared; the first that varies otherwise")->type_name("KEY");
-  sub->add_option("--metric", options->request.config.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target")
-      ->type_name("NAME");
-  sub->add_option("--reference", options->request.config.reference, "value that the others are compared with; the first otherwise")
-      ->type_name("VALUE");
-  sub->add_option("--alpha", options->request.config.alpha, "chance of a wrong verdict over all comparisons")
-      ->check(CLI::Range(1e-6, 0.49))
-      ->capture_default_str();
-  sub->add_option("--min-effect", options->request.config.min_effect, "smallest difference that matters, in the metric's units")
-      ->check(CLI::NonNegativeNumber);
-  auto* markdown = sub->add_flag("--markdown", options->markdown, "tables in Markdown");
-  sub->add_flag("--csv", options->csv, "tables as CSV")->excludes(markdown);
-  sub->add_option("--fail-if", options->fail_if, "exit with 5 if any verdict is this")
-      ->check(CLI::IsMember({"worse", "undecided"}))
-      ->type_name("VERDICT");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, options] { command = [&common, options] { return compare(*options, common); }; });
+  auto& asked = options->request.config;
+  command.option("directories", options->directories, "studies or runs").required().type("DIR...");
+  command.option("--by", asked.by, "key whose values are compared; the first that varies otherwise").type("KEY");
+  command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("NAME");
+  command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
+  command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons").real_in(1e-6, 0.49).shows_default();
+  command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units").non_negative();
+  const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
+  command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
+  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this").one_of({"worse", "undecided"}).type("VERDICT");
+  add_output_options(command, common);
+  command.run([&common, options] { return compare(*options, common); });
 }
 
 }  // namespace ffn::app

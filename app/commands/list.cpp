@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../commands.hpp"
 #include "../load_config.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/schema.hpp"
@@ -71,35 +72,41 @@ Listing list(const std::string& what, const std::string& prefix) {
   return list_files(what);
 }
 
+void print(const Listing& listing, const CommonOptions& common) {
+  if (common.json) {
+    Json out = Json::array();
+    for (const auto& row : listing.rows) {
+      Json entry = Json::object();
+      for (std::size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
+      out.push_back(entry);
+    }
+    std::cout << dump_json(out, 2) << "\n";
+    return;
+  }
+  std::vector<Column> columns;
+  for (const auto& header : listing.headers) columns.push_back({header, Align::left});
+  Table table(columns);
+  for (const auto& row : listing.rows) table.add_row(row);
+  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+}
+
+struct ListOptions {
+  std::string what = "activations", prefix;
+};
+
 }  // namespace
 
-void add_list(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("list", "activations, ffns, tasks, metrics, keys, configs or experiments");
-  auto* what = sub->add_option("what", "which list")
-                   ->check(CLI::IsMember({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"}));
-  auto* prefix = sub->add_option("prefix", "only keys that begin so")->type_name("KEY");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, what, prefix] {
-    command = [&common, what, prefix] {
-      const auto listing =
-          list(what->count() > 0 ? what->as<std::string>() : "activations", prefix->count() > 0 ? prefix->as<std::string>() : "");
-      if (common.json) {
-        Json out = Json::array();
-        for (const auto& row : listing.rows) {
-          Json entry = Json::object();
-          for (size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
-          out.push_back(entry);
-        }
-        std::cout << out.dump(2) << "\n";
-        return 0;
-      }
-      std::vector<Column> columns;
-      for (const auto& header : listing.headers) columns.push_back({header, Align::left});
-      Table table(columns);
-      for (const auto& row : listing.rows) table.add_row(row);
-      std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
-      return 0;
-    };
+void add_list(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("list", "activations, ffns, tasks, metrics, keys, configs or experiments");
+  auto options = std::make_shared<ListOptions>();
+  command.option("what", options->what, "which list")
+      .type("")
+      .one_of({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"});
+  command.option("prefix", options->prefix, "only keys that begin so").type("KEY");
+  add_output_options(command, common);
+  command.run([&common, options] {
+    print(list(options->what, options->prefix), common);
+    return 0;
   });
 }
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../commands.hpp"
 #include "../load_config.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/report/format.hpp"
@@ -30,7 +31,7 @@ void print(const std::vector<Part>& parts, const Cost& total, const CommonOption
     Json out = Json::object();
     for (const auto& part : parts) out[part.name] = to_json(part.cost);
     out["total"] = to_json(total);
-    std::cout << out.dump(2) << "\n";
+    std::cout << dump_json(out, 2) << "\n";
     return;
   }
   Table table({{"part", Align::left},
@@ -100,30 +101,25 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
 
 }  // namespace
 
-void add_params(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("params", "parameters and FLOPs, attention against FFN");
+void add_params(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("params", "parameters and FLOPs, attention against FFN");
   auto options = std::make_shared<LayerOptions>();
-  sub->add_option("--config", common.config, "count a config's model")->type_name("FILE");
-  sub->add_option("overrides", common.overrides, "key=value ...")->type_name("KEY=VALUE");
-  auto* width = sub->add_option("--d-model", options->d_model, "width of the residual stream")
-                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  sub->add_option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 22));
-  sub->add_option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 22));
-  sub->add_option("--experts", options->experts, "mixture of this many experts")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
-  sub->add_option("--top-k", options->top_k, "experts per token")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
-  sub->add_flag("--gated", options->gated, "gated FFN");
-  sub->add_flag("--no-bias", options->no_bias, "FFN without biases");
-  sub->add_flag("--attention-bias", options->attention_bias, "attention projections with biases");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, options, width] {
-    command = [&common, options, width] {
-      if (!common.config.empty()) print_model(common);
-      else if (width->count() > 0) print_layer(*options, common);
-      else throw UsageError("params needs --config FILE or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
-      return 0;
-    };
+  command.option("--config", common.config, "count a config's model").type("FILE");
+  command.option("overrides", common.overrides, "key=value ...").type("KEY=VALUE");
+  const auto width = command.option("--d-model", options->d_model, "width of the residual stream").integer_in(1, 1 << 20);
+  command.option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default").integer_in(1, 1 << 22);
+  command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
+  command.option("--experts", options->experts, "mixture of this many experts").integer_in(1, 1 << 16);
+  command.option("--top-k", options->top_k, "experts per token").integer_in(1, 1 << 16);
+  command.flag("--gated", options->gated, "gated FFN");
+  command.flag("--no-bias", options->no_bias, "FFN without biases");
+  command.flag("--attention-bias", options->attention_bias, "attention projections with biases");
+  add_output_options(command, common);
+  command.run([&common, options, width] {
+    if (!common.config.empty()) print_model(common);
+    else if (width.given()) print_layer(*options, common);
+    else throw UsageError("params needs --config FILE or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
+    return 0;
   });
 }
 

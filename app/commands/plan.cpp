@@ -137,7 +137,7 @@ static int plan_study(const CommonOptions& common, bool probe) {
                 {"jobs", jobs}};
     out["seconds"] = probe ? Json(seconds) : Json(nullptr);
     out["smallest_detectable_difference_sd"] = n >= stats::seeds_for_any_verdict(0.05, comparisons) ? Json(detectable) : Json(nullptr);
-    std::cout << out.dump(2) << "\n";
+    std::cout << dump_json(out, 2) << "\n";
     return 0;
   }
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
@@ -177,15 +177,16 @@ static int plan_study(const CommonOptions& common, bool probe) {
   return 0;
 }
 
-void add_plan(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
-  sub->add_option("--config", common.config, "config or study")->required()->type_name("FILE");
-  sub->add_option("overrides", common.overrides, "key=value ...")->type_name("KEY=VALUE");
-  sub->add_option("-o,--out", common.out, "where results would go")->type_name("DIR")->capture_default_str();
-  sub->add_option("-j,--jobs", common.jobs, "worker processes")->check(CLI::Range(1, 4096))->type_name("N");
-  auto* no_probe = sub->add_flag("--no-probe", "do not measure the time");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, no_probe] { command = [&common, no_probe] { return plan_study(common, no_probe->count() == 0); }; });
+void add_plan(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
+  auto no_probe = std::make_shared<bool>(false);
+  command.option("--config", common.config, "config or study").required().type("FILE");
+  command.option("overrides", common.overrides, "key=value ...").type("KEY=VALUE");
+  command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default();
+  command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
+  command.flag("--no-probe", *no_probe, "do not measure the time");
+  add_output_options(command, common);
+  command.run([&common, no_probe] { return plan_study(common, !*no_probe); });
 }
 
 }  // namespace ffn::app

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "../load_config.hpp"
+#include "../commands.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/safetensors.hpp"
 
@@ -28,33 +28,29 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
     else std::cout << (begun ? "" : request.prompt) << piece << std::flush;
     begun = true;
   });
-  if (json) std::cout << Json{{"prompt", request.prompt}, {"text", text}, {"seed", request.seed}}.dump(2) << "\n";
+  if (json) std::cout << dump_json({{"prompt", request.prompt}, {"text", text}, {"seed", request.seed}}, 2) << "\n";
   else std::cout << "\n";
   return 0;
 }
 
 }  // namespace
 
-void add_sample(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("sample", "text from a trained character model");
+void add_sample(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("sample", "text from a trained character model");
   auto run = std::make_shared<std::string>();
   auto request = std::make_shared<SampleRequest>();
-  sub->add_option("run", *run, "run directory")->required()->type_name("RUN");
-  sub->add_option("--prompt", request->prompt, "text to continue")->type_name("TEXT");
-  sub->add_option("--temperature", request->temperature, "below 1 is safer, above 1 wilder, 0 always takes the most probable")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  sub->add_option("--top-k", request->top_k, "draw from the K most probable characters only; 0 from all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
-      ->capture_default_str();
-  sub->add_option("--length", request->length, "characters to write")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
-      ->capture_default_str();
-  sub->add_option("--seed", request->seed, "same seed, same text")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53))
-      ->capture_default_str();
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, run, request] { command = [&common, run, request] { return sample(*run, *request, common.json); }; });
+  command.option("run", *run, "run directory").required().type("RUN");
+  command.option("--prompt", request->prompt, "text to continue").type("TEXT");
+  command.option("--temperature", request->temperature, "below 1 is safer, above 1 wilder, 0 always takes the most probable")
+      .real_in(0.0, 100.0)
+      .shows_default();
+  command.option("--top-k", request->top_k, "draw from the K most probable characters only; 0 from all")
+      .integer_in(0, std::int64_t{1} << 31)
+      .shows_default();
+  command.option("--length", request->length, "characters to write").integer_in(1, 1 << 24).shows_default();
+  command.option("--seed", request->seed, "same seed, same text").integer_in(0, std::int64_t{1} << 53).shows_default();
+  add_output_options(command, common);
+  command.run([&common, run, request] { return sample(*run, *request, common.json); });
 }
 
 }  // namespace ffn::app

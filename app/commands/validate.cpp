@@ -20,41 +20,44 @@ void check(const std::string& file) {
   }
 }
 
+// One file's entry in the report; what is wrong is said on stderr unless the whole is to be JSON.
+Json entry_of(const std::string& file, bool quiet, int& worst) {
+  Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
+  try {
+    check(file);
+    if (!quiet) std::cout << file << ": ok\n";
+  } catch (const ConfigError& error) {
+    entry["ok"] = false;
+    for (const auto& p : error.problems())
+      entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
+    if (!quiet) std::cerr << "error: " << error.what() << "\n";
+    worst = std::max(worst, static_cast<int>(error.code()));
+  } catch (const Error& error) {
+    entry["ok"] = false;
+    entry["problems"].push_back({{"place", file}, {"pointer", ""}, {"message", error.what()}});
+    if (!quiet)
+      std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
+    worst = std::max(worst, static_cast<int>(error.code()));
+  }
+  return entry;
+}
+
+int validate(const std::vector<std::string>& files, const CommonOptions& common) {
+  int worst = 0;
+  Json report = Json::array();
+  for (const auto& file : files) report.push_back(entry_of(file, common.json, worst));
+  if (common.json) std::cout << dump_json(report, 2) << "\n";
+  return worst;
+}
+
 }  // namespace
 
-void add_validate(CLI::App& app, CommonOptions& common, Command& command) {
-  auto* sub = app.add_subcommand("validate", "check configs; all errors at once");
+void add_validate(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("validate", "check configs; all errors at once");
   auto files = std::make_shared<std::vector<std::string>>();
-  sub->add_option("files", *files, "config files")->required()->type_name("FILE...");
-  add_output_options(*sub, common);
-  sub->callback([&common, &command, files] {
-    command = [&common, files] {
-      int worst = 0;
-      Json report = Json::array();
-      for (const auto& file : *files) {
-        Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
-        try {
-          check(file);
-          if (!common.json) std::cout << file << ": ok\n";
-        } catch (const ConfigError& error) {
-          entry["ok"] = false;
-          for (const auto& p : error.problems())
-            entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
-          if (!common.json) std::cerr << "error: " << error.what() << "\n";
-          worst = std::max(worst, static_cast<int>(error.code()));
-        } catch (const Error& error) {
-          entry["ok"] = false;
-          entry["problems"].push_back({{"place", file}, {"pointer", ""}, {"message", error.what()}});
-          if (!common.json)
-            std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
-          worst = std::max(worst, static_cast<int>(error.code()));
-        }
-        report.push_back(entry);
-      }
-      if (common.json) std::cout << report.dump(2) << "\n";
-      return worst;
-    };
-  });
+  command.option("files", *files, "config files").required().type("FILE...");
+  add_output_options(command, common);
+  command.run([&common, files] { return validate(*files, common); });
 }
 
 }  // namespace ffn::app

@@ -1,6 +1,7 @@
 #include "ffn/compare/compare_json.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ffn {
 namespace {

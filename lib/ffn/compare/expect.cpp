@@ -11,7 +11,7 @@ namespace ffn {
 
 namespace {
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 void validate(const Json& item, const std::string& pointer, std::vector<Problem>& problems) {
   const auto wrong = [&](const std::string& why) { problems.push_back({"", pointer, why}); };

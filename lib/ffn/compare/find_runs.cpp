@@ -19,7 +19,7 @@ void flatten(const Json& value, const std::string& prefix, std::map<std::string,
   if (!value.is_object()) {
     const bool whole =
         value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
-    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : value.dump();
+    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : dump_json(value);
     return;
   }
   for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
@@ -42,7 +42,7 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
 FoundRun read_run(const fs::path& path, const RunStatus& status) {
   FoundRun run;
   const std::string text = read_file(path / "config.json", "config", ExitCode::data, 1 << 22);
-  const Json config = Json::parse(text, nullptr, false);
+  const Json config = parse_json(text);
   if (config.is_discarded() || !config.is_object()) throw DataError((path / "config.json").string() + " is no JSON object");
   take_config(config, path, run);
   run.state = status.state;

@@ -66,7 +66,7 @@ std::string run_identity(const RunConfig& config) {
   json.erase("name");
   json["train"].erase("checkpoint_every");
   if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
-  return sha256_hex(json.dump()).substr(0, 16);
+  return sha256_hex(dump_json(json)).substr(0, 16);
 }
 
 std::string cohort_key(const RunConfig& config) {
@@ -76,7 +76,7 @@ std::string cohort_key(const RunConfig& config) {
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");
   json["train"]["optimizer"].erase("weight_decay");
-  return json.dump();
+  return dump_json(json);
 }
 
 }  // namespace ffn

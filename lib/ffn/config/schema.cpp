@@ -39,20 +39,20 @@ class DocVisitor final : public FieldVisitor {
   std::vector<KeyDoc> keys;
   std::string prefix;
 
-  void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override { add(f, "integer", Json(x).dump(), words(b)); }
-  void real(const Field& f, double& x, Bounds<double> b) override { add(f, "number", Json(x).dump(), words(b)); }
-  void flag(const Field& f, bool& x) override { add(f, "true/false", Json(x).dump(), ""); }
-  void text(const Field& f, std::string& x) override { add(f, "text", Json(x).dump(), ""); }
-  void choice(const Field& f, std::string& x, const std::vector<Choice>& c) override { add(f, "choice", Json(x).dump(), names(c)); }
-  void path(const Field& f, std::string& x) override { add(f, "path", Json(x).dump(), "relative to the file it stands in"); }
+  void integer(const Field& f, std::int64_t& x, Bounds<std::int64_t> b) override { add(f, "integer", dump_json(x), words(b)); }
+  void real(const Field& f, double& x, Bounds<double> b) override { add(f, "number", dump_json(x), words(b)); }
+  void flag(const Field& f, bool& x) override { add(f, "true/false", dump_json(x), ""); }
+  void text(const Field& f, std::string& x) override { add(f, "text", dump_json(x), ""); }
+  void choice(const Field& f, std::string& x, const std::vector<Choice>& c) override { add(f, "choice", dump_json(x), names(c)); }
+  void path(const Field& f, std::string& x) override { add(f, "path", dump_json(x), "relative to the file it stands in"); }
   void json(const Field& f, Json& x, Shape shape) override {
-    add(f, shape == Shape::object ? "object" : shape == Shape::list ? "list" : "JSON", x.dump(), "");
+    add(f, shape == Shape::object ? "object" : shape == Shape::list ? "list" : "JSON", dump_json(x), "");
   }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t> b) override {
-    add(f, "integer", x ? Json(*x).dump() : "not set", words(b));
+    add(f, "integer", x ? dump_json(*x) : "not set", words(b));
   }
   void optional_real(const Field& f, std::optional<double>& x, Bounds<double> b) override {
-    add(f, "number", x ? Json(*x).dump() : "not set", words(b));
+    add(f, "number", x ? dump_json(*x) : "not set", words(b));
   }
   void section(const Field& f, const Describe& describe) override {
     add(f, "section", "", "");

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
@@ -25,19 +26,19 @@ void CompareConfig::describe(FieldVisitor& v) {
 }
 
 void SweepConfig::describe(FieldVisitor& v) {
-  v.json({"grid", "key → values; all combinations"}, grid, Shape::object);
-  v.json({"zip", "list of objects key → values whose keys move together"}, zip, Shape::list);
-  v.json({"include", "list of objects key → value: further variants"}, include, Shape::list);
-  v.json({"exclude", "list of objects key → value: combinations to leave out"}, exclude, Shape::list);
+  v.json({"grid", "key → values; all combinations"}, *grid, Shape::object);
+  v.json({"zip", "list of objects key → values whose keys move together"}, *zip, Shape::list);
+  v.json({"include", "list of objects key → value: further variants"}, *include, Shape::list);
+  v.json({"exclude", "list of objects key → value: combinations to leave out"}, *exclude, Shape::list);
 }
 
 void StudyConfig::describe(FieldVisitor& v) {
-  v.json({"seeds", "how many seeds, or a list of seeds; every variant runs with each"}, seeds, Shape::any);
+  v.json({"seeds", "how many seeds, or a list of seeds; every variant runs with each"}, *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
   v.group({"compare", "how the variants are compared at the end"}, compare);
   v.text({"question", "what the study is to answer"}, question);
   v.text({"source", "where the question comes from"}, source);
-  v.json({"expect", "claims that are checked at the end"}, expect, Shape::list);
+  v.json({"expect", "claims that are checked at the end"}, *expect, Shape::list);
 }
 
 void describe_document(FieldVisitor& v) {
@@ -118,12 +119,12 @@ struct Expansion {
   std::vector<std::vector<Combination>> axes(const SweepConfig& sweep) {
     std::vector<std::vector<Combination>> out;
     std::set<std::string> taken;
-    for (const auto& item : sweep.grid.items()) {
+    for (const auto& item : sweep.grid->items()) {
       out.emplace_back();
       for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) out.back().push_back({entry});
       taken.insert(item.key());
     }
-    for (std::size_t i = 0; i < sweep.zip.size(); ++i) out.push_back(zipped("/sweep/zip/" + std::to_string(i), sweep.zip[i], taken));
+    for (std::size_t i = 0; i < sweep.zip->size(); ++i) out.push_back(zipped("/sweep/zip/" + std::to_string(i), (*sweep.zip)[i], taken));
     return out;
   }
 
@@ -183,8 +184,8 @@ struct Expansion {
   }
 
   void exclude(const SweepConfig& sweep, std::vector<Combination>& all) {
-    for (std::size_t i = 0; i < sweep.exclude.size(); ++i) {
-      const Json& pattern = sweep.exclude[i];
+    for (std::size_t i = 0; i < sweep.exclude->size(); ++i) {
+      const Json& pattern = (*sweep.exclude)[i];
       const std::string pointer = "/sweep/exclude/" + std::to_string(i);
       if (!pattern.is_object() || pattern.empty()) {
         problem(pointer, "expected an object key → value, got " + shortened(pattern));
@@ -203,16 +204,17 @@ struct Expansion {
 
   void include(const SweepConfig& sweep, std::vector<Combination>& all) {
     // A sweep that only includes has no base variant of its own.
-    const bool only_includes = sweep.grid.empty() && sweep.zip.empty() && !sweep.include.empty();
+    const bool only_includes = sweep.grid->empty() && sweep.zip->empty() && !sweep.include->empty();
     if (only_includes) all.clear();
-    for (std::size_t i = 0; i < sweep.include.size(); ++i) {
+    for (std::size_t i = 0; i < sweep.include->size(); ++i) {
       const std::string pointer = "/sweep/include/" + std::to_string(i);
-      if (!sweep.include[i].is_object() || sweep.include[i].empty()) {
-        problem(pointer, "expected an object key → value, got " + shortened(sweep.include[i]));
+      const Json& included = (*sweep.include)[i];
+      if (!included.is_object() || included.empty()) {
+        problem(pointer, "expected an object key → value, got " + shortened(included));
         continue;
       }
       all.emplace_back();
-      for (const auto& item : sweep.include[i].items())
+      for (const auto& item : included.items())
         all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
     }
   }
@@ -237,7 +239,7 @@ std::string short_key(const std::string& key, const std::set<std::string>& all) 
 std::string variant_name(const Combination& combination, const std::set<std::string>& keys) {
   std::string name;
   for (const auto& [key, value, pointer] : combination) {
-    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
     for (auto& c : text) {
       const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
       if (!safe) c = '_';
@@ -300,7 +302,7 @@ Study read_study(const Document& document, const std::string& source) {
   study.name = run.name;
 
   Expansion expansion{base, {}};
-  study.seeds = seed_list(study.config.seeds, expansion);
+  study.seeds = seed_list(*study.config.seeds, expansion);
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys, names;
   for (const auto& combination : combinations) {

@@ -1,8 +1,6 @@
 // A study: variants × seeds, from one document. The document's other keys are the run that all variants start from.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "ffn/config/run_config.hpp"
 
 namespace ffn {
@@ -18,27 +16,27 @@ struct CompareConfig {
 };
 
 struct SweepConfig {
-  Json grid = Json::object();    ///< key → values; crossed
-  Json zip = Json::array();      ///< objects whose keys move together; each is one axis, crossed with the others
-  Json include = Json::array();  ///< further variants: the base with these values
-  Json exclude = Json::array();  ///< combinations to leave out
+  JsonValue grid = JsonValue::object();    ///< key → values; crossed
+  JsonValue zip = JsonValue::array();      ///< objects whose keys move together; each is one axis, crossed with the others
+  JsonValue include = JsonValue::array();  ///< further variants: the base with these values
+  JsonValue exclude = JsonValue::array();  ///< combinations to leave out
   void describe(FieldVisitor& v);
 };
 
 struct StudyConfig {
-  Json seeds = 1;  ///< a count, or a list of seeds
+  JsonValue seeds = JsonValue::number(1);  ///< a count, or a list of seeds
   SweepConfig sweep;
   CompareConfig compare;
-  std::string question;         ///< what the study is to answer
-  std::string source;           ///< where the question comes from
-  Json expect = Json::array();  ///< claims that are checked at the end
+  std::string question;                   ///< what the study is to answer
+  std::string source;                     ///< where the question comes from
+  JsonValue expect = JsonValue::array();  ///< claims that are checked at the end
   void describe(FieldVisitor& v);
 };
 
 /// One value of one key of a variant.
 struct Assignment {
   std::string key;  ///< dotted path
-  Json value;
+  JsonValue value;
 };
 
 struct Variant {
@@ -52,7 +50,7 @@ struct Study {
   StudyConfig config;
   std::vector<std::int64_t> seeds;
   std::vector<Variant> variants;
-  Json document;  ///< as read, overrides applied
+  JsonValue document;  ///< as read, overrides applied
 };
 
 /// Every key that a config file may have, at its default: for the schema and the reference.

@@ -1,5 +1,6 @@
 // Overrides of the command line that may also widen a sweep: key=a,b,c.
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "ffn/config/study_config.hpp"
 

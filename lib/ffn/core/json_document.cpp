@@ -175,6 +175,16 @@ class DocumentBuilder {
   std::vector<Level> levels_;
 };
 
+namespace {
+
+// The one place where nlohmann's parser meets the builder: compiled twice, it would take twice as long.
+bool feed(const std::string& text, const char** reached, DocumentBuilder& builder, bool ignore_comments) {
+  const CountingIterator begin(text.data(), reached), end(text.data() + text.size(), reached);
+  return Json::sax_parse(begin, end, &builder, nlohmann::detail::input_format_t::json, /*strict=*/true, ignore_comments);
+}
+
+}  // namespace
+
 std::string Origin::text() const { return line > 0 ? source + ":" + std::to_string(line) : source; }
 
 Document::Document() : tree_(std::make_unique<Json>(Json::object())) {}
@@ -237,8 +247,7 @@ Document parse_document(const std::string& text, const std::string& source, cons
   }
   const char* reached = text.data();
   DocumentBuilder builder(text, source, directory, &reached);
-  const CountingIterator begin(text.data(), &reached), end(text.data() + text.size(), &reached);
-  const bool parsed = Json::sax_parse(begin, end, &builder, nlohmann::detail::input_format_t::json, true, /*ignore_comments=*/true);
+  const bool parsed = feed(text, &reached, builder, /*ignore_comments=*/true);
   if (!parsed || !builder.problems.empty()) {
     throw ConfigError(
         source, std::move(builder.problems),
@@ -337,9 +346,10 @@ Override split_override(const std::string& assignment) {
 
 Json override_value(const std::string& typed, const std::string& shown) {
   const char* reached = typed.data();
+  const char* first_line = typed.data();  // what is typed has no lines
   const std::string nowhere;
-  DocumentBuilder builder(typed, nowhere, nowhere, &reached);
-  if (Json::sax_parse(typed, &builder) && builder.problems.empty()) return builder.document.tree();
+  DocumentBuilder builder(typed, nowhere, nowhere, &first_line);
+  if (feed(typed, &reached, builder, /*ignore_comments=*/false) && builder.problems.empty()) return builder.document.tree();
   if (builder.bad_syntax) return typed;
   throw UsageError(shown + ": " + builder.problems[0].message);
 }
@@ -381,11 +391,11 @@ void set_value(Document& document, const std::string& path, Json value, Origin o
 }
 
 std::string number_text(double x) {
-  std::string text = Json(x).dump();
+  std::string text = dump_json(x);
   if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
   return text;
 }
 
-std::string shortened(const Json& value) { return clipped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 40); }
+std::string shortened(const Json& value) { return clipped(dump_json_lossy(value), 40); }
 
 }  // namespace ffn

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/json.hpp"
 
 namespace ffn {
-
-using Json = nlohmann::ordered_json;
 
 /// Where a value was written. Line and column count from 1; 0 where there are none (an override).
 struct Origin {

@@ -2,11 +2,16 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/json_document.hpp"
 #include "ffn/record/run_files.hpp"
+#include "ffn/record/text.hpp"
 
 namespace ffn::record_detail {
+
+std::string shown(const std::string& name) { return dump_json_lossy(name.size() > 80 ? name.substr(0, 80) + "..." : name); }
 
 Json number_json(double value) {
   if (std::isnan(value)) return "nan";
@@ -23,10 +28,10 @@ double number_from(const Json& value) {
   return value.get<double>();
 }
 
-std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const Json& json) { return dump_json_lossy(json, 2) + "\n"; }
 
 void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   if (!json.is_object()) throw DataError(source + ": no JSON object", "the file was changed or damaged; delete it");
   try {
     const auto version = json.value("schema_version", 0);

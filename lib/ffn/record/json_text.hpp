@@ -2,10 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "ffn/core/json_document.hpp"
+#include "ffn/core/json.hpp"
 
 namespace ffn::record_detail {
 

@@ -48,7 +48,7 @@ class File {
 // lines, so these do without a document.
 void append_number(std::string& line, double value) {
   if (!std::isfinite(value)) {
-    line += number_json(value).dump();
+    line += dump_json(number_json(value));
     return;
   }
   char digits[32];
@@ -70,7 +70,7 @@ void append_line(std::string& text, const Evaluation& evaluation) {
 
 /// Nothing if the text is no evaluation.
 std::optional<Evaluation> parse_line(const std::string& text) {
-  const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json line = parse_json(text);
   if (!line.is_object()) return std::nullopt;
   Evaluation out;
   try {

@@ -35,7 +35,7 @@ void remove_if_there(const fs::path& path) {
 /// The sessions before this one, oldest first. A meta.json that cannot be understood is no reason not to train.
 Json earlier_sessions(const fs::path& path) {
   const auto text = read_if_there(path, "meta file");
-  Json last = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  Json last = text ? parse_json(*text) : Json();
   Json sessions = Json::array();
   if (!last.is_object()) return sessions;
   if (last.contains("earlier_sessions")) {
@@ -114,7 +114,7 @@ void RunDirectory::write_weights(const RunConfig& config, const std::string& ide
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
-                   {"config", resolved_json(config).dump(-1, ' ', false, Json::error_handler_t::replace)},
+                   {"config", dump_json_lossy(resolved_json(config))},
                    {"identity", identity},
                    {"step", std::to_string(step)},
                    {"schema_version", std::to_string(kSchemaVersion)}};
@@ -130,7 +130,7 @@ void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::str
   FileGroup alone;
   FileGroup& files = group ? *group : alone;
   files.flush_first(metrics_path());
-  files.write(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", state.dump()}}}));
+  files.write(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", dump_json(state)}}}));
   if (!group) files.commit();
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/json.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/text.hpp"
@@ -34,7 +35,7 @@ int alignment_rank(DType dtype) {
   return 5;
 }
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quoted(const std::string& text) { return dump_json(text); }
 
 void check_writable(const TensorFile& file) {
   std::vector<std::string> problems;
@@ -66,9 +67,8 @@ std::string header_text(const std::vector<const TensorData*>& tensors, const std
   std::size_t begin = 0;
   for (const auto* tensor : tensors) {
     const std::size_t end = begin + tensor->bytes.size();
-    entries.push_back(quoted(tensor->name) + ":{\"dtype\":\"" + dtype_name(tensor->dtype) +
-                      "\",\"shape\":" + nlohmann::json(tensor->shape).dump() + ",\"data_offsets\":[" + std::to_string(begin) + "," +
-                      std::to_string(end) + "]}");
+    entries.push_back(quoted(tensor->name) + ":{\"dtype\":\"" + dtype_name(tensor->dtype) + "\",\"shape\":" + dump_json(tensor->shape) +
+                      ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(end) + "]}");
     begin = end;
   }
   std::string header = "{" + join(entries, ",") + "}";

@@ -164,9 +164,10 @@ class Parser {
     }
     entry.begin = (*found)[0].get<std::uint64_t>(), entry.end = (*found)[1].get<std::uint64_t>();
     const std::uint64_t available = bytes_.size() - data_start_;
-    if (entry.begin > entry.end) return problem(place + "data_offsets " + found->dump() + " end before they begin"), false;
+    const std::string shown_pair = "[" + std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]";
+    if (entry.begin > entry.end) return problem(place + "data_offsets " + shown_pair + " end before they begin"), false;
     if (entry.end > available) {
-      return problem(place + "data_offsets " + found->dump() + " lie outside the data (" + std::to_string(available) +
+      return problem(place + "data_offsets " + shown_pair + " lie outside the data (" + std::to_string(available) +
                      " bytes); is the file cut off?"),
              false;
     }

@@ -2,17 +2,13 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace ffn::record_detail {
 
 /// A name from a file that may be damaged: quoted, of bounded length, without raw bytes.
-inline std::string shown(const std::string& name) {
-  using nlohmann::json;
-  return json(name.size() > 80 ? name.substr(0, 80) + "..." : name).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string shown(const std::string& name);
 
 /// "source: problem", or "source: 3 problems" and one line each.
 inline std::string problem_list(const std::string& source, const std::vector<std::string>& problems) {

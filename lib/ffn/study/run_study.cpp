@@ -17,16 +17,16 @@ void write_study_file(const Plan& plan) {
   Json variants = Json::array();
   for (const auto& variant : plan.study.variants) {
     Json assignments = Json::object();
-    for (const auto& [key, value] : variant.assignments) assignments[key] = value;
+    for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
     variants.push_back({{"name", variant.name}, {"assignments", assignments}});
   }
   const Json out = {{"schema_version", 1},
                     {"name", plan.study.name},
                     {"seeds", plan.study.seeds},
                     {"variants", variants},
-                    {"document", plan.study.document}};
+                    {"document", *plan.study.document}};
   make_directories(plan.directory);
-  write_file_atomically(plan.directory / "study.json", out.dump(2) + "\n");
+  write_file_atomically(plan.directory / "study.json", dump_json(out, 2) + "\n");
 }
 
 std::string run_name(const Plan& plan, std::size_t run) {

@@ -1,0 +1,72 @@
+// The options of a command, declared beside the work that they are for. Behind this stands CLI11, which command_line.cpp
+// alone includes: it would cost every command several seconds of compiling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace ffn::app {
+
+/// What a command does; returns the exit code. Errors are thrown.
+using Action = std::function<int()>;
+
+/// An option that was declared. Each call narrows what it accepts or adds to its help.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(&option) {}
+
+  Option required();
+  Option type(const char* name);  ///< what its help calls the value
+  Option shows_default();
+  Option value_if_bare(const char* value);  ///< the option may stand without a value, which then is this
+  Option integer_in(std::int64_t low, std::int64_t high);
+  Option real_in(double low, double high);
+  Option non_negative();
+  Option one_of(std::vector<std::string> words, bool listed_in_help = true);
+  Option excludes(const Option& other);
+
+  bool given() const;  ///< on the command line; known when the action runs
+
+ private:
+  CLI::Option* option_;
+};
+
+/// The program's command line or one subcommand's. A handle: copies mean the same command. Values are written before the
+/// action runs and have to live until then.
+class CommandLine {
+ public:
+  CommandLine(CLI::App& app, Action& chosen) : app_(&app), chosen_(&chosen) {}
+
+  CommandLine subcommand(const char* name, const char* doc);
+
+  /// `names` as in "-o,--out", or without dashes for a positional argument.
+  Option option(const char* names, std::string& value, const char* doc);
+  Option option(const char* names, std::vector<std::string>& value, const char* doc);
+  Option option(const char* names, int& value, const char* doc);
+  Option option(const char* names, std::int64_t& value, const char* doc);
+  Option option(const char* names, double& value, const char* doc);
+  Option flag(const char* names, bool& value, const char* doc);
+  /// A flag that may be repeated; `count` hears how often.
+  Option flag(const char* names, std::function<void(std::int64_t count)> count, const char* doc);
+
+  /// What to do when this is the command that was given.
+  void run(Action action);
+
+  std::string help() const;
+
+ private:
+  CLI::App* app_;
+  Action* chosen_;
+};
+
+/// Parses, then runs what was asked for. Returns the exit code; errors other than those of usage are thrown.
+int run_command_line(int argc, char** argv);
+
+}  // namespace ffn::app

@@ -1,0 +1,43 @@
+// What every command shares, and the list of commands. Each is one file of commands/: it declares its options and what to
+// run with them. A new one is a file there and a line in add_commands(); the command-line tests compare the two.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+
+struct CommonOptions {
+  std::string config;
+  std::vector<std::string> overrides;  ///< key=value
+  std::string out = "runs";
+  int jobs = 0;  ///< 0: one per core
+  bool json = false;
+  int verbosity = 0;  ///< -q lowers, -v raises
+  std::string color = "auto";
+  std::vector<std::string> argv;
+};
+
+ColorMode color_mode(const CommonOptions& common);
+
+void add_train(CommandLine program, CommonOptions& common);
+void add_compare(CommandLine program, CommonOptions& common);
+void add_plan(CommandLine program, CommonOptions& common);
+void add_validate(CommandLine program, CommonOptions& common);
+void add_params(CommandLine program, CommonOptions& common);
+void add_list(CommandLine program, CommonOptions& common);
+void add_schema(CommandLine program, CommonOptions& common);
+void add_bench(CommandLine program, CommonOptions& common);
+void add_sample(CommandLine program, CommonOptions& common);
+
+/// All of them. `common` has to live as long as the command runs.
+void add_commands(CommandLine program, CommonOptions& common);
+
+/// -q/-v, --color, --json: for a command that prints results.
+void add_output_options(CommandLine command, CommonOptions& common);
+
+}  // namespace ffn::app

@@ -1,0 +1,1 @@
+// Carries the precompiled standard library and JSON that most targets share.

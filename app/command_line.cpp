@@ -52,16 +52,17 @@ int run_command_line(int argc, char** argv) {
   app.set_help_flag("-h,--help", "this text");
   app.get_formatter()->column_width(34);
   app.require_subcommand(0, 1);
+  CommonOptions common;
+  common.argv.assign(argv, argv + argc);
+  Action chosen;
+  add_commands(CommandLine(app, chosen), common);
+  // After the commands: those added later would inherit it.
   app.footer(
       "Examples:\n"
       "  ffn-train --config configs/xor.json\n"
       "  ffn-train --config configs/xor.json model.ffn.activation=silu train.optimizer.lr=3e-3\n"
       "  ffn-train --config configs/text.json task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
       "  ffn-train list keys model.ffn");
-  CommonOptions common;
-  common.argv.assign(argv, argv + argc);
-  Action chosen;
-  add_commands(CommandLine(app, chosen), common);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

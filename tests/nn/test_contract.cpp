@@ -48,6 +48,8 @@ Tensor some_input(std::int64_t runs, std::int64_t tokens) {
 
 Tensor forward(nn::FeedForward& ffn, const Tensor& x) { return ffn.forward(x, nn::ForwardContext{}).y; }
 
+using Formula1 = std::function<Tensor(const Tensor&)>;
+
 }  // namespace
 
 TEST_CASE("every FFN keeps the shape of its input and has the parameters of the closed formula", "[nn]") {
@@ -254,6 +256,36 @@ TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
     }
   }
   CHECK(checked == 2 * 3 * 3 * 3 * 8);
+}
+
+TEST_CASE("a block computes the formula of its norm placement", "[nn]") {
+  // FFN and norms are taken out of the block and put together by hand.
+  using Formula = std::function<Tensor(const Tensor& x, const Formula1& before, const Formula1& f, const Formula1& after)>;
+  const std::map<std::string, Formula> formulas = {
+      {"pre", [](auto& x, auto& before, auto& f, auto&) { return x + f(before(x)); }},
+      {"post", [](auto& x, auto&, auto& f, auto& after) { return after(x + f(x)); }},
+      {"sandwich", [](auto& x, auto& before, auto& f, auto& after) { return x + after(f(before(x))); }},
+  };
+  CHECK(formulas.size() == norm_placements().size());
+  for (const auto& [placement, formula] : formulas) {
+    INFO(placement);
+    ModelConfig config;
+    config.d_model = kModel;
+    config.norm.kind = "rms";
+    config.norm.placement = placement;
+    config.residual = true;
+    config.ffn = PositionwiseConfig{};
+    nn::Block block(1, config, 1, 0);
+    nn::ParameterRow row(*block, torch::kFloat64);
+    test::fill_by_formula(row, 0);
+    const auto parts = block->named_children();
+    const auto norm = [&](const char* name) -> Formula1 {
+      return [&parts, name](const Tensor& x) { return parts[name]->as<nn::NormImpl>()->forward(x); };
+    };
+    const Formula1 ffn = [&](const Tensor& x) { return parts["ffn"]->as<nn::FeedForward>()->forward(x, {}).y; };
+    const Tensor x = test::formula_tensor("x", {1, 3, kModel});
+    CHECK(torch::equal(block->forward(x, 1, {}).y, formula(x, norm("ffn_norm"), ffn, norm("ffn_post_norm"))));
+  }
 }
 
 TEST_CASE("causal attention does not look ahead", "[nn]") {

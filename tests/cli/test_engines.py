@@ -54,7 +54,7 @@ class Engines(ProgramTest):
 
     def interrupted(self, *more):
         """A run that was stopped on request after its first checkpoint."""
-        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 2000000 if "fused" in more else 20000, "checkpoint_every": 500}})
+        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000 if "fused" in more else 20000, "checkpoint_every": 500}})
         process = subprocess.Popen(self.command("--config", "x.json", *more), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
         deadline = time.monotonic() + 60
@@ -72,9 +72,23 @@ class Engines(ProgramTest):
         by = self.read("runs/x/seed-1/summary.json")["computed_by"]
         self.assertEqual([entry.split(",")[0] for entry in by], ["libtorch", "fused"])
 
+    def test_a_run_that_goes_on_with_another_instruction_set_says_so(self):
+        self.interrupted("--engine", "fused")
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        written = checkpoint.read_bytes()
+        elsewhere = written.replace(b"x86-64-v4", b"x86-64-v9").replace(b"x86-64-v3", b"x86-64-v9")
+        if elsewhere == written:
+            self.skipTest("this processor has neither x86-64-v3 nor v4")
+        checkpoint.write_bytes(elsewhere)
+        resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
+        self.assertIn("what fused, cpu, x86-64-v9 began: bits may differ", resumed)
+        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        self.assertEqual(len(by), 2)
+        self.assertIn("went on under another engine or processor", self.ok("compare", "runs/x").stdout + self.ok("compare", "runs/x", "--json").stdout)
+
     def test_a_run_goes_on_in_libtorch(self):
         self.interrupted("--engine", "fused")
-        # Two million steps are too many for LibTorch: it takes a few and stops again.
+        # So many steps are too many for LibTorch: it takes a few and stops again.
         process = subprocess.Popen(self.command("--config", "x.json", "--engine", "libtorch"), cwd=self.tmp, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         status = self.tmp / "runs/x/seed-1/status.json"

@@ -43,6 +43,7 @@ class TorchLearner final : public Learner {
   const torch::Tensor& parameters() const { return row_.values(); }  ///< (R, P)
   /// Whether steps are replayed from a captured graph, and if not, why: for the log.
   const std::string& not_captured() const { return not_captured_; }
+  bool on_gpu() const { return options_.device.is_cuda(); }
 
  private:
   void stage(std::int64_t begin, std::int64_t count);

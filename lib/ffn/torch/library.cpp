@@ -48,10 +48,12 @@ void set_up_gpu(bool tf32) {
   set_tf32(tf32);
 }
 
-/// A learner whose errors a person can read.
+using Log = std::function<void(LogLevel, const std::string&)>;
+
+/// A learner whose errors a person can read, and that says once how its steps run.
 class ReadableLearner final : public Learner {
  public:
-  explicit ReadableLearner(std::unique_ptr<TorchLearner> learner) : learner_(std::move(learner)) {}
+  ReadableLearner(std::unique_ptr<TorchLearner> learner, Log log) : learner_(std::move(learner)), log_(std::move(log)) {}
   const RowLayout& layout() const override { return learner_->layout(); }
   std::vector<std::string> state_names() const override { return learner_->state_names(); }
   void read_state(std::size_t run, std::size_t row, float* values) const override {
@@ -62,6 +64,11 @@ class ReadableLearner final : public Learner {
   }
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override {
     readable([&] { learner_->advance(begin, end, live, out); });
+    if (said_ || !log_ || !learner_->on_gpu()) return;
+    said_ = true;
+    const auto& why_not = learner_->not_captured();
+    if (why_not.empty()) log_(LogLevel::debug, "steps are replayed from a captured CUDA graph");
+    else log_(LogLevel::warning, "steps run one operation at a time; they could not be captured as a CUDA graph: " + why_not);
   }
   void evaluate(const LiveRuns& live, std::vector<Score>& out) override {
     readable([&] { learner_->evaluate(live, out); });
@@ -72,6 +79,8 @@ class ReadableLearner final : public Learner {
 
  private:
   std::unique_ptr<TorchLearner> learner_;
+  Log log_;
+  bool said_ = false;
 };
 
 class LoadedLibTorch final : public LibTorch {
@@ -92,6 +101,7 @@ class LoadedLibTorch final : public LibTorch {
   }
 
   void set_log(std::function<void(LogLevel, const std::string&)> log) override {
+    log_ = log;
     route_torch_warnings([log = std::move(log)](const std::string& text) {
       // Parameters are views of one row per run, so their gradients are strided on purpose.
       const bool expected = text.find("gradient layout contract") != std::string::npos;
@@ -108,7 +118,7 @@ class LoadedLibTorch final : public LibTorch {
         set_up_gpu(compute.tf32);
         options.stack_width = stack_width(runs[0], task.shape(), gpu_bytes(options.device.index()));
       }
-      return std::make_unique<ReadableLearner>(std::make_unique<TorchLearner>(runs, task, options));
+      return std::make_unique<ReadableLearner>(std::make_unique<TorchLearner>(runs, task, options), log_);
     });
   }
 
@@ -126,6 +136,9 @@ class LoadedLibTorch final : public LibTorch {
   void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {
     readable([&] { run_bench(request, emit); });
   }
+
+ private:
+  Log log_;
 };
 
 }  // namespace

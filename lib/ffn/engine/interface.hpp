@@ -61,7 +61,7 @@ struct RunResult {
   std::vector<std::string> computed_by;         ///< as in Checkpoint; more than one: it was resumed under another engine
 };
 
-/// Runs of one shape that train in lockstep: they may differ in seed, learning rate, weight decay and dropout rate.
+/// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.
 struct Cohort {
   std::vector<RunConfig> runs;
   std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step

@@ -34,7 +34,7 @@ class RunRecorder final : public TrainObserver {
   /// A second observer gets every call after the recorder; finished() when the run's files are in place, and without the
   /// weights. Null for none.
   void forward_to(TrainObserver* second) { second_ = second; }
-  /// Asked after every step, from the training thread; true ends the training with a checkpoint.
+  /// Asked as often as TrainObserver::stop_requested(), from the training thread; true ends the training with a checkpoint.
   void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
 
   void evaluated(std::size_t run, const Evaluation& evaluation) override;

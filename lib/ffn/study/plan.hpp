@@ -24,7 +24,7 @@ struct Plan {
 
 Plan make_plan(Study study, const std::filesystem::path& out);
 
-/// Indices into Plan::runs that one worker trains in lockstep.
+/// Indices into Plan::runs that one worker trains together.
 using PlannedCohort = std::vector<std::size_t>;
 
 /// Groups runs of equal shape. A cohort is as large as a worker trains in a few seconds,

@@ -12,17 +12,28 @@ namespace {
 /// Reads a run's own JSON, as `config.json` of a run directory is read.
 RunConfig reread(const RunConfig& config) { return run_from(resolved_json(config).dump(2)); }
 
-/// Calls `visit` with every combination of task, FFN, optimizer and schedule, each with its defaults.
+template <class... Ts>
+void add_mixtures(std::vector<FfnConfig>& ffns, const std::variant<Ts...>&) {
+  const auto add = [&](const RouterConfig& router) {
+    MoeConfig moe;
+    moe.router = router;
+    ffns.emplace_back(moe);
+  };
+  (add(Ts{}), ...);
+}
+
+/// Calls `visit` with every combination of task, FFN, router, optimizer and schedule, each with its defaults.
 template <class Visit>
 std::size_t each_kind(const Visit& visit) {
   std::size_t count = 0;
   const auto tasks = std::vector<TaskConfig>{XorConfig{}, SequenceXorConfig{}, TextConfig{}};
-  const auto ffns = std::vector<FfnConfig>{PositionwiseConfig{}, GatedConfig{}, MoeConfig{}, NoFfnConfig{}};
+  auto ffns = std::vector<FfnConfig>{PositionwiseConfig{}, GatedConfig{}, NoFfnConfig{}};
+  add_mixtures(ffns, RouterConfig{});
   const auto optimizers = std::vector<OptimizerConfig>{AdamWConfig{}, AdamConfig{}, SgdConfig{}};
   const auto schedules = std::vector<ScheduleConfig>{ConstantSchedule{}, CosineSchedule{}, WsdSchedule{}};
   // A new alternative has to be added above to be covered.
   REQUIRE(tasks.size() == std::variant_size_v<TaskConfig>);
-  REQUIRE(ffns.size() == std::variant_size_v<FfnConfig>);
+  REQUIRE(ffns.size() == std::variant_size_v<FfnConfig> - 1 + std::variant_size_v<RouterConfig>);
   REQUIRE(optimizers.size() == std::variant_size_v<OptimizerConfig>);
   REQUIRE(schedules.size() == std::variant_size_v<ScheduleConfig>);
   for (const auto& task : tasks) {
@@ -108,7 +119,7 @@ TEST_CASE("the default of every kind is written and read back unchanged") {
     CAPTURE(written.dump());
     CHECK(resolved_json(reread(config)) == written);
   });
-  CHECK(count == 3 * 4 * 3 * 3);
+  CHECK(count == 3 * 3 * 3 * (3 + std::variant_size_v<RouterConfig>));
 }
 
 TEST_CASE("a config with every field changed is written and read back unchanged") {
@@ -127,19 +138,20 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       leaves(written, "", changed);
       std::size_t unchanged = 0;
       for (const auto& [pointer, value] : changed) {
-        static const std::set<std::string> kept = {"/task/kind", "/model/ffn/kind", "/train/optimizer/kind", "/train/schedule/kind",
-                                                   "/model/ffn/match"};
+        static const std::set<std::string> kept = {
+            "/task/kind", "/model/ffn/kind", "/model/ffn/router/kind", "/train/optimizer/kind", "/train/schedule/kind", "/model/ffn/match"};
         unchanged += kept.count(pointer);
         if (kept.count(pointer)) continue;
         CAPTURE(pointer);
         CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
       }
-      CHECK(unchanged == (std::holds_alternative<NoFfnConfig>(config.model.ffn) ? 4 : 5));
+      const auto& ffn = config.model.ffn;
+      CHECK(unchanged == (std::holds_alternative<NoFfnConfig>(ffn) ? 4 : std::holds_alternative<MoeConfig>(ffn) ? 6 : 5));
       CHECK(changed.size() == changer.changed + unchanged);
       fields += changer.changed;
     }
   });
-  CHECK(count == 3 * 4 * 3 * 3);
+  CHECK(count == 3 * 3 * 3 * (3 + std::variant_size_v<RouterConfig>));
   CHECK(fields > count * 2 * 25);
 }
 

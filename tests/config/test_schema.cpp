@@ -163,6 +163,7 @@ TEST_CASE("the list of keys shows types, defaults and bounds to the last digit")
   CHECK(keys["model.ffn"].allowed == "kind: positionwise, gated, moe, none");
   CHECK(keys["model.ffn"].fallback == "kind \"positionwise\"");
   CHECK(keys["model.ffn[moe].top_k"].fallback == "2");
+  CHECK(keys["model.ffn[moe].router"].fallback == "kind \"softmax_top_k\"");
   CHECK(keys["model.attention"].fallback == "null");
   CHECK(keys["model.attention.heads"].fallback == "4");
   CHECK(keys["model.ffn[gated].d_ff"].fallback == "not set");

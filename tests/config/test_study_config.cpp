@@ -193,6 +193,8 @@ TEST_CASE("a kind chosen on top of a config leaves the older kind's keys without
   const std::string moe = R"({"model": {"ffn": {"kind": "moe", "num_experts": 4}}})";
   CHECK(std::holds_alternative<GatedConfig>(study_from(moe, {"model.ffn.kind=gated"}).variants[0].config.model.ffn));
   CHECK(names(study_from(moe, {"model.ffn.kind=gated,none"})) == "kind=gated kind=none");
+  const std::string routed = R"({"model": {"ffn": {"kind": "moe", "router": {"kind": "softmax_top_k"}}}})";
+  CHECK(std::holds_alternative<GatedConfig>(study_from(routed, {"model.ffn.kind=gated"}).variants[0].config.model.ffn));
   CHECK(problems_in_study(R"({"model": {"ffn": {"kind": "gated", "num_experts": 4}}})").find("unknown key \"num_experts\"") !=
         std::string::npos);
   CHECK(problems_in_study(moe, {"model.ffn.kind=gated", "model.ffn.top_k=1"}).find("unknown key \"top_k\"") != std::string::npos);

@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::int64_t kModel = 6;
 
+template <class... Ts>
+std::vector<std::pair<std::string, RouterConfig>> each_of(const std::variant<Ts...>&) {
+  return {{Ts::kKind, Ts{}}...};
+}
+std::vector<std::pair<std::string, RouterConfig>> all_routers() { return each_of(RouterConfig{}); }
+
 // Every kind with the features that change its shape; a new alternative of FfnConfig has to be added to pass.
 std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activation = "gelu") {
   std::vector<std::pair<std::string, FfnConfig>> out;
@@ -33,7 +39,10 @@ std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activ
       auto moe = sized(MoeConfig{}, bias);
       moe.num_experts = 5;
       moe.gated = gated;
-      out.emplace_back(std::string(gated ? "moe of gated" : "moe of plain") + suffix, moe);
+      for (const auto& [routed, router] : all_routers()) {
+        moe.router = router;
+        out.emplace_back((gated ? "moe of gated, " : "moe of plain, ") + routed + suffix, moe);
+      }
     }
   }
   std::set<size_t> kinds;
@@ -98,7 +107,7 @@ TEST_CASE("gradients of every activation in every FFN kind pass a finite-differe
       ++checked;
     }
   }
-  CHECK(checked == 13 * 8);
+  CHECK(checked == 13 * (4 + 4 * static_cast<int>(std::variant_size_v<RouterConfig>)));
 }
 
 TEST_CASE("a mixture of one expert equals the dense layer", "[nn]") {

@@ -1,4 +1,4 @@
-// Run configs over the catalogues, at odd sizes. New activations, FFN kinds, norms, placements, scores, optimizers and
+// Run configs over the catalogues, at odd sizes. New activations, FFN kinds, routers, norms, placements, scores, optimizers and
 // schedules join by themselves; what cannot, test_cases.cpp asks for.
 #pragma once
 
@@ -92,10 +92,11 @@ inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& act
   }
 }
 
-inline void add_mixtures(std::vector<Case>& out) {
+inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, const std::string& routed) {
   for (const bool attention : {false, true}) {
-    const std::string where = attention ? " in blocks" : " alone";
+    const std::string where = " routed by " + routed + (attention ? " in blocks" : " alone");
     auto moe = some_ffn<MoeConfig>("mish");
+    moe.router = router;
     moe.gated = true;
     moe.num_experts = 3;
     moe.balance_weight = 0.7;
@@ -167,7 +168,7 @@ inline void add_training(std::vector<Case>& out) {
 inline std::vector<Case> cases_with(const std::vector<std::string>& activations) {
   std::vector<Case> out;
   add_ffns(out, activations);
-  add_mixtures(out);
+  each_alternative(RouterConfig{}, [&](auto router) { add_mixtures(out, router, router.kKind); });
   add_blocks(out);
   add_training(out);
   return out;

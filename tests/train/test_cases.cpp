@@ -102,6 +102,7 @@ TEST_CASE("the list of choices is read right", "[train]") {
   CHECK(test::choices("task").size() == std::variant_size_v<TaskConfig>);
   CHECK(test::choices("train.optimizer").size() == std::variant_size_v<OptimizerConfig>);
   CHECK(test::choices("train.schedule").size() == std::variant_size_v<ScheduleConfig>);
+  CHECK(test::choices("model.ffn[moe].router").size() == std::variant_size_v<RouterConfig>);
   CHECK(test::choices("model.ffn[moe].activation").size() == activations().size());
   CHECK(test::choices("model.ffn[moe].gated") == std::vector<std::string>{"true", "false"});
 }

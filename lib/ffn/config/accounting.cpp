@@ -24,10 +24,14 @@ Cost two_layer(const FfnSize& ffn, std::int64_t d, bool gated) {
 Cost cost(const PositionwiseConfig& c, std::int64_t d) { return two_layer(c, d, false); }
 Cost cost(const GatedConfig& c, std::int64_t d) { return two_layer(c, d, true); }
 Cost cost(const NoFfnConfig&, std::int64_t) { return {}; }
+
+// Of routers, one overload per kind.
+Cost router_cost(const SoftmaxTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
+
 Cost cost(const MoeConfig& c, std::int64_t d) {
   const Cost expert = two_layer(c, d, c.gated);
-  const std::int64_t router = d * c.num_experts;
-  return {c.num_experts * expert.parameters + router, c.top_k * expert.parameters + router, c.top_k * expert.flops + 2 * router};
+  Cost out = std::visit([&](const auto& router) { return router_cost(router, c, d); }, c.router);
+  return out += {c.num_experts * expert.parameters, c.top_k * expert.parameters, c.top_k * expert.flops};
 }
 
 }  // namespace

@@ -192,7 +192,8 @@ std::set<std::string> keys_of_all_kinds(const Field& field, const FieldVisitor::
   std::set<std::string> keys;
   for (const auto& key : key_docs([&](FieldVisitor& v) { v.union_section(field, section); })) {
     const auto at = key.path.find("].");
-    if (at != std::string::npos && key.path.find('.', at + 2) == std::string::npos) keys.insert(key.path.substr(at + 2));
+    const bool is_kind = key.path.back() == ']';  // of a union inside
+    if (at != std::string::npos && !is_kind && key.path.find('.', at + 2) == std::string::npos) keys.insert(key.path.substr(at + 2));
   }
   return keys;
 }

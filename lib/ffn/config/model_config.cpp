@@ -55,8 +55,9 @@ void MoeConfig::describe(FieldVisitor& v) {
   describe_size(v);
   v.integer({"num_experts", "experts E"}, num_experts, between(std::int64_t{1}, 1024));
   v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
+  v.one_of({"router", "what sends tokens to experts"}, router);
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
-  v.real({"balance_weight", "weight of the balance loss E·Σ fᵢPᵢ (1 at perfect balance) in the training loss"}, balance_weight,
+  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance) in the training loss"}, balance_weight,
          at_least(0.0));
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});

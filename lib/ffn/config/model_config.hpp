@@ -40,14 +40,27 @@ struct GatedConfig : FfnSize {
   void describe(FieldVisitor& v);
 };
 
+/// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum.
+struct SoftmaxTopKConfig {
+  static constexpr const char* kKind = "softmax_top_k";
+  static constexpr const char* kDoc =
+      "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights. Balance loss "
+      "E·Σ fᵢPᵢ.";
+  void describe(FieldVisitor&) {}
+};
+
+/// Which tokens go to which experts with what weight. What every router needs (num_experts, top_k, balance_weight) stands in
+/// MoeConfig.
+using RouterConfig = std::variant<SoftmaxTopKConfig>;
+
 /// y = Σ over the top-k experts of weight · expert(x)
 struct MoeConfig : FfnSize {
   static constexpr const char* kKind = "moe";
   static constexpr const char* kDoc =
-      "Mixture of experts: a softmax router sends each token to its top_k experts, whose outputs are added with renormalised weights. No "
-      "token is dropped.";
+      "Mixture of experts: a router sends each token to its top_k experts, whose outputs are added with its weights. No token is dropped.";
   std::int64_t num_experts = 8;
   std::int64_t top_k = 2;
+  RouterConfig router;
   bool gated = false;
   double balance_weight = 0.01;
   void describe(FieldVisitor& v);

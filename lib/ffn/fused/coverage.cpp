@@ -4,18 +4,22 @@ namespace ffn::fused {
 
 namespace {
 
-// One overload per alternative of FfnConfig: a kind without one does not compile. A layer that has no fused form returns
-// `only_nn(config)`, and is complete: LibTorch trains it.
+// One overload per alternative of FfnConfig and of RouterConfig: a kind without one does not compile. What has no fused form
+// returns `only_nn(…)`, and is complete: LibTorch trains it.
+template <class Config>
+[[maybe_unused]] std::string only_nn(const char* what, const Config&) {
+  return std::string("the ") + what + " kind " + Config::kKind;
+}
+
+struct RouterLacks {
+  std::string operator()(const SoftmaxTopKConfig&) const { return {}; }
+};
+
 struct Lacks {
   std::string operator()(const PositionwiseConfig&) const { return {}; }
   std::string operator()(const GatedConfig&) const { return {}; }
-  std::string operator()(const MoeConfig&) const { return {}; }
+  std::string operator()(const MoeConfig& config) const { return std::visit(RouterLacks{}, config.router); }
   std::string operator()(const NoFfnConfig&) const { return {}; }
-
-  template <class Config>
-  [[maybe_unused]] static std::string only_nn(const Config&) {
-    return std::string("the FFN kind ") + Config::kKind;
-  }
 };
 
 }  // namespace

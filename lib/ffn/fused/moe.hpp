@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/fused/feed_forward.hpp"
+#include "ffn/fused/router.hpp"
 
 namespace ffn::fused {
 
@@ -10,23 +11,21 @@ class MoE final : public FeedForward {
   MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override;
   const float* backward(Pass& pass, const float* dy, float balance_weight) override;
-  double balance_loss() const override { return balance_loss_; }
+  double balance_loss() const override { return router_->balance_loss(); }
 
  private:
-  void route(Pass& pass, const float* x);
   void sort_by_expert(Pass& pass);
 
   std::int64_t d_model_, num_experts_, top_k_;
-  Linear router_;
+  std::unique_ptr<Router> router_;
   Hidden<GroupedLinear, const std::int64_t*> hidden_;
   GroupedLinear down_;
 
   // Of the pass at work. An assignment is a (token, choice) pair, n·K + k; places are assignments sorted by expert.
   std::int64_t rows_ = 0;
-  double balance_loss_ = 0;
-  const float *x_ = nullptr, *h_ = nullptr, *result_ = nullptr;
-  float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;   ///< (N, E), (N, K), (N)
-  std::int64_t *expert_ = nullptr, *place_ = nullptr, *offsets_ = nullptr;  ///< (N, K), (N, K), (E + 1)
+  Routing routing_;
+  const float *h_ = nullptr, *result_ = nullptr;
+  std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (N, K), (E + 1)
 };
 
 }  // namespace ffn::fused

@@ -2,26 +2,6 @@
 
 namespace ffn::nn {
 
-TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t num_experts, std::int64_t top_k)
-    : RunModule(num_runs), num_experts_(num_experts), top_k_(top_k) {
-  gate_ = register_module("gate", Linear(num_runs, d_model, num_experts, /*bias=*/false));
-}
-
-Routing TopKRouterImpl::forward(const Tensor& x) {
-  const Tensor probability = gate_(x).softmax(-1);                                                  // (R, N, E)
-  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));                         // (R, N, K) int64, the largest first
-  const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
-  const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
-  const Tensor kept = probability * chosen;
-  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                          // (R, N, E)
-  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);  // (R, N, K)
-
-  const auto assignments = static_cast<double>(x.size(1) * top_k_);  // N·K
-  const Tensor load = chosen.sum(1) / assignments;                   // (R, E), a constant to autograd
-  const Tensor balance = static_cast<double>(num_experts_) * (load * probability.mean(1)).sum(-1);
-  return {weight, expert, chosen, weight_of, balance, load};
-}
-
 ExpertsImpl::ExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
     : RunModule(num_runs), phi_(activation(config.activation)) {
   const auto d_ff = config.hidden_width(d_model), experts = config.num_experts;
@@ -48,7 +28,7 @@ Tensor ExpertsImpl::output_of_all(const Tensor& hidden) { return down_->all(hidd
 
 MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : FeedForward(num_runs), num_experts_(config.num_experts), top_k_(config.top_k), site_(site) {
-  router_ = register_module("router", TopKRouter(num_runs, d_model, num_experts_, top_k_));
+  router_ = register_module("router", make_router(num_runs, d_model, config));
   experts_ = register_module("experts", Experts(num_runs, d_model, config));
 }
 
@@ -85,7 +65,7 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 }  // namespace
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Routing routing = router_(x);
+  const Routing routing = router_->forward(x);
   return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.balance_loss, routing.load};
 }
 

@@ -2,34 +2,9 @@
 #pragma once
 
 #include "ffn/nn/feed_forward.hpp"
+#include "ffn/nn/router.hpp"
 
 namespace ffn::nn {
-
-/// Which token goes to which expert with what weight.
-struct Routing {
-  Tensor weight;        ///< (R, N, K), sums to 1 over K
-  Tensor expert;        ///< (R, N, K) int64, distinct over K
-  Tensor chosen;        ///< (R, N, E): 1 where a token goes to the expert, else 0
-  Tensor weight_of;     ///< (R, N, E): its weight there, else 0
-  Tensor balance_loss;  ///< (R)
-  Tensor load;          ///< (R, E)
-};
-
-/// p = softmax(x W_r), the K largest kept and divided by their sum; equal to a softmax over the K largest logits, as in
-/// Mixtral (Jiang et al. 2024, arXiv:2401.04088). The router has no bias.
-/// Balance loss E·Σ fᵢPᵢ (Fedus et al. 2021, Switch Transformer, eq. 4, arXiv:2101.03961), with fᵢ the share of the N·K
-/// assignments that expert i got and Pᵢ its mean probability: 1 at perfect balance, whatever K.
-/// x: (R, N, D).
-class TopKRouterImpl final : public RunModule {
- public:
-  TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t num_experts, std::int64_t top_k);
-  Routing forward(const Tensor& x);
-
- private:
-  std::int64_t num_experts_, top_k_;
-  Linear gate_{nullptr};
-};
-TORCH_MODULE(TopKRouter);
 
 /// E plain or gated FFNs per run.
 class ExpertsImpl final : public RunModule {
@@ -64,7 +39,7 @@ class MoEImpl final : public FeedForward {
 
   std::int64_t num_experts_, top_k_;
   std::uint32_t site_;
-  TopKRouter router_{nullptr};
+  std::shared_ptr<Router> router_;
   Experts experts_{nullptr};
 };
 TORCH_MODULE(MoE);

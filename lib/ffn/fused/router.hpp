@@ -1,0 +1,32 @@
+// The routers of mixtures by hand: the formulas of nn/router.hpp with their backward passes.
+#pragma once
+
+#include <memory>
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/fused/linear.hpp"
+
+namespace ffn::fused {
+
+/// Which token goes to which expert with what weight; from the arena.
+struct Routing {
+  const float* weight = nullptr;         ///< (N, K)
+  const std::int64_t* expert = nullptr;  ///< (N, K), distinct over K
+};
+
+class Router {
+ public:
+  virtual ~Router() = default;
+  /// x: (rows, D), alive until backward.
+  virtual Routing route(Pass& pass, std::int64_t rows, const float* x) = 0;
+  /// dweight: (rows, K) → the router's part of dx: (rows, D), from the arena, for the caller to add to. Gradients of the
+  /// weights go to the row. `balance_weight` is what the objective multiplies the balance loss by.
+  virtual float* backward(Pass& pass, const float* dweight, float balance_weight) = 0;
+  /// Of the last routing.
+  virtual double balance_loss() const = 0;
+};
+
+/// The router of a mixture. Kinds that coverage.cpp leaves to LibTorch do not get here.
+std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config);
+
+}  // namespace ffn::fused

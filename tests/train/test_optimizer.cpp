@@ -1,4 +1,6 @@
 // Our one-pass optimizers against torch::optim over 100 steps.
+#include <torch/optim.h>
+
 #include <set>
 
 #include "ffn/fused/network.hpp"

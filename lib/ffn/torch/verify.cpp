@@ -55,7 +55,6 @@ class Side {
   /// `gradient` is asked for that of step 0, `weights` for those at the end.
   template <class Gradient, class Weights>
   Outcome run(Learner& learner, const std::vector<float>& start, const Gradient& gradient, const Weights& weights) const {
-    using Clock = std::chrono::steady_clock;
     learner.write_state(0, 0, start.data());
     Outcome out;
     out.gradient = gradient();
@@ -63,13 +62,13 @@ class Side {
     std::vector<RunSteps> steps;
     std::vector<Score> scores;
     learner.advance(0, 1, live, steps);
-    const auto begin = Clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     for (std::int64_t step = 1; step < request_.steps; ++step) {
       if (request_.stop && request_.stop()) break;
       learner.advance(step, step + 1, live, steps);
     }
-    out.seconds_per_step =
-        std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(std::max<std::int64_t>(1, request_.steps - 1));
+    out.seconds_per_step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+                           static_cast<double>(std::max<std::int64_t>(1, request_.steps - 1));
     out.weights = weights();
     learner.evaluate(live, scores);
     out.loss = scores[0].loss;

@@ -73,113 +73,151 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
   return 4.0 * static_cast<double>(cost.parameters) + 260.0 * evaluations + 6000.0;
 }
 
-}  // namespace
-
-static int plan_study(const CommonOptions& common, bool probe) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
-  auto document = load_with_overrides(common.config, all_overrides(common));
-  if (!is_study(document)) document.tree()["seeds"] = 1;
-  const Plan plan = make_plan(read_study(document, common.config), common.out);
-
-  std::vector<Line> lines;
-  for (const auto& variant : plan.study.variants)
-    lines.push_back({&variant, 0, 0, model_cost(variant.config.model, task_shape(variant.config.task))});
-  std::vector<std::size_t> pending;
+/// What a study costs.
+struct Estimate {
+  std::vector<Line> lines;  ///< per variant
+  std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   double bytes = 0, flops = 0;
+  std::optional<double> seconds;  ///< of a probe
+};
+
+// A cohort of each shape and size is probed; the others cost the same.
+double probe_all(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs) {
+  std::map<std::string, double> known;
+  double seconds = 0;
+  for (const auto& cohort : cohorts) {
+    const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
+    if (!known.count(key)) known[key] = probe_seconds(plan, cohort);
+    seconds += known[key];
+  }
+  return seconds / static_cast<double>(std::min(jobs, std::max<std::size_t>(1, cohorts.size())));
+}
+
+Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
+  Estimate out;
+  for (const auto& variant : plan.study.variants)
+    out.lines.push_back({&variant, 0, 0, model_cost(variant.config.model, task_shape(variant.config.task))});
+  std::vector<std::size_t> pending;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     const auto& run = plan.runs[i];
-    auto& line = lines[run.variant];
+    auto& line = out.lines[run.variant];
     ++line.runs;
-    const bool finished = progress_of(run) == Progress::finished;
-    line.finished += finished;
-    bytes += disk_bytes(run.config, line.cost.total);
-    const auto shape = task_shape(run.config.task);
-    if (!finished)
-      flops += 3.0 * static_cast<double>(line.cost.total.flops * run.config.train.batch_size * shape.sequence_length) *
-               static_cast<double>(run.config.train.steps);
-    if (!finished) pending.push_back(i);
+    out.bytes += disk_bytes(run.config, line.cost.total);
+    if (progress_of(run) == Progress::finished) {
+      ++line.finished;
+      continue;
+    }
+    pending.push_back(i);
+    const auto tokens = run.config.train.batch_size * task_shape(run.config.task).sequence_length;
+    out.flops += 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(run.config.train.steps);
   }
-  const auto jobs = job_count(common, plan.study);
   const auto cohorts = make_cohorts(plan, pending, jobs);
-  double seconds = 0;
-  if (probe) {
-    std::map<std::string, double> known;  // cohorts of one shape and size cost the same
-    for (const auto& cohort : cohorts) {
-      const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
-      if (!known.count(key)) known[key] = probe_seconds(plan, cohort);
-      seconds += known[key];
-    }
-    seconds /= static_cast<double>(std::min(jobs, std::max<std::size_t>(1, cohorts.size())));
-  }
-  const auto n = plan.study.seeds.size();
-  const std::size_t comparisons = std::max<std::size_t>(1, plan.study.variants.size() - 1);
-  const double detectable = n >= 2 ? stats::smallest_detectable_difference(n, 1.0) : NAN;
+  out.runs = plan.runs.size();
+  out.pending = pending.size();
+  out.cohorts = cohorts.size();
+  out.jobs = jobs;
+  if (probe) out.seconds = probe_all(plan, cohorts, jobs);
+  return out;
+}
 
-  if (common.json) {
-    Json variants = Json::array();
-    for (const auto& line : lines) {
-      variants.push_back({{"name", line.variant->name},
-                          {"runs", line.runs},
-                          {"finished", line.finished},
-                          {"parameters", line.cost.total.parameters},
-                          {"active_parameters", line.cost.total.active_parameters},
-                          {"flops_per_token", line.cost.total.flops}});
-      if (const auto* size = matched_size(*line.variant)) variants.back()["mismatch"] = size->mismatch;
-    }
-    Json out = {{"name", plan.study.name},
-                {"runs", plan.runs.size()},
-                {"pending", pending.size()},
-                {"cohorts", cohorts.size()},
-                {"seeds", n},
-                {"variants", variants},
-                {"train_flops", flops},
-                {"disk_bytes", bytes},
-                {"jobs", jobs},
-                {"engines", Json::array()}};
-    for (const auto& share : engine_shares(plan.study))
-      out["engines"].push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
-    out["seconds"] = probe ? Json(seconds) : Json(nullptr);
-    out["smallest_detectable_difference_sd"] = n >= stats::seeds_for_any_verdict(0.05, comparisons) ? Json(detectable) : Json(nullptr);
-    std::cout << dump_json(out, 2) << "\n";
-    return 0;
+/// What the study's seeds can show.
+struct Power {
+  std::size_t seeds, comparisons, needed;  ///< needed for any verdict at 5 %
+  double detectable;                       ///< in standard deviations of the paired differences; NaN for one seed
+};
+
+Power power_of(const Study& study) {
+  const auto seeds = study.seeds.size();
+  const std::size_t comparisons = std::max<std::size_t>(1, study.variants.size() - 1);
+  return {seeds, comparisons, stats::seeds_for_any_verdict(0.05, comparisons),
+          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
+}
+
+Json to_json(const Study& study, const Estimate& e) {
+  Json variants = Json::array(), engines = Json::array();
+  for (const auto& line : e.lines) {
+    variants.push_back({{"name", line.variant->name},
+                        {"runs", line.runs},
+                        {"finished", line.finished},
+                        {"parameters", line.cost.total.parameters},
+                        {"active_parameters", line.cost.total.active_parameters},
+                        {"flops_per_token", line.cost.total.flops}});
+    if (const auto* size = matched_size(*line.variant)) variants.back()["mismatch"] = size->mismatch;
   }
+  for (const auto& share : engine_shares(study))
+    engines.push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
+  const Power power = power_of(study);
+  return {{"name", study.name},
+          {"runs", e.runs},
+          {"pending", e.pending},
+          {"cohorts", e.cohorts},
+          {"seeds", power.seeds},
+          {"variants", variants},
+          {"train_flops", e.flops},
+          {"disk_bytes", e.bytes},
+          {"jobs", e.jobs},
+          {"engines", engines},
+          {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
+          {"smallest_detectable_difference_sd", power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
+}
+
+std::string ffn_width(const RunConfig& config) {
+  const auto width = [&](const auto& ffn) -> std::string {
+    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(config.model.d_model));
+    return "-";
+  };
+  return std::visit(width, config.model.ffn);
+}
+
+Table variants_table(const std::vector<Line>& lines) {
   const bool matched = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return matched_size(*line.variant) != nullptr; });
   std::vector<Column> columns = {{"variant", Align::left},     {"runs", Align::right},      {"finished", Align::right},
                                  {"parameters", Align::right}, {"ffn width", Align::right}, {"FLOPs/token", Align::right}};
   if (matched) columns.push_back({"mismatch", Align::right});
   Table table(columns);
   for (const auto& line : lines) {
-    const auto d_model = line.variant->config.model.d_model;
-    const std::string width = std::visit(
-        [&](const auto& ffn) -> std::string {
-          if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(d_model));
-          return "-";
-        },
-        line.variant->config.model.ffn);
     std::vector<std::string> row = {line.variant->name,
                                     format_count(static_cast<std::int64_t>(line.runs)),
                                     format_count(static_cast<std::int64_t>(line.finished)),
                                     format_count(line.cost.total.parameters),
-                                    width,
+                                    ffn_width(line.variant->config),
                                     format_count(line.cost.total.flops)};
     const auto* size = matched_size(*line.variant);
     if (matched) row.push_back(size ? (size->mismatch > 0 ? "+" : "") + format_percent(size->mismatch, 2) : "-");
     table.add_row(row);
   }
-  std::cout << table.terminal_text(color_enabled(color_mode(common), 1)) << "\n"
-            << counted(plan.runs.size(), "run") << ", " << pending.size() << " to train in " << counted(cohorts.size(), "cohort") << " on "
-            << counted(jobs, "worker") << "; " << format_short(flops) << " training FLOPs; " << format_bytes(bytes) << " on disk\n";
-  for (const auto& share : engine_shares(plan.study)) std::cout << engine_line(share) << "\n";
-  if (probe && !pending.empty()) std::cout << "time, from a short probe of each cohort: about " << format_duration(seconds) << "\n";
-  if (plan.study.variants.size() < 2) return 0;
-  const auto needed = stats::seeds_for_any_verdict(0.05, comparisons);
-  if (n < needed)
-    std::cout << n << " seeds allow no verdict at 5 % over " << comparisons << " comparisons; at least " << needed << " are needed\n";
-  else
-    std::cout << n << " seeds detect a difference of " << format_significant(detectable, 2)
+  return table;
+}
+
+void print(const Study& study, const Estimate& e, bool color) {
+  std::cout << variants_table(e.lines).terminal_text(color) << "\n"
+            << counted(e.runs, "run") << ", " << e.pending << " to train in " << counted(e.cohorts, "cohort") << " on "
+            << counted(e.jobs, "worker") << "; " << format_short(e.flops) << " training FLOPs; " << format_bytes(e.bytes) << " on disk\n";
+  for (const auto& share : engine_shares(study)) std::cout << engine_line(share) << "\n";
+  if (e.seconds && e.pending > 0) std::cout << "time, from a short probe of each cohort: about " << format_duration(*e.seconds) << "\n";
+  if (study.variants.size() < 2) return;
+  const Power power = power_of(study);
+  if (power.seeds < power.needed) {
+    std::cout << power.seeds << " seeds allow no verdict at 5 % over " << power.comparisons << " comparisons; at least " << power.needed
+              << " are needed\n";
+  } else {
+    std::cout << power.seeds << " seeds detect a difference of " << format_significant(power.detectable, 2)
               << " standard deviations of the paired differences (one comparison, 5 %, power 80 %)\n";
+  }
+}
+
+int plan_study(const CommonOptions& common, bool probe) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  auto document = load_with_overrides(common.config, all_overrides(common));
+  if (!is_study(document)) document.tree()["seeds"] = 1;
+  const Plan plan = make_plan(read_study(document, common.config), common.out);
+  const Estimate found = estimate(plan, job_count(common, plan.study), probe);
+  if (common.json) std::cout << dump_json(to_json(plan.study, found), 2) << "\n";
+  else print(plan.study, found, color_enabled(color_mode(common), 1));
   return 0;
 }
+
+}  // namespace
 
 void add_plan(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");

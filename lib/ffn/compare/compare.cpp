@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/suggest.hpp"
@@ -12,59 +13,6 @@
 namespace ffn {
 
 namespace {
-
-using Keys = std::map<std::string, std::string>;
-constexpr const char* kAbsent = "-";  // a key that a run's kind does not have
-
-std::string value_of(const FoundRun& run, const std::string& key) {
-  if (key == "variant") return run.variant;
-  const auto found = run.keys.find(key);
-  return found == run.keys.end() ? kAbsent : found->second;
-}
-
-std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs) {
-  std::set<std::string> all;
-  for (const auto& run : runs) {
-    for (const auto& [key, value] : run.keys) all.insert(key);
-  }
-  std::vector<std::string> out;
-  for (const auto& key : all) {
-    for (const auto& run : runs) {
-      if (value_of(run, key) == value_of(runs[0], key)) continue;
-      out.push_back(key);
-      break;
-    }
-  }
-  return out;
-}
-
-// True if runs that agree in `given` agree in `key`.
-bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key) {
-  std::map<std::string, std::string> seen;
-  for (const auto& run : runs) {
-    if (seen.insert({value_of(run, given), value_of(run, key)}).first->second != value_of(run, key)) return false;
-  }
-  return true;
-}
-
-std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key) {
-  std::set<std::string> values;
-  for (const auto& run : runs) values.insert(value_of(run, key));
-  return values.size();
-}
-
-// The varying keys that make facets: those that `by` does not determine, and of keys that move together the one with the
-// most values.
-std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
-  std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return num_values(runs, a) > num_values(runs, b); });
-  std::vector<std::string> out;
-  for (const auto& key : varying) {
-    const bool known = key == by || determines(runs, by, key) ||
-                       std::any_of(out.begin(), out.end(), [&](const auto& kept) { return determines(runs, kept, key); });
-    if (!known) out.push_back(key);
-  }
-  return out;
-}
 
 // ---- metrics
 
@@ -115,10 +63,6 @@ stats::Hit hit_of(const FoundRun& run, Measure measure) {
     default:
       return timed(step, budget_steps);
   }
-}
-
-bool is_over(const FoundRun& run) {
-  return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
 }
 
 // ---- one group
@@ -212,66 +156,6 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   return result;
 }
 
-std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying) {
-  if (!asked.empty()) {
-    for (const auto& run : runs) {
-      if (asked == "variant" || run.keys.count(asked)) return asked;
-    }
-    throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
-  }
-  return varying.empty() ? "model.ffn.activation" : varying[0];
-}
-
-// Numbers in order of size, words in the order in which they were found.
-std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by) {
-  std::vector<std::string> values;
-  for (const auto& run : runs) {
-    if (std::find(values.begin(), values.end(), value_of(run, by)) == values.end()) values.push_back(value_of(run, by));
-  }
-  const auto number = [](const std::string& text) {
-    char* end = nullptr;
-    const double x = std::strtod(text.c_str(), &end);
-    return end && *end == '\0' && !text.empty() ? std::optional<double>(x) : std::nullopt;
-  };
-  const bool numeric = std::all_of(values.begin(), values.end(), [&](const auto& v) { return number(v).has_value(); });
-  if (numeric) std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
-  return values;
-}
-
-}  // namespace
-
-namespace {
-
-bool is_computing(const std::string& key) { return key.rfind("compute.", 0) == 0; }
-
-// A result counts whatever computed it: unless that is what is compared, it makes no other run.
-std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by) {
-  if (is_computing(by)) return runs;
-  for (auto& run : runs) {
-    for (auto at = run.keys.begin(); at != run.keys.end();) at = is_computing(at->first) ? run.keys.erase(at) : std::next(at);
-  }
-  return runs;
-}
-
-// A run that was trained alone and again within a study, or copied, is one replicate.
-std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes) {
-  std::vector<FoundRun> out;
-  std::set<std::string> seen;
-  for (const auto& run : runs) {
-    const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
-    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity + computing).second;
-    if (!known) out.push_back(run);
-  }
-  if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
-  // Failed runs have no summary; one of the same variant tells what a token costs.
-  for (auto& run : out) {
-    for (const auto& other : out) {
-      if (run.flops_per_token == 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
-    }
-  }
-  return out;
-}
-
 // Variants that were computed differently differ by rounding, too; and a run that went on elsewhere has no bits to repeat.
 void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
   std::map<std::string, std::set<std::string>> used;  // value of `by` → what computed its runs
@@ -323,83 +207,125 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   }
 }
 
-}  // namespace
+// The metric that was asked for, or the one that suits the runs. Throws UsageError if no run has it.
+Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) {
+  const auto any = [&](const auto& holds) { return std::any_of(runs.begin(), runs.end(), holds); };
+  const bool any_target = any([](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
+  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : "val/loss");
+  if (metric.is_time()) {
+    if (!any_target)
+      throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
+    return metric;
+  }
+  const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
+  const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
+  if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train list metrics` says which tasks have it");
+  return metric;
+}
 
-Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest& request) {
-  if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
-  Comparison out;
-  const auto runs = without_copies(without_computing(found, request.config.by), request.config.by, out.notes);
-  const auto varying = varying_keys(runs);
-  out.by = pick_by(request.config.by, runs, varying);
-  out.alpha = request.config.alpha, out.min_effect = request.config.min_effect;
-  const bool any_target =
-      std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
-  out.metric = !request.config.metric.empty() ? request.config.metric : any_target ? "steps_to_target" : "val/loss";
-  const Metric metric = find_metric(out.metric);
-  if (metric.is_time() && !any_target)
-    throw UsageError("no run has a target, so there is no " + out.metric, "set train.target, or compare --metric val/loss");
-  out.higher_is_better = metric.higher_is_better;
-  const bool measured =
-      std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(out.metric); });
-  const bool any_done = std::any_of(runs.begin(), runs.end(), [](const FoundRun& run) { return run.state == RunState::done; });
-  if (!metric.is_time() && any_done && !measured)
-    throw UsageError("no run has logged " + out.metric, "`ffn-train list metrics` says which tasks have it");
-
-  auto values = ordered_values(runs, out.by);
-  out.reference = request.config.reference.empty() ? values[0] : request.config.reference;
-  const auto reference = std::find(values.begin(), values.end(), out.reference);
+// The values of `by`, the reference first.
+std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const std::string& by) {
+  auto values = ordered_values(runs, by);
+  const std::string wanted = asked.empty() ? values[0] : asked;
+  const auto reference = std::find(values.begin(), values.end(), wanted);
   if (reference == values.end())
-    throw UsageError("no run has " + out.by + " = " + out.reference + did_you_mean(out.reference, values), "values here: " + join(values));
+    throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values), "values here: " + join(values));
   std::rotate(values.begin(), reference, reference + 1);
+  return values;
+}
 
-  const auto facet_by = facet_keys(runs, varying, out.by);
-  std::vector<Keys> facets;
-  std::map<Keys, std::map<std::string, std::vector<const FoundRun*>>> cells;
+// Numbers by size.
+bool facet_before(const Keys& a, const Keys& b) {
+  for (const auto& [key, x] : a) {
+    const auto& y = b.at(key);
+    if (x == y) continue;
+    const double u = std::strtod(x.c_str(), nullptr), v = std::strtod(y.c_str(), nullptr);
+    return u != v ? u < v : x < y;
+  }
+  return false;
+}
+
+/// The runs of one facet by their value of `by`.
+struct Cell {
+  Keys keys;
+  std::map<std::string, std::vector<const FoundRun*>> runs;
+};
+
+std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vector<std::string>& facet_by, const std::string& by) {
+  std::vector<Cell> cells;
   for (const auto& run : runs) {
     Keys keys;
     for (const auto& key : facet_by) keys[key] = value_of(run, key);
-    if (!cells.count(keys)) facets.push_back(keys);
-    cells[keys][value_of(run, out.by)].push_back(&run);
+    auto cell = std::find_if(cells.begin(), cells.end(), [&](const Cell& c) { return c.keys == keys; });
+    if (cell == cells.end()) cell = cells.insert(cell, {keys, {}});
+    cell->runs[value_of(run, by)].push_back(&run);
   }
-  std::sort(facets.begin(), facets.end(), [](const Keys& a, const Keys& b) {
-    for (const auto& [key, x] : a) {
-      const auto& y = b.at(key);
-      if (x == y) continue;
-      const double u = std::strtod(x.c_str(), nullptr), v = std::strtod(y.c_str(), nullptr);
-      return u != v ? u < v : x < y;
-    }
-    return false;
-  });
+  std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return facet_before(a.keys, b.keys); });
+  return cells;
+}
 
-  stats::CompareOptions options;
-  options.alpha = out.alpha, options.min_effect = out.min_effect, options.resamples = request.resamples;
-  options.comparisons = std::max<std::size_t>(1, facets.size() * (values.size() - 1));
+Facet facet_of(const Cell& cell, const std::vector<std::string>& values, const Metric& metric, const stats::CompareOptions& options) {
+  Facet facet;
+  facet.keys = cell.keys;
+  const auto reference = cell.runs.find(values[0]);
+  for (const auto& value : values) {
+    const auto group = cell.runs.find(value);
+    if (group == cell.runs.end()) continue;
+    facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
+    if (group == reference || reference == cell.runs.end() || metric.measure == Measure::seconds) continue;
+    if (auto pair = compare_pair(group->second, reference->second, metric, options)) {
+      pair->value = value;
+      pair->reference = values[0];
+      facet.pairs.push_back(std::move(*pair));
+    }
+  }
+  return facet;
+}
+
+// All pairs of all facets are one family.
+void judge_all(Comparison& out, std::size_t planned) {
   std::vector<stats::PairedResult> family;
   std::size_t unpaired = 0;
-  for (const auto& keys : facets) {
-    auto& cell = cells[keys];
-    Facet facet;
-    facet.keys = keys;
-    for (const auto& value : values) {
-      if (!cell.count(value)) continue;
-      facet.groups.push_back(summarise(value, cell[value], metric, out.alpha));
-      if (value == out.reference || !cell.count(out.reference) || metric.measure == Measure::seconds) continue;
-      if (auto pair = compare_pair(cell[value], cell[out.reference], metric, options)) {
-        pair->value = value, pair->reference = out.reference;
-        unpaired += pair->unpaired_seeds;
-        family.push_back(pair->paired);
-        facet.pairs.push_back(std::move(*pair));
-      }
+  for (const auto& facet : out.facets) {
+    for (const auto& pair : facet.pairs) {
+      family.push_back(pair.paired);
+      unpaired += pair.unpaired_seeds;
     }
-    out.facets.push_back(std::move(facet));
   }
-  out.num_comparisons = std::max(options.comparisons, family.size());
+  out.num_comparisons = std::max(planned, family.size());
   std::size_t next = 0;
   const auto judgements = stats::judge(family);
   for (auto& facet : out.facets) {
     for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
   }
   if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + " seeds are finished on one side of a pair only and are left out of it");
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest& request) {
+  if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
+  const auto& asked = request.config;
+  Comparison out;
+  const auto runs = without_copies(without_computing(found, asked.by), asked.by, out.notes);
+  const auto varying = varying_keys(runs);
+  const Metric metric = pick_metric(asked.metric, runs);
+  out.by = pick_by(asked.by, runs, varying);
+  out.metric = metric.name;
+  out.higher_is_better = metric.higher_is_better;
+  out.alpha = asked.alpha;
+  out.min_effect = asked.min_effect;
+  const auto values = values_from_reference(runs, asked.reference, out.by);
+  out.reference = values[0];
+
+  const auto cells = into_cells(runs, facet_keys(runs, varying, out.by), out.by);
+  stats::CompareOptions options;
+  options.alpha = out.alpha;
+  options.min_effect = out.min_effect;
+  options.resamples = request.resamples;
+  options.comparisons = std::max<std::size_t>(1, cells.size() * (values.size() - 1));
+  for (const auto& cell : cells) out.facets.push_back(facet_of(cell, values, metric, options));
+  judge_all(out, options.comparisons);
   add_notes(runs, varying, out);
   return out;
 }

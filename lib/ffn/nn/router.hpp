@@ -8,11 +8,7 @@ namespace ffn::nn {
 
 /// Which token goes to which expert with what weight.
 struct Routing {
-<<<<<<< HEAD
-  Tensor weight;        ///< (R, N, K), sums to 1 over K
-=======
   Tensor weight;        ///< (R, N, K)
->>>>>>> 93c409a3b46d4021bb954627679781fef48a60f3
   Tensor expert;        ///< (R, N, K) int64, distinct over K
   Tensor chosen;        ///< (R, N, E): 1 where a token goes to the expert, else 0
   Tensor weight_of;     ///< (R, N, E): its weight there, else 0

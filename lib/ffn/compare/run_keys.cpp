@@ -1,0 +1,122 @@
+#include "ffn/compare/run_keys.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr const char* kAbsent = "-";  // a key that a run's kind does not have
+
+std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key) {
+  std::set<std::string> values;
+  for (const auto& run : runs) values.insert(value_of(run, key));
+  return values.size();
+}
+
+}  // namespace
+
+std::string value_of(const FoundRun& run, const std::string& key) {
+  if (key == "variant") return run.variant;
+  const auto found = run.keys.find(key);
+  return found == run.keys.end() ? kAbsent : found->second;
+}
+
+std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs) {
+  std::set<std::string> all;
+  for (const auto& run : runs) {
+    for (const auto& [key, value] : run.keys) all.insert(key);
+  }
+  std::vector<std::string> out;
+  for (const auto& key : all) {
+    for (const auto& run : runs) {
+      if (value_of(run, key) == value_of(runs[0], key)) continue;
+      out.push_back(key);
+      break;
+    }
+  }
+  return out;
+}
+
+bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key) {
+  std::map<std::string, std::string> seen;
+  for (const auto& run : runs) {
+    if (seen.insert({value_of(run, given), value_of(run, key)}).first->second != value_of(run, key)) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by) {
+  std::stable_sort(varying.begin(), varying.end(), [&](const auto& a, const auto& b) { return num_values(runs, a) > num_values(runs, b); });
+  std::vector<std::string> out;
+  for (const auto& key : varying) {
+    const bool known = key == by || determines(runs, by, key) ||
+                       std::any_of(out.begin(), out.end(), [&](const auto& kept) { return determines(runs, kept, key); });
+    if (!known) out.push_back(key);
+  }
+  return out;
+}
+
+std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying) {
+  if (!asked.empty()) {
+    for (const auto& run : runs) {
+      if (asked == "variant" || run.keys.count(asked)) return asked;
+    }
+    throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
+  }
+  return varying.empty() ? "model.ffn.activation" : varying[0];
+}
+
+std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by) {
+  std::vector<std::string> values;
+  for (const auto& run : runs) {
+    if (std::find(values.begin(), values.end(), value_of(run, by)) == values.end()) values.push_back(value_of(run, by));
+  }
+  const auto number = [](const std::string& text) {
+    char* end = nullptr;
+    const double x = std::strtod(text.c_str(), &end);
+    return end && *end == '\0' && !text.empty() ? std::optional<double>(x) : std::nullopt;
+  };
+  const bool numeric = std::all_of(values.begin(), values.end(), [&](const auto& v) { return number(v).has_value(); });
+  if (numeric) std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
+  return values;
+}
+
+bool is_computing(const std::string& key) { return key.rfind("compute.", 0) == 0; }
+
+std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by) {
+  if (is_computing(by)) return runs;
+  for (auto& run : runs) {
+    for (auto at = run.keys.begin(); at != run.keys.end();) at = is_computing(at->first) ? run.keys.erase(at) : std::next(at);
+  }
+  return runs;
+}
+
+std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes) {
+  std::vector<FoundRun> out;
+  std::set<std::string> seen;
+  for (const auto& run : runs) {
+    const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
+    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity + computing).second;
+    if (!known) out.push_back(run);
+  }
+  if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
+  // Failed runs have no summary; one of the same variant tells what a token costs.
+  for (auto& run : out) {
+    for (const auto& other : out) {
+      if (run.flops_per_token == 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
+    }
+  }
+  return out;
+}
+
+bool is_over(const FoundRun& run) {
+  return run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
+}
+
+}  // namespace ffn

@@ -1,0 +1,40 @@
+// What tells runs apart: the keys of their configs, those that vary, and those that make the groups of a comparison.
+#pragma once
+
+#include "ffn/compare/compare.hpp"
+
+namespace ffn {
+
+using Keys = std::map<std::string, std::string>;
+
+/// The value of a key as text; "-" for a key that a run's kind does not have. "variant" is the name of its directory.
+std::string value_of(const FoundRun& run, const std::string& key);
+
+std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs);
+
+/// True if runs that agree in `given` agree in `key`.
+bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key);
+
+/// The varying keys that make facets: those that `by` does not determine, and of keys that move together the one with the
+/// most values.
+std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vector<std::string> varying, const std::string& by);
+
+/// The key to compare by: the one asked for, or the first that varies. Throws UsageError for one that no run has.
+std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying);
+
+/// Numbers in order of size, words in the order in which they were found.
+std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by);
+
+/// Keys of what computed a run ("compute.…").
+bool is_computing(const std::string& key);
+
+/// A result counts whatever computed it: unless that is what is compared, it makes no other run.
+std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by);
+
+/// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
+std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes);
+
+/// Done or diverged.
+bool is_over(const FoundRun& run);
+
+}  // namespace ffn

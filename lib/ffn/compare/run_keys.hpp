@@ -34,7 +34,7 @@ std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::s
 /// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
 std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes);
 
-/// Done or diverged.
+/// Done, diverged or failed.
 bool is_over(const FoundRun& run);
 
 }  // namespace ffn

@@ -121,7 +121,7 @@ TEST_CASE("an unknown kind is answered with the nearest and all that exist") {
   CHECK(problems_in("{\"train\": {\"optimizer\": {\"kind\": null}}}") ==
         "x.json:1  /train/optimizer/kind: unknown kind null; known: adamw, adam, sgd");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"moe\", \"router\": {\"kind\": \"softmax\"}}}}") ==
-        "x.json:1  /model/ffn/router/kind: unknown kind \"softmax\"; known: softmax_top_k");
+        "x.json:1  /model/ffn/router/kind: unknown kind \"softmax\"; did you mean \"softmax_top_k\"? Known: softmax_top_k");
 }
 
 TEST_CASE("an unknown value of a choice is answered with the nearest and all that exist") {

@@ -56,12 +56,8 @@ std::string engine_line(const EngineShare& share) {
 }
 
 const FfnSize* matched_size(const Variant& variant) {
-  return std::visit(
-      [](const auto& ffn) -> const FfnSize* {
-        if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return ffn.matched_width ? &ffn : nullptr;
-        return nullptr;
-      },
-      variant.config.model.ffn);
+  const FfnSize* size = size_of(variant.config.model.ffn);
+  return size && size->matched_width ? size : nullptr;
 }
 
 namespace {

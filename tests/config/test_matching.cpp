@@ -1,6 +1,8 @@
 // `match`: the hidden width that makes one FFN cost what the plain one costs.
 #include "config/helpers.hpp"
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/json_reader.hpp"
+#include "ffn/config/match.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -79,6 +81,13 @@ TEST_CASE("a match that no width reaches is refused with the mismatch and what t
         "use a larger d_model or expansion, or raise match_tolerance");
 }
 
+TEST_CASE("a match that no width reaches is named together with the other problems") {
+  const auto problems =
+      problems_in("{\"train\": {\"steps\": 0},\n\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"match\": \"params\"}}}");
+  CHECK(problems.find("x.json:1  /train/steps: 0 is out of range") != std::string::npos);
+  CHECK(problems.find("x.json:2  /model/ffn/match: the nearest width (1) misses") != std::string::npos);
+}
+
 TEST_CASE("match and d_ff exclude one another") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"d_ff\": 8,\n\"match\": \"params\"}}}") ==
         "x.json:2  /model/ffn/match: match solves the hidden width, but d_ff (8) fixes it; remove one");
@@ -106,4 +115,21 @@ TEST_CASE("a matched run is the run with that width written out") {
   const auto matched = run_from(R"({"model": {"d_model": 384, "ffn": {"kind": "gated", "bias": false, "match": "params"}}})");
   const auto written = run_from(R"({"model": {"d_model": 384, "ffn": {"kind": "gated", "bias": false, "d_ff": 1024}}})");
   CHECK(run_identity(matched) == run_identity(written));
+}
+
+TEST_CASE("reading a model solves no width: that is a step of its own, and may be taken again") {
+  const auto document = parse_document(R"({"d_model": 384, "ffn": {"kind": "gated", "bias": false, "match": "params"}})", "x.json", "/");
+  ModelConfig model;
+  JsonReader reader(document);
+  reader.read([&](FieldVisitor& v) { model.describe(v); });
+  REQUIRE(reader.problems.empty());
+  CHECK(!size_of(model.ffn)->matched_width);
+  resolve_widths(model);
+  CHECK(size_of(model.ffn)->matched_width == 1024);
+  model.d_model = 512;
+  resolve_widths(model);
+  CHECK(size_of(model.ffn)->matched_width == 1365);
+  size_of(model.ffn)->match = "none";
+  resolve_widths(model);
+  CHECK(!size_of(model.ffn)->matched_width);
 }

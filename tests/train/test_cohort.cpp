@@ -29,11 +29,7 @@ TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[tra
       runs[r].seed = static_cast<std::int64_t>(r);
       // A cohort may also mix rates of learning, decay and dropout.
       std::visit([&](auto& optimizer) { optimizer.lr *= r % 2 ? 1.0 : 0.5; }, runs[r].train.optimizer);
-      std::visit(
-          [&](auto& f) {
-            if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(f)>>) f.dropout = r % 3 ? 0.2 : 0.1;
-          },
-          runs[r].model.ffn);
+      if (auto* size = size_of(runs[r].model.ffn)) size->dropout = r % 3 ? 0.2 : 0.1;
     }
     const auto together = train(runs);
     for (const std::size_t r : {std::size_t{0}, std::size_t{3}, std::size_t{7}}) {

@@ -37,10 +37,7 @@ std::vector<float> some_parameters(const RowLayout& layout) {
 
 // With the dropout rate, the seed and the validation set that both sides are given.
 RunConfig prepared(RunConfig config) {
-  const auto drop = [](auto& ffn) {
-    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) ffn.dropout = test::kDropout;
-  };
-  std::visit(drop, config.model.ffn);
+  if (auto* size = size_of(config.model.ffn)) size->dropout = test::kDropout;
   config.seed = 3;
   config.train.eval_examples = 50;
   return config;

@@ -44,6 +44,8 @@ JsonReader::JsonReader(const Document& document) : document_(document) {}
 
 void JsonReader::read(const Describe& describe) { members(&document_.tree(), "", describe); }
 
+void JsonReader::check(const std::string& pointer, const Describe& facts) { members(nullptr, pointer, facts); }
+
 std::string JsonReader::pointer_to(const std::string& name) const { return scopes_.back().pointer + "/" + escape_pointer(name); }
 
 void JsonReader::problem(const std::string& pointer, const std::string& message) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
-#include "ffn/config/accounting.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/kernels/activations.hpp"
 
@@ -28,6 +28,16 @@ std::int64_t FfnSize::hidden_width(std::int64_t d_model) const {
   const double width = expansion.value_or(kDefaultExpansion) * static_cast<double>(d_model);
   return std::max<std::int64_t>(1, std::llround(width));
 }
+
+const FfnSize* size_of(const FfnConfig& ffn) {
+  const auto visit = [](const auto& kind) -> const FfnSize* {
+    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(kind)>>) return &kind;
+    else return nullptr;
+  };
+  return std::visit(visit, ffn);
+}
+
+FfnSize* size_of(FfnConfig& ffn) { return const_cast<FfnSize*>(size_of(std::as_const(ffn))); }
 
 void FfnSize::describe_size(FieldVisitor& v) {
   v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); not together with expansion"}, d_ff,
@@ -104,48 +114,6 @@ NormPlacement NormConfig::places() const {
   throw std::out_of_range("no norm placement named " + placement);  // configs are checked before they get here
 }
 
-namespace {
-
-std::int64_t matched_cost(const std::string& match, const Cost& cost) {
-  return match == "flops" ? cost.flops : match == "active_params" ? cost.active_parameters : cost.parameters;
-}
-
-// Solves the width of `ffn` against the plain FFN; returns the relative mismatch that is left. Every cost is affine in
-// the width, so two points give the line.
-template <class Config>
-double solve_width(Config& ffn, std::int64_t d_model) {
-  PositionwiseConfig plain;
-  plain.expansion = ffn.expansion;
-  plain.bias = ffn.bias;
-  const auto target = static_cast<double>(matched_cost(ffn.match, ffn_cost(plain, d_model)));
-  const auto at_width = [&](std::int64_t width) {
-    ffn.matched_width = width;
-    return static_cast<double>(matched_cost(ffn.match, ffn_cost(ffn, d_model)));
-  };
-  const double slope = at_width(2) - at_width(1), offset = at_width(1) - slope;
-  const auto width = std::max<std::int64_t>(1, std::llround((target - offset) / slope));
-  return at_width(width) / target - 1;
-}
-
-void describe_match(FieldVisitor& v, FfnConfig& config, std::int64_t d_model) {
-  const auto visit = [&](auto& ffn) {
-    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) {
-      ffn.matched_width.reset();
-      const bool sane = d_model > 0 && d_model <= 65536 && !ffn.d_ff && ffn.expansion.value_or(1) > 0 && ffn.expansion.value_or(1) <= 1024;
-      if (ffn.match == "none" || !sane) return;
-      const double mismatch = ffn.mismatch = solve_width(ffn, d_model);
-      v.require(std::abs(mismatch) <= ffn.match_tolerance, "ffn.match",
-                "the nearest width (" + number(*ffn.matched_width) + ") misses the plain FFN's " + ffn.match + " by " +
-                    std::to_string(mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" + number_text(ffn.match_tolerance) +
-                    "); use a larger d_model or expansion, or raise match_tolerance",
-                {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.num_experts", "ffn.top_k"});
-    }
-  };
-  std::visit(visit, config);
-}
-
-}  // namespace
-
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
@@ -155,7 +123,6 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
   v.one_of({"ffn", "the feed-forward layer: what this tool is about"}, ffn);
-  describe_match(v, ffn, d_model);
   if (attention) {
     v.require(d_model % attention->heads == 0, "d_model",
               "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",

@@ -15,7 +15,7 @@ struct FfnSize {
   double dropout = 0.0;
   std::string match = "none";
   double match_tolerance = 0.01;
-  std::optional<std::int64_t> matched_width;  ///< solved by ModelConfig::describe when `match` asks for it
+  std::optional<std::int64_t> matched_width;  ///< solved by resolve_widths() when `match` asks for it
   double mismatch = 0.0;                      ///< what that leaves, relative to the plain FFN's cost
 
   static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
@@ -73,6 +73,10 @@ struct NoFfnConfig {
 };
 
 using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, NoFfnConfig>;
+
+/// The size of an FFN that has one, nullptr for the others.
+const FfnSize* size_of(const FfnConfig& ffn);
+FfnSize* size_of(FfnConfig& ffn);
 
 struct AttentionConfig {
   std::int64_t heads = 4;

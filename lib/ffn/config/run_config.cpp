@@ -5,6 +5,7 @@
 
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
+#include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/hash.hpp"
 
@@ -46,6 +47,8 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   copy.tree().erase("$schema");  // an editor's hint, not ours
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
+  resolve_widths(config.model);
+  reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
   if (!reader.problems.empty()) {
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   }
@@ -56,15 +59,12 @@ Json resolved_json(const RunConfig& config) { return write_json(config); }
 
 std::string run_identity(const RunConfig& config) {
   RunConfig same = config;
-  const auto settle_width = [&](auto& ffn) {  // d_ff 32 and expansion 4 of 8 are one layer
-    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) {
-      ffn.d_ff = ffn.hidden_width(config.model.d_model);
-      ffn.expansion.reset();
-      ffn.match = "none";
-      ffn.match_tolerance = 0;
-    }
-  };
-  std::visit(settle_width, same.model.ffn);
+  if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
+    size->d_ff = size->hidden_width(config.model.d_model);
+    size->expansion.reset();
+    size->match = "none";
+    size->match_tolerance = 0;
+  }
   Json json = write_json(same);
   json.erase("name");
   json.erase("compute");

@@ -12,6 +12,8 @@
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/tasks/run_identity.hpp"
+#include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"
 #include "train.hpp"

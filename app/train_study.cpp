@@ -17,6 +17,7 @@
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/study_lock.hpp"
+#include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"
 #include "train.hpp"

@@ -8,6 +8,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn::app {
 

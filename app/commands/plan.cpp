@@ -13,6 +13,7 @@
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 
 namespace ffn::app {

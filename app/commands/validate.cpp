@@ -5,6 +5,7 @@
 #include "../load_config.hpp"
 #include "../train.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn::app {
 

@@ -3,6 +3,7 @@
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/match.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

@@ -5,6 +5,7 @@
 
 #include "../train/observer.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/tasks/corpus.hpp"
 #include "ffn/train/trainer.hpp"
 #include "support/catch_plain.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/record/safetensors.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "record/runs.hpp"
 #include "record/scratch.hpp"
 #include "support/catch_plain.hpp"

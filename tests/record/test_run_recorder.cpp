@@ -1,6 +1,8 @@
 // What the recorder leaves of runs that finish, stop, diverge, fail or go on.
 #include <nlohmann/json.hpp>
 
+#include "ffn/config/accounting.hpp"
+#include "ffn/tasks/task.hpp"
 #include "record/pretended_training.hpp"
 
 using namespace ffn;

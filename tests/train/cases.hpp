@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../core/helpers.hpp"
+#include "ffn/tasks/task.hpp"
 #include "support/choices.hpp"
 
 namespace ffn::test {

@@ -9,6 +9,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

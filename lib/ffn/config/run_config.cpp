@@ -7,7 +7,6 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/hash.hpp"
 
 namespace ffn {
 
@@ -56,22 +55,6 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
 }
 
 Json resolved_json(const RunConfig& config) { return write_json(config); }
-
-std::string run_identity(const RunConfig& config) {
-  RunConfig same = config;
-  if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
-    size->d_ff = size->hidden_width(config.model.d_model);
-    size->expansion.reset();
-    size->match = "none";
-    size->match_tolerance = 0;
-  }
-  Json json = write_json(same);
-  json.erase("name");
-  json.erase("compute");
-  json["train"].erase("checkpoint_every");
-  if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
-  return sha256_hex(dump_json(json)).substr(0, 16);
-}
 
 std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);

@@ -25,10 +25,6 @@ RunConfig read_run_config(const Document& document, const std::string& source);
 /// The complete config as JSON, directly re-runnable.
 Json resolved_json(const RunConfig& config);
 
-/// SHA-256 (first 16 hex digits) of what a run is: the resolved config without its name, paths and what computes it, with the
-/// content hash of a text instead of its path.
-std::string run_identity(const RunConfig& config);
-
 /// Runs with equal keys have equal tensors and may train as one cohort: everything but name, seed, learning rate, weight
 /// decay and dropout rate.
 std::string cohort_key(const RunConfig& config);

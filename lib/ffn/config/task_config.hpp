@@ -47,20 +47,4 @@ struct TaskShape {
   std::int64_t num_classes = 2;
 };
 
-/// Characters of a text and their ids, in code point order.
-struct TextCorpus {
-  std::vector<std::uint32_t> alphabet;     ///< V distinct code points, ascending
-  std::vector<std::int32_t> train, valid;  ///< ids; `valid` is the last part of the file
-  std::string sha256;                      ///< of the file's bytes: part of a run's identity
-};
-
-/// Reads and splits the file. Throws DataError: missing file, not UTF-8 (with the offset), a part too short for one window.
-TextCorpus read_corpus(const TextConfig& config);
-
-/// SHA-256 of a file's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
-std::string file_identity(const std::string& file);
-
-/// Shape of the task; reads the text of a text task. Throws DataError.
-TaskShape task_shape(const TaskConfig& config);
-
 }  // namespace ffn

@@ -1,4 +1,5 @@
 #include "ffn/record/run_recorder.hpp"
+#include "ffn/tasks/task.hpp"
 
 #include <algorithm>
 #include <cmath>

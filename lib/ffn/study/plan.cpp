@@ -6,6 +6,8 @@
 
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/tasks/run_identity.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn {
 

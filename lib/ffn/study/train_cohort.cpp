@@ -7,6 +7,7 @@
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
+#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

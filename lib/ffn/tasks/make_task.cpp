@@ -16,6 +16,10 @@ struct Build {
 
 }  // namespace
 
+TaskShape task_shape(const TaskConfig& config) {
+  return std::visit([](const auto& c) { return shape_of(c); }, config);
+}
+
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }
 
 }  // namespace ffn

@@ -54,6 +54,9 @@ class Task {
   std::vector<DataSeeds> seeds_;
 };
 
+/// Shape of the task; reads the text of a text task. Throws DataError.
+TaskShape task_shape(const TaskConfig& config);
+
 /// Throws DataError for a text that cannot be used.
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds);
 

@@ -7,13 +7,21 @@
 
 namespace ffn {
 
+namespace {
+
+TaskShape shape_with(const TextCorpus& corpus, std::int64_t context) {
+  const auto characters = static_cast<std::int64_t>(corpus.alphabet.size());
+  return {true, characters, context, characters};
+}
+
+}  // namespace
+
+TaskShape shape_of(const TextConfig& config) { return shape_with(read_corpus(config), config.context); }
+
 TextTask::TextTask(const TextConfig& config, std::vector<DataSeeds> seeds)
     : Task(std::move(seeds)), corpus_(read_corpus(config)), context_(config.context) {}
 
-TaskShape TextTask::shape() const {
-  const auto characters = static_cast<std::int64_t>(corpus_.alphabet.size());
-  return {true, characters, context_, characters};
-}
+TaskShape TextTask::shape() const { return shape_with(corpus_, context_); }
 
 void TextTask::write_window(const std::vector<std::int32_t>& text, std::size_t start, std::int64_t* inputs, std::int64_t* labels) const {
   const auto length = static_cast<std::size_t>(context_);

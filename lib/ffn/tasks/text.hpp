@@ -1,9 +1,13 @@
 // Next-character prediction on a text.
 #pragma once
 
+#include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/task.hpp"
 
 namespace ffn {
+
+/// Reads the text.
+TaskShape shape_of(const TextConfig& config);
 
 class TextTask final : public Task {
  public:

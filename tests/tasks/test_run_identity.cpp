@@ -2,6 +2,7 @@
 #include <set>
 
 #include "config/helpers.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

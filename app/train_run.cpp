@@ -64,7 +64,6 @@ class Dummy final : public TrainObserver {
   explicit Dummy(ProgressBar& bar) : bar_(bar) {}
   void evaluated(std::size_t, const Evaluation& e) override { last_ = e; }
   void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
-  void checkpointed(std::size_t, const Checkpoint&) override {}
   void finished(std::size_t, const RunResult& result) override { end_ = result.end; }
   bool stop_requested() override { return app::stop_requested(); }
 

@@ -23,9 +23,6 @@ namespace {
 // Counts steps and stops after a while.
 class Probe final : public TrainObserver {
  public:
-  void evaluated(std::size_t, const Evaluation&) override {}
-  void checkpointed(std::size_t, const Checkpoint&) override {}
-  void finished(std::size_t, const RunResult&) override {}
   void stepped(std::int64_t step, double) override {
     const auto now = std::chrono::steady_clock::now();
     if (step == kWarmUp) began_ = now;

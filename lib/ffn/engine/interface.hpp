@@ -67,15 +67,15 @@ struct Cohort {
   std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step
 };
 
-/// Receives what happens while a cohort trains. `run` counts within the cohort.
+/// Receives what happens while a cohort trains; an observer overrides what it is about. `run` counts within the cohort.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  virtual void evaluated(std::size_t run, const Evaluation& evaluation) = 0;
+  virtual void evaluated(std::size_t /*run*/, const Evaluation&) {}
   /// Every now and then, at least once per evaluation; cheap to ignore. `loss` is the mean over the cohort's live runs.
   virtual void stepped(std::int64_t /*step*/, double /*loss*/) {}
-  virtual void checkpointed(std::size_t run, const Checkpoint& checkpoint) = 0;
-  virtual void finished(std::size_t run, const RunResult& result) = 0;
+  virtual void checkpointed(std::size_t /*run*/, const Checkpoint&) {}
+  virtual void finished(std::size_t /*run*/, const RunResult&) {}
   /// Asked at least after every evaluation, and where steps are short every 20 ms or so; true makes the engine checkpoint every live run
   /// and finish it as interrupted.
   virtual bool stop_requested() { return false; }

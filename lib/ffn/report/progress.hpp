@@ -64,10 +64,7 @@ std::string progress_bar(const ProgressView& view, int width);
 class ProgressObserver final : public TrainObserver {
  public:
   explicit ProgressObserver(ProgressBar& bar) : bar_(bar) {}
-  void evaluated(std::size_t, const Evaluation&) override {}
   void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
-  void checkpointed(std::size_t, const Checkpoint&) override {}
-  void finished(std::size_t, const RunResult&) override {}
 
  private:
   ProgressBar& bar_;

@@ -104,8 +104,6 @@ class HookObserver final : public TrainObserver {
  public:
   HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
       : session_(session), hooks_(hooks), outcome_(outcome) {}
-  void evaluated(std::size_t, const Evaluation&) override {}
-  void checkpointed(std::size_t, const Checkpoint&) override {}
   void stepped(std::int64_t step, double loss) override {
     if (hooks_.stepped) hooks_.stepped(step, loss);
   }

@@ -182,8 +182,6 @@ double resident_bytes() {
 class Watch final : public TrainObserver {
  public:
   explicit Watch(const BenchRequest& request) : request_(request), before_(resident_bytes()) {}
-  void evaluated(std::size_t, const Evaluation&) override {}
-  void checkpointed(std::size_t, const Checkpoint&) override {}
   void finished(std::size_t run, const RunResult&) override {
     if (run == 0) held_ = resident_bytes() - before_;
   }

@@ -7,6 +7,7 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "../train.hpp"
+#include "ffn/core/larger.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
@@ -32,8 +33,6 @@ struct Verified {
 };
 
 double ratio(double difference, double unit) { return difference == 0 ? 0 : difference / unit; }
-
-double larger(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
 
 double worst_of(const VerifyResult& result) {
   double worst = ratio(result.loss, result.loss_unit);

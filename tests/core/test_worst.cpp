@@ -1,7 +1,9 @@
-// The comparison that the reference tests rest on: what must not pass does not.
+// The comparisons that the reference tests and `verify` rest on: what must not pass does not.
+#include "ffn/core/larger.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
 
+using ffn::larger;
 using ffn::test::Worst;
 
 namespace {
@@ -31,3 +33,12 @@ TEST_CASE("a NaN among the errors is larger than every bound, wherever it stands
 }
 
 TEST_CASE("a comparison of nothing does not pass") { CHECK_FALSE(Worst{}.error() < 1e300); }
+
+TEST_CASE("the larger of two keeps what is not a number, on either side", ) {
+  CHECK(larger(1, 2) == 2);
+  CHECK(larger(2, 1) == 2);
+  CHECK(larger(0, HUGE_VAL) == HUGE_VAL);
+  CHECK(std::isnan(larger(1, kNan)));
+  CHECK(std::isnan(larger(kNan, 1)));
+  CHECK(std::isnan(larger(kNan, HUGE_VAL)));
+}

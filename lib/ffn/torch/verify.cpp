@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ffn/core/larger.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/fused/coverage.hpp"
 #include "ffn/fused/network.hpp"
@@ -104,9 +105,6 @@ class Side {
   const RunConfig& config_;
   const VerifyRequest& request_;
 };
-
-// The larger of two, NaN if one of them is.
-double larger(double a, double b) { return a >= b ? a : b >= a ? b : NAN; }
 
 // The largest difference of two rows in one parameter's place, and the largest value; NaN shows.
 double difference(const Row& a, const Row& b, const RowEntry& entry) {

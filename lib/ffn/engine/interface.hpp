@@ -58,7 +58,7 @@ struct RunResult {
   std::optional<Divergence> divergence;
   std::vector<TensorData> weights;              ///< torch.nn.Linear layout and names
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
-  std::vector<std::string> computed_by;         ///< as in Checkpoint; more than one: it was resumed under another engine
+  std::vector<std::string> computed_by = {};    ///< as in Checkpoint; more than one: it was resumed under another engine
 };
 
 /// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.
@@ -83,11 +83,11 @@ class TrainObserver {
 
 /// What a result was computed with: whatever its bits may depend on beside the config.
 struct EngineInfo {
-  std::string engine;      ///< "fused" or "libtorch"
-  std::string device;      ///< "cpu", or "cuda" with the GPU's name
-  std::string kernel_isa;  ///< of our own kernels
-  std::string libtorch;    ///< version and BLAS; empty for the fused engine
-  std::string reason;      ///< why this engine
+  std::string engine;           ///< "fused" or "libtorch"
+  std::string device;           ///< "cpu", or "cuda" with the GPU's name
+  std::string kernel_isa = {};  ///< of our own kernels
+  std::string libtorch = {};    ///< version and BLAS; empty for the fused engine
+  std::string reason = {};      ///< why this engine
   /// The same text means: the same bits can be expected.
   std::string text() const;
 };

@@ -5,6 +5,7 @@
 #include "ffn/config/match.hpp"
 #include "ffn/tasks/run_identity.hpp"
 #include "support/catch_plain.hpp"
+#include "support/choices.hpp"
 
 using namespace ffn;
 using namespace ffn::test;
@@ -39,12 +40,16 @@ TEST_CASE("a plain layer matched to itself keeps its width") {
 }
 
 TEST_CASE("the matched cost is as near to the plain one as a whole width allows") {
+  std::vector<std::string> ffns{R"("kind": "moe", "num_experts": 4, "top_k": 2)",
+                                R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"};
+  for (const auto& kind : choices("model.ffn")) {
+    if (kind != "none") ffns.push_back("\"kind\": \"" + kind + "\"");
+  }
   std::size_t seen = 0;
   for (const char* match : {"params", "flops", "active_params"}) {
     for (const int d_model : {16, 64, 200}) {
       for (const char* bias : {"true", "false"}) {
-        for (const char* ffn : {R"("kind": "gated")", R"("kind": "moe", "num_experts": 4, "top_k": 2)",
-                                R"("kind": "moe", "num_experts": 3, "top_k": 1, "gated": true)"}) {
+        for (const auto& ffn : ffns) {
           const std::string text = "{\"model\": {\"d_model\": " + std::to_string(d_model) + ", \"ffn\": {" + ffn + ", \"bias\": " + bias +
                                    ", \"match\": \"" + match + "\", \"match_tolerance\": 1}}}";
           CAPTURE(text);
@@ -73,7 +78,7 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
       }
     }
   }
-  CHECK(seen == 54);
+  CHECK(seen == 3 * 3 * 2 * ffns.size());
 }
 
 TEST_CASE("a match that no width reaches is refused with the mismatch and what to do") {

@@ -3,6 +3,7 @@
 
 #include "config/helpers.hpp"
 #include "support/catch_plain.hpp"
+#include "support/choices.hpp"
 
 using namespace ffn;
 using namespace ffn::test;
@@ -12,47 +13,34 @@ namespace {
 /// Reads a run's own JSON, as `config.json` of a run directory is read.
 RunConfig reread(const RunConfig& config) { return run_from(resolved_json(config).dump(2)); }
 
-template <class... Ts>
-void add_mixtures(std::vector<FfnConfig>& ffns, const std::variant<Ts...>&) {
-  const auto add = [&](const RouterConfig& router) {
-    MoeConfig moe;
-    moe.router = router;
-    ffns.emplace_back(moe);
-  };
-  (add(Ts{}), ...);
-}
+constexpr std::size_t kCombinations =
+    std::variant_size_v<TaskConfig> * kNumFfns * std::variant_size_v<OptimizerConfig> * std::variant_size_v<ScheduleConfig>;
 
 /// Calls `visit` with every combination of task, FFN, router, optimizer and schedule, each with its defaults.
 template <class Visit>
 std::size_t each_kind(const Visit& visit) {
   std::size_t count = 0;
-  const auto tasks = std::vector<TaskConfig>{XorConfig{}, SequenceXorConfig{}, TextConfig{}};
-  auto ffns = std::vector<FfnConfig>{PositionwiseConfig{}, GatedConfig{}, NoFfnConfig{}};
-  add_mixtures(ffns, RouterConfig{});
-  const auto optimizers = std::vector<OptimizerConfig>{AdamWConfig{}, AdamConfig{}, SgdConfig{}};
-  const auto schedules = std::vector<ScheduleConfig>{ConstantSchedule{}, CosineSchedule{}, WsdSchedule{}};
-  // A new alternative has to be added above to be covered.
-  REQUIRE(tasks.size() == std::variant_size_v<TaskConfig>);
-  REQUIRE(ffns.size() == std::variant_size_v<FfnConfig> - 1 + std::variant_size_v<RouterConfig>);
-  REQUIRE(optimizers.size() == std::variant_size_v<OptimizerConfig>);
-  REQUIRE(schedules.size() == std::variant_size_v<ScheduleConfig>);
-  for (const auto& task : tasks) {
-    for (const auto& ffn : ffns) {
-      for (const auto& optimizer : optimizers) {
-        for (const auto& schedule : schedules) {
-          RunConfig config;
-          config.task = task;
-          config.model.ffn = ffn;
-          config.train.optimizer = optimizer;
-          config.train.schedule = schedule;
-          if (auto* text = std::get_if<TextConfig>(&config.task)) text->file = "/texts/a.txt";
-          if (std::holds_alternative<NoFfnConfig>(ffn)) config.model.attention.emplace();
-          visit(config);
-          ++count;
-        }
-      }
-    }
-  }
+  RunConfig config;
+  const auto visit_one = [&](auto schedule) {
+    config.train.schedule = schedule;
+    visit(config);
+    ++count;
+  };
+  const auto with_optimizer = [&](auto optimizer) {
+    config.train.optimizer = optimizer;
+    each_alternative(ScheduleConfig{}, visit_one);
+  };
+  const auto with_ffn = [&](auto ffn) {
+    config.model.ffn = ffn;
+    config.model.attention.reset();
+    if (std::is_same_v<decltype(ffn), NoFfnConfig>) config.model.attention.emplace();
+    each_alternative(OptimizerConfig{}, with_optimizer);
+  };
+  each_alternative(TaskConfig{}, [&](auto task) {
+    if constexpr (std::is_same_v<decltype(task), TextConfig>) task.file = "/texts/a.txt";
+    config.task = task;
+    each_ffn(with_ffn);
+  });
   return count;
 }
 
@@ -119,7 +107,7 @@ TEST_CASE("the default of every kind is written and read back unchanged") {
     CAPTURE(written.dump());
     CHECK(resolved_json(reread(config)) == written);
   });
-  CHECK(count == 3 * 3 * 3 * (3 + std::variant_size_v<RouterConfig>));
+  CHECK(count == kCombinations);
 }
 
 TEST_CASE("a config with every field changed is written and read back unchanged") {
@@ -151,7 +139,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       fields += changer.changed;
     }
   });
-  CHECK(count == 3 * 3 * 3 * (3 + std::variant_size_v<RouterConfig>));
+  CHECK(count == kCombinations);
   CHECK(fields > count * 2 * 25);
 }
 

@@ -3,6 +3,7 @@
 
 #include "ffn/config/train_config.hpp"
 #include "support/catch_plain.hpp"
+#include "support/choices.hpp"
 
 using namespace ffn;
 
@@ -44,8 +45,12 @@ TEST_CASE("a WSD schedule warms up, stays, and decays linearly over its last par
 TEST_CASE("a schedule stays between 0 and 1 whatever its lengths") {
   for (const std::int64_t warmup : {0, 1, 5, 1000}) {
     for (const std::int64_t total : {1, 2, 10}) {
-      for (const ScheduleConfig& schedule : {ScheduleConfig{ConstantSchedule{warmup}}, ScheduleConfig{CosineSchedule{warmup, 0}},
-                                             ScheduleConfig{WsdSchedule{warmup, 0.5, 0}}}) {
+      std::vector<ScheduleConfig> schedules{CosineSchedule{warmup, 0}, WsdSchedule{warmup, 0.5, 0}};
+      test::each_alternative(ScheduleConfig{}, [&](auto schedule) {
+        schedule.warmup_steps = warmup;
+        schedules.emplace_back(schedule);
+      });
+      for (const auto& schedule : schedules) {
         for (std::int64_t step = 0; step <= total; ++step) {
           const double factor = schedule_factor(schedule, step, total);
           CHECK((factor >= 0 && factor <= 1));

@@ -6,6 +6,7 @@
 #include "ffn/nn/moe.hpp"
 #include "ffn/nn/network.hpp"
 #include "support/catch.hpp"
+#include "support/choices.hpp"
 #include "support/layers.hpp"
 #include "support/worst.hpp"
 
@@ -16,38 +17,30 @@ namespace {
 
 constexpr std::int64_t kModel = 6;
 
-template <class... Ts>
-std::vector<std::pair<std::string, RouterConfig>> each_of(const std::variant<Ts...>&) {
-  return {{Ts::kKind, Ts{}}...};
-}
-std::vector<std::pair<std::string, RouterConfig>> all_routers() { return each_of(RouterConfig{}); }
-
-// Every kind with the features that change its shape; a new alternative of FfnConfig has to be added to pass.
+// Every kind with the features that change its shape.
 std::vector<std::pair<std::string, FfnConfig>> all_ffns(const std::string& activation = "gelu") {
   std::vector<std::pair<std::string, FfnConfig>> out;
-  const auto sized = [&](auto config, bool bias) {
-    config.d_ff = 10;
-    config.activation = activation;
-    config.bias = bias;
-    return config;
-  };
   for (const bool bias : {true, false}) {
     const std::string suffix = bias ? "" : " without bias";
-    out.emplace_back("positionwise" + suffix, sized(PositionwiseConfig{}, bias));
-    out.emplace_back("gated" + suffix, sized(GatedConfig{}, bias));
-    for (const bool gated : {false, true}) {
-      auto moe = sized(MoeConfig{}, bias);
-      moe.num_experts = 5;
-      moe.gated = gated;
-      for (const auto& [routed, router] : all_routers()) {
-        moe.router = router;
-        out.emplace_back((gated ? "moe of gated, " : "moe of plain, ") + routed + suffix, moe);
+    test::each_ffn([&](auto config) {
+      using Kind = decltype(config);
+      if constexpr (std::is_base_of_v<FfnSize, Kind>) {
+        config.d_ff = 10;
+        config.activation = activation;
+        config.bias = bias;
+        std::string name = Kind::kKind + suffix;
+        if constexpr (std::is_same_v<Kind, MoeConfig>) {
+          name += std::visit([](const auto& router) { return std::string(", ") + router.kKind; }, config.router);
+          config.num_experts = 5;
+          config.gated = true;
+          out.emplace_back(name + " of gated", config);
+          config.gated = false;
+        }
+        out.emplace_back(name, config);
       }
-    }
+    });
   }
-  std::set<size_t> kinds;
-  for (const auto& [name, config] : out) kinds.insert(config.index());
-  REQUIRE(kinds.size() == std::variant_size_v<FfnConfig> - 1);  // all but "none"
+  REQUIRE(out.size() == 2 * (test::kNumFfns - 1 + std::variant_size_v<RouterConfig>));  // all but "none", mixtures twice
   return out;
 }
 
@@ -107,7 +100,7 @@ TEST_CASE("gradients of every activation in every FFN kind pass a finite-differe
       ++checked;
     }
   }
-  CHECK(checked == 13 * (4 + 4 * static_cast<int>(std::variant_size_v<RouterConfig>)));
+  CHECK(checked == static_cast<int>(activations().size() * all_ffns().size()));
 }
 
 TEST_CASE("a mixture of one expert equals the dense layer", "[nn]") {
@@ -264,7 +257,7 @@ TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
       }
     }
   }
-  CHECK(checked == 2 * 3 * 3 * 3 * 8);
+  CHECK(checked == 2 * 3 * 3 * 3 * static_cast<int>(all_ffns().size()));
 }
 
 TEST_CASE("a block computes the formula of its norm placement", "[nn]") {

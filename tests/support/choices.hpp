@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <variant>
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/config/schema.hpp"
@@ -34,5 +35,33 @@ inline const std::vector<std::string>& choices(const std::string& path) {
   if (found == all_choices().end()) throw std::out_of_range("no choice at " + path);
   return found->second;
 }
+
+/// They all, as a message lists them.
+inline std::string list_of(const std::string& path) {
+  std::string list;
+  for (const auto& value : choices(path)) list += (list.empty() ? "" : ", ") + value;
+  return list;
+}
+
+template <class... Ts, class F>
+void each_alternative(const std::variant<Ts...>&, const F& f) {
+  (f(Ts{}), ...);
+}
+
+/// Calls f with every kind of FFN, mixtures once for each router.
+template <class F>
+void each_ffn(const F& f) {
+  each_alternative(FfnConfig{}, [&](auto ffn) {
+    if constexpr (std::is_same_v<decltype(ffn), MoeConfig>) {
+      each_alternative(RouterConfig{}, [&](auto router) {
+        ffn.router = router;
+        f(ffn);
+      });
+    } else {
+      f(ffn);
+    }
+  });
+}
+constexpr std::size_t kNumFfns = std::variant_size_v<FfnConfig> - 1 + std::variant_size_v<RouterConfig>;
 
 }  // namespace ffn::test

@@ -5,6 +5,7 @@
 #include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/task.hpp"
 #include "support/catch_plain.hpp"
+#include "support/choices.hpp"
 
 using namespace ffn;
 using namespace ffn::test;

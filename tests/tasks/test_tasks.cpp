@@ -9,6 +9,7 @@
 #include "ffn/tasks/task.hpp"
 #include "support/batches.hpp"
 #include "support/catch.hpp"
+#include "support/choices.hpp"
 
 using namespace ffn;
 using torch::Tensor;
@@ -28,11 +29,14 @@ std::string alphabet_text() {
 }
 
 std::vector<TaskConfig> all_tasks(const std::string& file) {
-  TextConfig text;
-  text.file = file;
-  text.context = 8;
-  std::vector<TaskConfig> out = {XorConfig{}, SequenceXorConfig{}, text};
-  REQUIRE(out.size() == std::variant_size_v<TaskConfig>);
+  std::vector<TaskConfig> out;
+  test::each_alternative(TaskConfig{}, [&](auto task) {
+    if constexpr (std::is_same_v<decltype(task), TextConfig>) {
+      task.file = file;
+      task.context = 8;
+    }
+    out.emplace_back(task);
+  });
   return out;
 }
 
@@ -42,7 +46,9 @@ TEST_CASE("every task gives the same batch for the same seed and step, and anoth
   const auto file = text_file(alphabet_text());
   for (const auto& config : all_tasks(file)) {
     const auto a = make_task(config, {{1, 2}, {3, 4}}), b = make_task(config, {{3, 4}});
-    const auto shape = a->shape();
+    const auto shape = a->shape(), planned = task_shape(config);
+    CHECK((shape.tokens == planned.tokens && shape.input_width == planned.input_width));
+    CHECK((shape.sequence_length == planned.sequence_length && shape.num_classes == planned.num_classes));
     const auto batch = test::train_batch(*a, 5, 33), again = test::train_batch(*a, 5, 33), next = test::train_batch(*a, 6, 33),
                alone = test::train_batch(*b, 5, 33);
     CHECK(torch::equal(batch.inputs, again.inputs));

@@ -6,8 +6,7 @@
 #include "ffn/train/fused_learner.hpp"
 #include "ffn/train/trainer.hpp"
 #include "support/catch.hpp"
-#include "train/cases.hpp"
-#include "train/observer.hpp"
+#include "train/alike.hpp"
 
 using namespace ffn;
 
@@ -80,8 +79,22 @@ TEST_CASE("on LibTorch a run that is interrupted and resumed ends in the same bi
   }
 }
 
+TEST_CASE("no two values of a choice train alike where LibTorch alone trains", "[torch]") {
+  std::size_t kinds = 0;
+  test::each_alternative(FfnConfig{}, [&](auto ffn) {
+    RunConfig config;
+    config.model.ffn = ffn;
+    kinds += !test::is_fused(config);
+  });
+  const auto trained = test::check_no_two_alike([](const RunConfig& config) { return !test::is_fused(config); },
+                                                [](const RunConfig& config) {
+                                                  return train({{config}, {}}, kLibTorch);
+                                                });
+  CHECK(trained >= kinds * (1 + activations().size()));  // each kind, with each activation
+}
+
 TEST_CASE("a checkpoint of one engine goes on in the other, and the run says so", "[torch]") {
-  for (const auto& [name, config] : some_cases()) {
+  for (const auto& [name, config] : test::only_fused(some_cases())) {
     INFO(name);
     for (const bool fused_first : {true, false}) {
       const auto& first = fused_first ? kFused : kLibTorch;
@@ -111,7 +124,8 @@ TEST_CASE("idle rows of a wider stack change nothing", "[torch]") {
     const auto runs = cohort_of(config, 3);
     const auto three = train({runs, {}}, wide), one = train({{runs[2]}, {}}, wide);
     CHECK(test::bits_of(three, 2) == test::bits_of(one, 0));
-    CHECK(three.last(2, "val/loss") == Approx(train({{runs[2]}, {}}, kFused).last(0, "val/loss")).margin(1e-4));
+    const auto& other = test::is_fused(config) ? kFused : kLibTorch;
+    CHECK(three.last(2, "val/loss") == Approx(train({{runs[2]}, {}}, other).last(0, "val/loss")).margin(1e-4));
   }
 }
 
@@ -131,13 +145,14 @@ TEST_CASE("on LibTorch a run that blows up stops as diverged, at the same step, 
   CHECK(test::bits_of(together, 0) == test::bits_of(train({{config}, {}}, kLibTorch), 0));
 }
 
-TEST_CASE("verify finds that the engines agree, over every case", "[torch]") {
+TEST_CASE("verify finds that the engines agree, over every case, or that there is nothing to compare", "[torch]") {
   VerifyRequest request;
   request.steps = 5;
   int seen = 0;
   for (const auto& [name, config] : test::cases()) {
     const auto result = verify_engines(config, request);
-    CHECK(result.not_covered.empty());
+    CHECK(result.not_covered.empty() == test::is_fused(config));
+    CHECK(result.parameters.empty() == !test::is_fused(config));
     for (const auto& p : result.parameters) {
       INFO(name << " " << p.name << " gradient " << p.gradient << " / " << p.gradient_unit << ", weight " << p.weight << " / "
                 << p.weight_unit);

@@ -1,8 +1,9 @@
-// Run configs over the catalogues, at odd sizes. New activations, FFN kinds, routers, norms, placements, scores, optimizers and
+// Run configs over the catalogues, at odd sizes. New activations, FFN kinds, routers, norms, placements, scores, tasks, optimizers and
 // schedules join by themselves; what cannot, test_cases.cpp asks for.
 #pragma once
 
 #include "../core/helpers.hpp"
+#include "ffn/fused/coverage.hpp"
 #include "ffn/tasks/task.hpp"
 #include "support/choices.hpp"
 
@@ -21,7 +22,11 @@ inline std::string text_file() {
   return file;
 }
 
-// A new task needs a size here.
+// At a size that trains in no time: a task's defaults, unless it has an overload here.
+template <class Config>
+TaskConfig small(Config task) {
+  return task;
+}
 inline TaskConfig small(XorConfig task) {
   task.bits = 3;
   task.jitter = 0.1;
@@ -68,11 +73,6 @@ Config some_ffn(const std::string& activation, double dropout = kDropout) {
   config.activation = activation;
   config.dropout = dropout;
   return config;
-}
-
-template <class... Ts, class F>
-void each_alternative(const std::variant<Ts...>&, const F& f) {
-  (f(Ts{}), ...);
 }
 
 inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& activations) {
@@ -176,5 +176,15 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
 }
 
 inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
+
+/// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (torch/test_learner.cpp).
+inline bool is_fused(const RunConfig& config) { return fused::not_covered(config.model).empty(); }
+
+inline std::vector<Case> only_fused(std::vector<Case> all) {
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Case& c) { return !is_fused(c.second); }), all.end());
+  return all;
+}
+inline std::vector<Case> fused_cases() { return only_fused(cases()); }
+inline std::vector<Case> fused_cases_with(const std::vector<std::string>& activations) { return only_fused(cases_with(activations)); }
 
 }  // namespace ffn::test

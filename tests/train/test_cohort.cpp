@@ -6,7 +6,7 @@
 
 using namespace ffn;
 using test::base;
-using test::cases;
+using test::fused_cases;
 using test::some_ffn;
 using test::train;
 
@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const Evaluation& evaluation) {
 
 TEST_CASE("a run alone equals the same run in a cohort of 8, bit for bit", "[train][cohort]") {
   int checked = 0;
-  for (const auto& [name, config] : cases()) {
+  for (const auto& [name, config] : fused_cases()) {
     INFO(name);
     std::vector<RunConfig> runs(8, config);
     for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -91,8 +91,8 @@ TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") 
 
 TEST_CASE("a run logs the metrics that the catalogue says it does, in that order", "[train]") {
   std::map<std::string, int> seen;
-  for (const auto& [name, config] : test::cases_with({"gelu"})) {
-    INFO(name);
+  for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {
+    INFO(name << ": Trainer::metrics_of and metric_catalogue() have the same metrics, in one order");
     std::vector<std::string> expected, at_start;
     for (const auto& row : metric_catalogue()) {
       if (!is_logged(row, config)) continue;

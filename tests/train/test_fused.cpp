@@ -99,7 +99,7 @@ torch::Tensor in_file_layout(const std::string& name, const torch::Tensor& value
 
 TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, on a used buffer too", "[train][fused]") {
   int checked = 0;
-  for (const auto& [name, config] : test::cases()) {
+  for (const auto& [name, config] : test::fused_cases()) {
     for (const std::int64_t step : {0, 3}) {
       const auto d = compare_step(config, step);
       INFO(name << ", step " << step << ", worst gradient of " << d.gradient.where());
@@ -115,7 +115,7 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
 
 TEST_CASE("the fused step's parameters are those of nn's modules: names, places, starts and files", "[train][fused]") {
   std::size_t experts = 0;
-  for (const auto& [name, config] : test::cases()) {
+  for (const auto& [name, config] : test::fused_cases()) {
     INFO(name);
     const auto shape = task_shape(config.task);
     const fused::Network fused(config.model, shape);

@@ -87,7 +87,7 @@ std::size_t wrong_in_file(const TensorData& tensor, std::int64_t begin, std::vec
 
 TEST_CASE("every parameter of every case starts as the rules say", "[train][parameters]") {
   int checked = 0;
-  for (const auto& [name, config] : test::cases()) {
+  for (const auto& [name, config] : test::fused_cases()) {
     const auto layout = layout_of(config);
     std::vector<float> row(static_cast<std::size_t>(layout.width()), -7.0f);
     layout.initialise(11, row.data());
@@ -134,7 +134,7 @@ TEST_CASE("a run starts from its own seed's draw", "[train][parameters]") {
 
 TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors by their number", "[train][parameters]") {
   std::size_t files = 0, of_experts = 0;
-  for (const auto& [name, config] : test::cases()) {
+  for (const auto& [name, config] : test::fused_cases()) {
     const auto layout = layout_of(config);
     std::vector<float> row(static_cast<std::size_t>(layout.width()));
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i);

@@ -8,7 +8,7 @@ using test::Collected;
 
 namespace {
 
-std::vector<test::Case> few_cases() { return test::cases_with({"gelu"}); }
+std::vector<test::Case> few_cases() { return test::fused_cases_with({"gelu"}); }
 
 std::vector<RunConfig> two_seeds(const RunConfig& config) {
   std::vector<RunConfig> runs(2, config);

@@ -1,6 +1,7 @@
 #include "ffn/fused/feed_forward.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "ffn/fused/moe.hpp"
 #include "ffn/kernels/dropout.hpp"
@@ -111,6 +112,12 @@ struct Build {
   std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(declare, d_model, c, true, site); }
   std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(declare, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
+  // A layer that exists in nn alone, which coverage.cpp keeps away from here.
+  template <class Config>
+  std::unique_ptr<FeedForward> operator()(const Config&) const {
+    throw std::logic_error(std::string("the FFN kind ") + Config::kKind +
+                           " has no fused form: write one in fused/feed_forward.cpp, or say only_nn in fused/coverage.cpp");
+  }
 };
 
 }  // namespace

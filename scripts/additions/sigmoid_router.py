@@ -1,0 +1,75 @@
+"""A router that exists in nn alone: LibTorch trains mixtures with it."""
+from parts import Part
+
+PARTS = [
+    Part("lib/ffn/config/model_config.hpp", before="/// Which tokens go to which experts with what weight.", text='''\
+/// The K experts of the largest scores s = σ(x W), with weights s divided by their sum.
+struct SigmoidTopKConfig {
+  static constexpr const char* kKind = "sigmoid_top_k";
+  static constexpr const char* kDoc = "s = σ(x W); a token goes to its top_k largest, with s divided by the sum over them as weights.";
+  void describe(FieldVisitor&) {}
+};
+
+'''),
+    Part("lib/ffn/config/model_config.hpp", after="using RouterConfig = std::variant<SoftmaxTopKConfig", text=", SigmoidTopKConfig"),
+    Part("lib/ffn/config/accounting.cpp", before="Cost cost(const MoeConfig& c, std::int64_t d) {\n",
+         forgotten=("lib/ffn/config/accounting.cpp", "SigmoidTopKConfig"), text='''\
+Cost router_cost(const SigmoidTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
+
+'''),
+    Part("lib/ffn/nn/router.hpp", before="/// The router of a mixture.\n", text='''\
+/// s = σ(x W_r), the K largest kept and divided by their sum, as in DeepSeek-V3 (2024, arXiv:2412.19437, eq. 12-15, without the
+/// bias). Balance loss E·Σ fᵢPᵢ with Pᵢ the mean of s divided by its sum over all experts.
+/// x: (R, N, D).
+class SigmoidTopKRouterImpl final : public Router {
+ public:
+  SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
+  Routing forward(const Tensor& x) override;
+
+ private:
+  std::int64_t num_experts_, top_k_;
+  Linear gate_{nullptr};
+};
+
+'''),
+    Part("lib/ffn/nn/router.cpp", before="namespace {\n\n// One overload per alternative of RouterConfig", text='''\
+SigmoidTopKRouterImpl::SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
+    : Router(num_runs), num_experts_(config.num_experts), top_k_(config.top_k) {
+  gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
+}
+
+Routing SigmoidTopKRouterImpl::forward(const Tensor& x) {
+  const Tensor score = gate_(x).sigmoid();                                                          // (R, N, E)
+  const Tensor expert = std::get<1>(score.detach().topk(top_k_, -1));                               // (R, N, K) int64
+  const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
+  const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
+  const Tensor kept = score * chosen;
+  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                          // (R, N, E)
+  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);  // (R, N, K)
+  const Tensor load = chosen.sum(1) / static_cast<double>(x.size(1) * top_k_);             // (R, E), a constant to autograd
+  const Tensor share = (score / score.sum(-1, /*keepdim=*/true)).mean(1);                  // (R, E)
+  return {weight, expert, chosen, weight_of, static_cast<double>(num_experts_) * (load * share).sum(-1), load};
+}
+
+'''),
+    Part("lib/ffn/nn/router.cpp", before="  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig&) const {\n",
+         forgotten=("lib/ffn/nn/router.cpp", "SigmoidTopKConfig"), text='''\
+  std::shared_ptr<Router> operator()(const SigmoidTopKConfig&) const {
+    return std::make_shared<SigmoidTopKRouterImpl>(num_runs, d_model, config);
+  }
+'''),
+    Part("lib/ffn/fused/coverage.cpp", after="  std::string operator()(const SoftmaxTopKConfig&) const { return {}; }\n",
+         forgotten=("lib/ffn/fused/coverage.cpp", "SigmoidTopKConfig"), text='''\
+  std::string operator()(const SigmoidTopKConfig& c) const { return only_nn("router", c); }
+'''),
+    Part("scripts/make-golden", before="def moe(w, x, phi, expert, route, aux):\n", text='''\
+def sigmoid_top_k(w, x):
+    score = torch.sigmoid(F.linear(x, w("router.gate.weight", EXPERTS, D)))
+    top, chosen = score.topk(TOP_K, -1)
+    return F.normalize(top, p=1, dim=-1), chosen, EXPERTS * F.normalize(score, p=1, dim=-1).mean(0)
+
+
+'''),
+    Part("scripts/make-golden", after='ROUTERS = {"softmax_top_k": softmax_top_k', text=', "sigmoid_top_k": sigmoid_top_k',
+         forgotten=("make-golden", "no formula of the router sigmoid_top_k; write it in ROUTERS of scripts/make-golden")),
+]

@@ -29,7 +29,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
   const ScratchDirectory scratch;
   const std::string text = "{\"kind\": \"text\", \"file\": \"" + scratch.write("text.txt", "abc") + "\"}";
   std::map<std::string, int> accepted;
-  const auto& kinds = choices("model.ffn");
+  const auto kinds = choices("model.ffn");
   for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text}) {
     for (const auto& ffn : kinds) {
       for (const auto& row : metric_catalogue()) {

@@ -30,7 +30,7 @@ inline const std::map<std::string, std::vector<std::string>>& all_choices() {
   return all;
 }
 
-inline const std::vector<std::string>& choices(const std::string& path) {
+inline std::vector<std::string> choices(const std::string& path) {
   const auto found = all_choices().find(path);
   if (found == all_choices().end()) throw std::out_of_range("no choice at " + path);
   return found->second;

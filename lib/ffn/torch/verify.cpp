@@ -135,11 +135,14 @@ VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& reques
   out.loss_unit = kRounding * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other.loss - judge.loss));
   const auto layout = fused::Network(config.model, task->shape()).layout();
+  // Added up one after the other, as many terms as the batch has tokens leave about √N roundings of the sum.
+  const auto tokens = static_cast<double>(config.train.batch_size * task->shape().sequence_length);
+  const double rounding = kRounding * std::sqrt(tokens);
   for (const auto& entry : layout.entries()) {
     VerifiedParameter p;
     p.name = entry.name;
     p.gradient = difference(fused.gradient, judge.gradient, entry);
-    p.gradient_unit = kRounding * largest(judge.gradient, entry);
+    p.gradient_unit = rounding * largest(judge.gradient, entry);
     p.weight = difference(fused.weights, judge.weights, entry);
     p.weight_unit = kRounding * largest(judge.weights, entry);
     for (const auto& other : rounded) {

@@ -8,7 +8,9 @@ namespace ffn {
 /// Takes request.steps steps of the run on the fused engine, and on LibTorch in float32 and in float64. A difference is
 /// counted in units of what float32 rounding explains of it: the largest error that LibTorch's own float32 makes in that
 /// parameter, from the run's start and from starts that differ from it by a rounding; at least the rounding of the largest
-/// value itself.
+/// weight itself, and for a gradient √N times that of its largest value, N the batch's tokens, over which it is a sum.
+/// Both sides share data, initial weights, dropout masks, activations and the learning rate's schedule: faults in those show
+/// elsewhere (tests/kernels, tests/train/test_metrics.cpp).
 VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request);
 
 }  // namespace ffn

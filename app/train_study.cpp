@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 std::size_t job_count(const CommonOptions& common, const Study& study) {
   if (common.jobs > 0) return static_cast<std::size_t>(common.jobs);
   const auto on = [&](const char* device) {
-    return std::all_of(study.variants.begin(), study.variants.end(), [&](const Variant& v) { return v.config.compute.device.rfind(device, 0) == 0; });
+    return std::all_of(study.variants.begin(), study.variants.end(),
+                       [&](const Variant& v) { return v.config.compute.device.rfind(device, 0) == 0; });
   };
   if (on("cuda:")) return 1;
   if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
@@ -238,7 +239,7 @@ bool has_work(const Plan& plan) {
 
 std::string fingerprint(const Plan& plan) {
   std::string all;
-  for (const auto& run : plan.runs) all += run.identity;
+  for (const auto& run : plan.runs) all += run.identity + run.config.compute.engine;  // two engines would undo each other's runs
   return sha256_hex(all);
 }
 

@@ -47,7 +47,7 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::map<std::string, double> numbers;      ///< counters and sums
   std::vector<TensorData> tensors;            ///< parameters and optimizer state, one row each
-  std::vector<std::string> computed_by = {};  ///< EngineInfo::text() of all that worked on it, in order of first use
+  std::vector<std::string> computed_by = {};  ///< EngineInfo::text() of all that worked on it, one after the other
 };
 
 struct RunResult {

@@ -151,7 +151,9 @@ std::optional<Checkpoint> RunDirectory::read_checkpoint(const std::string& ident
     record_detail::read_json_text(file.metadata["state"], source, [&](const Json& state) {
       state.at("identity").get_to(found);
       state.at("step").get_to(checkpoint.step);
-      checkpoint.computed_by = state.value("computed_by", std::vector<std::string>{});  // version 0.1 did not say
+      // Version 0.1 did not say: it had the fused engine alone.
+      const std::vector<std::string> before{"fused, cpu, ffn-train 0.1"};
+      checkpoint.computed_by = state.value("computed_by", before);
       for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
     });
   } catch (const DataError& error) {

@@ -52,7 +52,7 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
   else restore(cohort.resume);
   for (auto& state : states_) {
     auto& by = state.computed_by;
-    if (std::find(by.begin(), by.end(), computed_by_) == by.end()) by.push_back(computed_by_);
+    if (by.empty() || by.back() != computed_by_) by.push_back(computed_by_);
   }
 }
 

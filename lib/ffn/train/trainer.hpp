@@ -28,7 +28,7 @@ class Trainer {
     double seconds = 0;                  // of training, evaluation not counted
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
-    std::vector<std::string> computed_by;  // in order of first use
+    std::vector<std::string> computed_by;  // one hand after the other
   };
 
   void initialise();

@@ -24,7 +24,7 @@ Cost router_cost(const SigmoidTopKConfig&, const MoeConfig& c, std::int64_t d) {
 class SigmoidTopKRouterImpl final : public Router {
  public:
   SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
-  Routing forward(const Tensor& x) override;
+  Routing forward(const Tensor& x, const ForwardContext& context) override;
 
  private:
   std::int64_t num_experts_, top_k_;
@@ -32,14 +32,15 @@ class SigmoidTopKRouterImpl final : public Router {
 };
 
 '''),
+    Part("lib/ffn/nn/router.cpp", after='#include "ffn/nn/router.hpp"\n', text='\n#include "ffn/nn/activation.hpp"\n'),
     Part("lib/ffn/nn/router.cpp", before="namespace {\n\n// One overload per alternative of RouterConfig", text='''\
 SigmoidTopKRouterImpl::SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
     : Router(num_runs), num_experts_(config.num_experts), top_k_(config.top_k) {
   gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
 }
 
-Routing SigmoidTopKRouterImpl::forward(const Tensor& x) {
-  const Tensor score = gate_(x).sigmoid();                                                          // (R, N, E)
+Routing SigmoidTopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
+  const Tensor score = activate(activation("sigmoid"), gate_(x), context);                         // (R, N, E)
   const Tensor expert = std::get<1>(score.detach().topk(top_k_, -1));                               // (R, N, K) int64
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
   const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)

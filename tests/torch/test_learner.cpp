@@ -53,12 +53,12 @@ std::vector<RunConfig> cohort_of(const RunConfig& config, std::size_t count) {
 
 TEST_CASE("on LibTorch a run alone equals the same run in a cohort, bit for bit, at odd sizes", "[torch]") {
   for (const auto& [name, config] : some_cases()) {
-    INFO(name);
+    INFO(name << "; a layer's sigmoid or the like is nn::activate's, whose bits do not depend on an element's place");
     const auto runs = cohort_of(config, 5);
     const auto together = train({runs, {}}, kLibTorch);
     for (const std::size_t r : {std::size_t{0}, std::size_t{4}})
-      CHECK(test::bits_of(train({{runs[r]}, {}}, kLibTorch), 0) == test::bits_of(together, r));
-    CHECK(test::bits_of(together, 0) != test::bits_of(together, 1));
+      CHECK((test::bits_of(train({{runs[r]}, {}}, kLibTorch), 0) == test::bits_of(together, r)));
+    CHECK((test::bits_of(together, 0) != test::bits_of(together, 1)));
   }
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("on LibTorch a run that is interrupted and resumed ends in the same bi
     REQUIRE(rest.resume[0]->step < config.train.steps);
     part.stop_at = -1;
     Trainer(rest, part, kLibTorch, "libtorch, cpu").train();
-    for (std::size_t r = 0; r < runs.size(); ++r) CHECK(test::bits_of(part, r) == test::bits_of(whole, r));
+    for (std::size_t r = 0; r < runs.size(); ++r) CHECK((test::bits_of(part, r) == test::bits_of(whole, r)));
   }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("idle rows of a wider stack change nothing", "[torch]") {
     INFO(name);
     const auto runs = cohort_of(config, 3);
     const auto three = train({runs, {}}, wide), one = train({{runs[2]}, {}}, wide);
-    CHECK(test::bits_of(three, 2) == test::bits_of(one, 0));
+    CHECK((test::bits_of(three, 2) == test::bits_of(one, 0)));
     const auto& other = test::is_fused(config) ? kFused : kLibTorch;
     CHECK(three.last(2, "val/loss") == Approx(train({{runs[2]}, {}}, other).last(0, "val/loss")).margin(1e-4));
   }
@@ -142,7 +142,7 @@ TEST_CASE("on LibTorch a run that blows up stops as diverged, at the same step, 
   REQUIRE(together.results.at(1).end == RunEnd::diverged);
   CHECK(together.results.at(1).steps == fused.results.at(1).steps);
   CHECK(together.results.at(0).end == RunEnd::done);
-  CHECK(test::bits_of(together, 0) == test::bits_of(train({{config}, {}}, kLibTorch), 0));
+  CHECK((test::bits_of(together, 0) == test::bits_of(train({{config}, {}}, kLibTorch), 0)));
 }
 
 TEST_CASE("verify finds that the engines agree, over every case, or that there is nothing to compare", "[torch]") {

@@ -8,6 +8,8 @@ namespace ffn::nn {
 
 /// φ(z), element by element, with its exact derivative; keeps z for the backward pass. float32 or float64. By the
 /// catalogue's kernels, or, where the context is host_free, by the same rows recorded as tensor operations.
+/// For a layer's σ, tanh and the like, too: LibTorch's own sigmoid gives an element other bits at another place of the tensor
+/// (vector or tail), so that a run would depend on its neighbours.
 Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context);
 
 /// Zeroes each element of run r with probability context.rates[r] and scales the others by 1/(1 - rate)

@@ -65,7 +65,7 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 }  // namespace
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Routing routing = router_->forward(x);
+  const Routing routing = router_->forward(x, context);
   return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.balance_loss, routing.load};
 }
 

@@ -7,7 +7,7 @@ SoftmaxTopKRouterImpl::SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t
   gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
 }
 
-Routing SoftmaxTopKRouterImpl::forward(const Tensor& x) {
+Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext&) {
   const Tensor probability = gate_(x).softmax(-1);                                                  // (R, N, E)
   const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));                         // (R, N, K) int64, the largest first
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)

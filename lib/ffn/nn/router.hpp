@@ -20,7 +20,7 @@ class Router : public RunModule {
  public:
   using RunModule::RunModule;
   /// x: (R, N, D), the input of the mixture.
-  virtual Routing forward(const Tensor& x) = 0;
+  virtual Routing forward(const Tensor& x, const ForwardContext& context) = 0;
 };
 
 /// p = softmax(x W_r), the K largest kept and divided by their sum; equal to a softmax over the K largest logits, as in
@@ -31,7 +31,7 @@ class Router : public RunModule {
 class SoftmaxTopKRouterImpl final : public Router {
  public:
   SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
-  Routing forward(const Tensor& x) override;
+  Routing forward(const Tensor& x, const ForwardContext& context) override;
 
  private:
   std::int64_t num_experts_, top_k_;

@@ -27,6 +27,7 @@ ColorMode color_mode(const CommonOptions& common);
 
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
+void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
 void add_validate(CommandLine program, CommonOptions& common);
 void add_params(CommandLine program, CommonOptions& common);

@@ -7,11 +7,11 @@
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
+#include "ffn/record/run_standing.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/study/train_cohort.hpp"
 #include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -104,35 +104,29 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common) {
   task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
   Engine& engine = training_engine();
-  engine.prepare(config);
   const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
   const auto claim = RunClaim::take(directory.path());
   if (!claim)
     throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
                 "wait for it, or choose another name= or -o");
   const std::string identity = run_identity(config);
-  std::optional<Checkpoint> checkpoint;
   if (options.fresh && fs::exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
-  if (const auto status = read_status(directory.path())) {
-    const auto summary = read_summary(directory.path());
-    const bool over = summary && (status->state == RunState::done || status->state == RunState::diverged);
-    if (status->identity != identity) {
-      log_info(directory.path().string() + " held a run of another config; moved to " + move_aside(directory.path()).string());
-    } else if (over && !computed_as_asked(config.compute, summary->computed_by)) {
-      log_info(directory.path().string() + " held this run by another engine than was asked for; moved to " +
-               move_aside(directory.path()).string());
-    } else if (over) {
-      log_info("already trained; --fresh trains again");
-      print_summary(directory, config, *summary, common);
-      return exit_code(summary->end);
-    } else {
-      checkpoint = directory.read_checkpoint(identity);
-    }
+  const auto look = look_at(directory, config, identity);
+  if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);
+  if (look.is_whole() || look.mendable) {
+    log_info("already trained; --fresh trains again");
+    print_summary(directory, config, *look.summary, common);
+    return exit_code(look.summary->end);
   }
+  engine.prepare(config);
+  auto stored = make_ready(directory, config, identity, look);
+  std::optional<Checkpoint> checkpoint;
 
   const auto info = engine.info(config);
-  RecordedRun run{directory, config, identity, std::nullopt};
-  if (checkpoint) {
+  RecordedRun run{directory, config, identity, std::nullopt, {}};
+  if (stored) {
+    run.metrics = std::move(stored->metrics);
+    checkpoint = std::move(stored->checkpoint);
     run.resumed_at = checkpoint->step;
     log_info("resuming at step " + format_count(checkpoint->step));
     if (!checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())

@@ -12,6 +12,7 @@
 #include "ffn/core/hash.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_standing.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
@@ -72,11 +73,9 @@ CompareRequest request_of(const Study& study) {
 }
 
 // The study's runs in the study's order: as they stand on disk, or as pending where nothing of this identity is there.
-std::vector<FoundRun> planned_runs(const Plan& plan, bool from_disk) {
+std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
   std::map<fs::path, FoundRun> found;
-  if (from_disk && fs::is_directory(plan.directory)) {
-    for (auto& run : find_runs({plan.directory})) found[run.path] = std::move(run);
-  }
+  for (auto& run : on_disk.runs) found[run.path] = std::move(run);
   std::vector<FoundRun> runs;
   for (const auto& planned : plan.runs) {
     const auto at = found.find(planned.directory.lexically_normal());
@@ -89,18 +88,23 @@ std::vector<FoundRun> planned_runs(const Plan& plan, bool from_disk) {
 Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
   auto request = request_of(plan.study);
   request.resamples = resamples;
-  return compare_runs(planned_runs(plan, from_disk), request);
+  FoundRuns found;
+  if (from_disk && fs::is_directory(plan.directory)) found = find_runs({plan.directory});
+  const auto damage = found.left_out;
+  auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
+  for (auto& note : notes_about({{}, damage, {}})) comparison.notes.push_back(std::move(note));
+  return comparison;
 }
 
 // One bar over all run-steps of the study, one line per finished cohort.
 class StudyDisplay {
  public:
-  StudyDisplay(const Plan& plan, const CommonOptions& common) : plan_(plan), quiet_(common.verbosity < 0) {
+  StudyDisplay(const Plan& plan, const std::vector<Progress>& found, const CommonOptions& common) : plan_(plan), quiet_(common.verbosity < 0) {
     ProgressOptions options;
     options.label = plan.study.name;
-    for (const auto& run : plan.runs) {
-      options.total += run.config.train.steps;
-      if (progress_of(run) == Progress::finished) done_steps_ += run.config.train.steps;
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+      options.total += plan.runs[i].config.train.steps;
+      if (found[i] == Progress::finished) done_steps_ += plan.runs[i].config.train.steps;
     }
     animate_ = options.animate = !quiet_ && animation_enabled(2);
     if (quiet_) options.line_every_s = 1e300;
@@ -233,10 +237,6 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
 
 namespace {
 
-bool has_work(const Plan& plan) {
-  return std::any_of(plan.runs.begin(), plan.runs.end(), [](const PlannedRun& run) { return progress_of(run) != Progress::finished; });
-}
-
 std::string fingerprint(const Plan& plan) {
   std::string all;
   for (const auto& run : plan.runs) all += run.identity + run.config.compute.engine;  // two engines would undo each other's runs
@@ -270,21 +270,27 @@ void check_study(const Study& study, const std::string& source) {
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   check_study(study, source);
   const Plan plan = make_plan(study, common.out);
-  if (options.fresh || has_work(plan)) {  // what cannot be had is found before anything is written
+  auto found = progress_of(plan.runs);
+  const bool has_work = options.fresh || std::any_of(found.begin(), found.end(), [](Progress p) { return p != Progress::finished; });
+  if (has_work) {  // what cannot be had is found before anything is written
     for (const auto& variant : study.variants) training_engine().prepare(variant.config);
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
   }
   std::optional<StudyLock> lock;
-  if (options.fresh || has_work(plan)) {
+  if (has_work) {
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
-    if (options.fresh && fs::exists(plan.directory)) log_info("earlier results moved to " + move_aside(plan.directory).string());
+    if (options.fresh && fs::exists(plan.directory)) {
+      log_info("earlier results moved to " + move_aside(plan.directory).string());
+      found.assign(plan.runs.size(), Progress::pending);
+    }
     lock->share();
   }
 
   StudyOutcome outcome;
   {
-    StudyDisplay display(plan, common);
+    StudyDisplay display(plan, found, common);
     StudyOptions run;
+    run.found = std::move(found);
     run.jobs = job_count(common, study);
     run.fail_fast = options.fail_fast;
     run.argv = common.argv;

@@ -51,7 +51,11 @@ int compare(const Options& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
   if (directories.size() == 1) ask_study(directories[0], request);
-  const auto comparison = compare_runs(find_runs(directories), request);
+  const auto found = find_runs(directories);
+  if (found.runs.empty() && !found.left_out.empty())
+    throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
+  auto comparison = compare_runs(found.runs, request);
+  for (auto& note : notes_about(found)) comparison.notes.push_back(std::move(note));
   if (common.json) std::cout << dump_json(comparison_json(comparison), 2) << "\n";
   else {
     const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;

@@ -40,11 +40,27 @@ inline void pretend_to_train(TrainObserver& observer, const std::vector<Recorded
   for (std::size_t run = 0; run < runs.size(); ++run) observer.finished(run, result);
 }
 
-inline std::vector<RecordedRun> two_runs(const std::filesystem::path& root, std::optional<std::int64_t> resumed_at = {}) {
+inline std::vector<RecordedRun> two_runs(const std::filesystem::path& root) {
   std::vector<RecordedRun> runs;
   for (const std::int64_t seed : {0, 1}) {
     const RunConfig config = small_run(seed);
-    runs.push_back({RunDirectory(single_run_path(root, config.name, seed)), config, run_identity(config), resumed_at});
+    runs.push_back({RunDirectory(single_run_path(root, config.name, seed)), config, run_identity(config), std::nullopt, {}});
+  }
+  return runs;
+}
+
+inline std::optional<Checkpoint> checkpoint_of(const RecordedRun& run) {
+  const auto stored = run.directory.read_checkpoint(run.config, run.identity);
+  return stored ? std::optional<Checkpoint>(stored->checkpoint) : std::nullopt;
+}
+
+/// The same runs, as they go on from their checkpoints.
+inline std::vector<RecordedRun> resuming(const std::filesystem::path& root) {
+  auto runs = two_runs(root);
+  for (auto& run : runs) {
+    const auto stored = run.directory.read_checkpoint(run.config, run.identity).value();
+    run.resumed_at = stored.checkpoint.step;
+    run.metrics = stored.metrics;
   }
   return runs;
 }

@@ -26,10 +26,12 @@ TEST_CASE("an evaluation is one flat line") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
 
-  append_metrics(path, {evaluation(100, 0.5, 0.75)});
-  append_metrics(path, {evaluation(200, 0.25, 1.0)});
+  Checksum written;
+  append_metrics(path, {evaluation(100, 0.5, 0.75)}, written);
+  append_metrics(path, {evaluation(200, 0.25, 1.0)}, written);
 
   CHECK(content(path) == kFirst + kSecond);
+  CHECK(written.text() == checksum_of(kFirst + kSecond));
 }
 
 TEST_CASE("numbers that are not finite are strings, and all numbers come back bit for bit") {
@@ -39,7 +41,8 @@ TEST_CASE("numbers that are not finite are strings, and all numbers come back bi
   Evaluation written{1, kInfinity, 2, {{"train/loss", kNan}, {"val/loss", -kInfinity}}};
   for (const double value : awkward) written.metrics.emplace_back("m" + std::to_string(written.metrics.size()), value);
 
-  append_metrics(path, {written});
+  Checksum sum;
+  append_metrics(path, {written}, sum);
   const auto read = read_metrics(path);
 
   CHECK(content(path).find(R"("time_s":"inf","tokens":2,"train/loss":"nan","val/loss":"-inf")") != std::string::npos);
@@ -55,13 +58,9 @@ TEST_CASE("numbers that are not finite are strings, and all numbers come back bi
   }
 }
 
-TEST_CASE("a missing file is an empty history and needs no truncation") {
+TEST_CASE("a missing file is an empty history") {
   const ScratchDirectory scratch;
-  const auto path = scratch.path() / "metrics.jsonl";
-
-  CHECK(read_metrics(path).empty());
-  truncate_metrics_after(path, 100);
-  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(read_metrics(scratch.path() / "metrics.jsonl").empty());
 }
 
 TEST_CASE("a last line torn at any byte is left out, a complete one without newline is not") {
@@ -91,54 +90,53 @@ TEST_CASE("any other line that is no evaluation is an error with its number") {
   CHECK(problem(R"({"step":1,"time_s":0,"tokens":0,"val/loss":"large"})").rfind(place, 0) == 0);
   CHECK(problem(R"({"step":1,"time_s":0})").rfind(place, 0) == 0);
   CHECK(problem("[]").rfind(place, 0) == 0);
-  CHECK(message_of<DataError>([&] { truncate_metrics_after(path, 100); }).rfind(place, 0) == 0);
   CHECK(problem(R"({"step":1,"time_s":0,"tokens":0})") == "");
 }
 
-TEST_CASE("truncation keeps what was measured up to the checkpoint, byte for byte") {
+TEST_CASE("what a checkpoint rests on is the beginning of the file, bit for bit") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
-  const std::string torn = kSecond.substr(0, 30);
+  const FileFacts facts{kFirst.size(), checksum_of(kFirst)};
 
-  put(path, kFirst + kSecond + torn);
-  truncate_metrics_after(path, 200);
-  CHECK(content(path) == kFirst + kSecond);
-
-  truncate_metrics_after(path, 199);
-  CHECK(content(path) == kFirst);
-
-  truncate_metrics_after(path, 99);
-  CHECK(content(path).empty());
+  for (const std::string& more : {std::string(), kSecond, kSecond.substr(0, 30)}) {
+    put(path, kFirst + more);
+    CHECK(read_metrics_up_to(path, facts) == kFirst);
+  }
+  put(path, kFirst.substr(1));
+  CHECK(message_of<DataError>([&] { read_metrics_up_to(path, facts); }) ==
+        path.string() + ": " + std::to_string(kFirst.size() - 1) + " bytes, the checkpoint rests on " + std::to_string(kFirst.size()));
+  std::string flipped = kFirst + kSecond;
+  flipped[20] = static_cast<char>(flipped[20] ^ 1);
+  put(path, flipped);
+  CHECK(message_of<DataError>([&] { read_metrics_up_to(path, facts); }) == path.string() + ": damaged: its checksum differs");
+  std::filesystem::remove(path);
+  CHECK_FALSE(message_of<DataError>([&] { read_metrics_up_to(path, facts); }).empty());
 }
 
-TEST_CASE("what is appended after a truncation starts on a line of its own") {
+TEST_CASE("a checkpoint of version 0.1 needs an evaluation for every interval before it") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "metrics.jsonl";
-  put(path, kFirst.substr(0, kFirst.size() - 1));
-
-  truncate_metrics_after(path, 100);
-  append_metrics(path, {evaluation(200, 0.25, 1.0)});
-
-  CHECK(content(path) == kFirst + kSecond);
-}
-
-TEST_CASE("a file that needs no truncation is not written again") {
-  const ScratchDirectory scratch;
-  const auto path = scratch.path() / "metrics.jsonl";
-  put(path, kFirst);
-  const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
-  std::filesystem::last_write_time(path, before);
-
-  truncate_metrics_after(path, 100);
-
-  CHECK(std::filesystem::last_write_time(path) == before);
+  const std::string start = R"({"step":0,"time_s":0.0,"tokens":0})"
+                            "\n";
+  const auto up_to = [&](const std::string& text, std::int64_t step) {
+    put(path, text);
+    return read_metrics_up_to(path, step, 100);
+  };
+  CHECK(up_to(start + kFirst + kSecond + "{\"ste", 199) == start + kFirst);
+  CHECK(up_to(start + kFirst + kSecond, 200) == start + kFirst + kSecond);
+  CHECK(up_to(start + kFirst.substr(0, kFirst.size() - 1), 150) == start + kFirst);
+  CHECK(message_of<DataError>([&] { up_to(start + kSecond, 250); }) ==
+        path.string() + ": no evaluation of step 100, the checkpoint is of step 250");
+  CHECK_FALSE(message_of<DataError>([&] { up_to("", 50); }).empty());
+  CHECK_FALSE(message_of<DataError>([&] { up_to(start + kFirst, 200); }).empty());
 }
 
 TEST_CASE("a metrics file that cannot be opened is an error with path and reason") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "no such directory" / "metrics.jsonl";
 
-  CHECK(message_of<SystemError>([&] { append_metrics(path, {evaluation(1, 0, 0)}); }) ==
+  Checksum written;
+  CHECK(message_of<SystemError>([&] { append_metrics(path, {evaluation(1, 0, 0)}, written); }) ==
         "cannot open " + path.string() + ": No such file or directory");
 }
 
@@ -147,7 +145,8 @@ TEST_CASE("a full disk is an error that says what to do") {
   if (!std::filesystem::exists("/dev/full")) return;
   std::string hint;
   try {
-    append_metrics("/dev/full", {evaluation(1, 0, 0)});
+    Checksum written;
+    append_metrics("/dev/full", {evaluation(1, 0, 0)}, written);
   } catch (const SystemError& error) {
     hint = std::string(error.what()) + " | " + error.hint();
   }

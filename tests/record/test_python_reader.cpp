@@ -87,7 +87,7 @@ TEST_CASE("Python finds the config in a run's weights") {
 
   CHECK(config.status == 0);
   CHECK(Json::parse(config.text) == resolved_json(small_run(3)));
-  CHECK(python_reads(run.weights_path()).text.rfind("metadata: config, format, identity, schema_version, step\n", 0) == 0);
+  CHECK(python_reads(run.weights_path()).text.rfind("metadata: config, ffn_checksum, format, identity, schema_version, step\n", 0) == 0);
 }
 
 TEST_CASE("Python refuses a file that was cut, so that reading one means something") {

@@ -59,6 +59,7 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
     for (const char* name : {"model.safetensors", "summary.json", "status.json"}) results.push_back(run.directory.path() / name);
   }
   for (const auto& path : results) expected.insert(path.string());
+  for (const auto& run : runs) expected.insert(run.directory.metrics_path().string());
   const std::string before = content(results[2]) + content(results[5]);
   FlushWatch watch(results);
 
@@ -94,13 +95,13 @@ TEST_CASE("checkpoints of one step appear together, when the metrics are on the 
   FlushWatch watch(checkpoints);
 
   observer.checkpointed(0, {50, {}, some_weights()});
-  CHECK_FALSE(runs[0].directory.read_checkpoint(runs[0].identity));
+  CHECK_FALSE(checkpoint_of(runs[0]));
   observer.checkpointed(1, {50, {}, some_weights()});
 
   CHECK(watch.flushed == expected);
   CHECK(watch.seen == std::set<std::string>{""});
   for (const auto& run : runs) {
-    CHECK(run.directory.read_checkpoint(run.identity)->step == 50);
+    CHECK(checkpoint_of(run)->step == 50);
     CHECK(read_status(run.directory.path())->step == 50);
     CHECK(names_in(run.directory.checkpoint_path().parent_path()).size() == 1);
   }
@@ -114,13 +115,13 @@ TEST_CASE("a run that ends before its neighbours does not wait for them longer t
 
   observer.finished(0, {});
   CHECK(read_status(runs[0].directory.path())->state == RunState::running);
-  CHECK(runs[0].directory.read_checkpoint(runs[0].identity));
+  CHECK(checkpoint_of(runs[0]));
   observer.stepped(121, 0.5);
   CHECK(read_status(runs[0].directory.path())->state == RunState::done);
-  CHECK_FALSE(runs[0].directory.read_checkpoint(runs[0].identity));
+  CHECK_FALSE(checkpoint_of(runs[0]));
 
   observer.checkpointed(1, {200, {}, some_weights()});  // the last one left: nobody to wait for
-  CHECK(runs[1].directory.read_checkpoint(runs[1].identity)->step == 200);
+  CHECK(checkpoint_of(runs[1])->step == 200);
 }
 
 TEST_CASE("no run is done without its weights and summary, whichever of the files cannot be put in place") {
@@ -143,7 +144,7 @@ TEST_CASE("no run is done without its weights and summary, whichever of the file
       CHECK(status->state == RunState::failed);
       CHECK(status->reason == problem);
       CHECK(status->step == 100);  // and not what the run that could not be recorded had reached
-      CHECK(runs[run].directory.read_checkpoint(runs[run].identity)->step == 100);
+      CHECK(checkpoint_of(runs[run])->step == 100);
       CHECK_FALSE(observer.summary(run));
       for (const auto& file : names_in(runs[run].directory.path())) CHECK(file.find(".tmp-") == std::string::npos);
     }
@@ -152,11 +153,11 @@ TEST_CASE("no run is done without its weights and summary, whichever of the file
 
 TEST_CASE("what waits for its neighbours while the process is killed leaves no trace in the run that goes on") {
   const ScratchDirectory scratch;
-  const auto runs = two_runs(scratch.path(), 100);
   {
     auto observer = recorder(two_runs(scratch.path()));
-    pretend_to_train(observer, runs, {0, 100, false});
+    pretend_to_train(observer, observer.runs(), {0, 100, false});
   }
+  const auto runs = resuming(scratch.path());
   for (const auto& run : runs) {
     put(run.directory.weights_path().string() + ".tmp-123-4", "half of the wei");
     put(run.directory.checkpoint_path().string() + ".tmp-123-5", "");

@@ -23,7 +23,11 @@ RunSummary full_summary() {
   result.end = RunEnd::diverged, result.steps = 250, result.train_seconds = 1.5;
   result.hit = Hit{200, 50.0, 12800};
   result.divergence = Divergence{250, kNan, 0.01, std::numeric_limits<double>::infinity()};
-  return summarize(kIdentity, {10, 8, 64}, {evaluation(100, 0.5, 0.75), evaluation(200, 0.25, 1.0), evaluation(250, kNan, 0.5)}, result);
+  MetricTally tally;
+  for (const auto& e : {evaluation(100, 0.5, 0.75), evaluation(200, 0.25, 1.0), evaluation(250, kNan, 0.5)}) tally.add(e);
+  auto summary = summarize(kIdentity, {10, 8, 64}, tally, result);
+  summary.files["metrics.jsonl"] = {123, "xxh3:0"};
+  return summary;
 }
 
 }  // namespace
@@ -54,7 +58,7 @@ TEST_CASE("meta.json tells where a run came from") {
   run.write_meta({{"ffn-train", "--config", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", {}});
   const Json meta = Json::parse(content(scratch.path() / "meta.json"));
 
-  CHECK(meta["schema_version"] == 1);
+  CHECK(meta["schema_version"] == kSchemaVersion);
   CHECK(meta["argv"] == Json{"ffn-train", "--config", "x\xef\xbf\xbd.json"});
   CHECK(meta["engine"] == "fused");
   CHECK(meta["kernel_isa"] == "x86-64-v3");
@@ -101,7 +105,7 @@ TEST_CASE("every state of a run is written and read") {
 
   for (const auto state :
        {RunState::pending, RunState::running, RunState::done, RunState::diverged, RunState::failed, RunState::interrupted}) {
-    run.write_status({state, "because \"so\"", kIdentity, 42, 0, "", ""});
+    run.write_status({state, "because \"so\"", kIdentity, 42, 0, "", "", "xxh3:1"});
     const auto status = read_status(scratch.path());
     REQUIRE(status);
     CHECK(status->state == state);
@@ -111,6 +115,7 @@ TEST_CASE("every state of a run is written and read") {
     CHECK(status->pid == ::getpid());
     CHECK(status->host == host_name());
     CHECK(status->updated.size() == 20);
+    CHECK(status->config_checksum == "xxh3:1");
     CHECK(content(scratch.path() / "status.json").find(std::string("\"state\": \"") + to_string(state) + "\"") != std::string::npos);
   }
 }
@@ -126,7 +131,9 @@ TEST_CASE("a status file that cannot be understood is an error that names it") {
   CHECK(problem("{") == path.string() + ": no JSON object");
   CHECK(problem("{}") == path.string() + ": key 'state' not found");
   CHECK(problem(R"({"state":"asleep"})") == path.string() + ": unknown state \"asleep\"");
-  CHECK(problem(R"({"schema_version":2})") == path.string() + ": schema_version 2, this ffn-train reads up to 1");
+  CHECK(problem(R"({"schema_version":3})") == path.string() + ": schema_version 3, this ffn-train reads up to 2");
+  CHECK(problem(R"({"schema_version":2})") == path.string() + ": damaged: its checksum is missing");
+  CHECK(problem("") == path.string() + ": empty");
   CHECK(problem(R"({"state":3})").rfind(path.string() + ": ", 0) == 0);
 }
 
@@ -148,7 +155,9 @@ TEST_CASE("a best value is the earliest of equals, and absent where nothing was 
   const std::vector<Evaluation> history = {{1, 0, 0, {{"val/loss", 1.0}, {"train/loss", kNan}, {"of my own", 1.0}}},
                                            {2, 0, 0, {{"val/loss", 1.0}}}};
 
-  const RunSummary summary = summarize("", {}, history, {});
+  MetricTally tally;
+  for (const auto& evaluation : history) tally.add(evaluation);
+  const RunSummary summary = summarize("", {}, tally, {});
 
   CHECK(summary.find("val/loss")->best->step == 1);
   CHECK_FALSE(summary.find("train/loss")->best);
@@ -165,7 +174,7 @@ TEST_CASE("a summary is written for people and programs and comes back the same"
   const Json json = Json::parse(content(scratch.path() / "summary.json"));
   const auto back = read_summary(scratch.path());
 
-  CHECK(json["schema_version"] == 1);
+  CHECK(json["schema_version"] == kSchemaVersion);
   CHECK(json["end"] == "diverged");
   CHECK(json["parameters"] == 10);
   CHECK(json["active_parameters"] == 8);
@@ -174,7 +183,10 @@ TEST_CASE("a summary is written for people and programs and comes back the same"
   CHECK(json["hit"] == Json{{"step", 200}, {"time_s", 50.0}, {"tokens", 12800}});
   CHECK(json["divergence"]["grad_norm"] == "inf");
   REQUIRE(back);
-  CHECK(summary_json(*back) == json);
+  Json without_checksum = json;
+  without_checksum.erase("checksum");
+  CHECK(summary_json(*back) == without_checksum);
+  CHECK(back->files.at("metrics.jsonl").bytes == 123);
   CHECK(back->end == RunEnd::diverged);
   CHECK(back->divergence->step == 250);
 }
@@ -202,14 +214,16 @@ TEST_CASE("weights carry the config that made them") {
   CHECK(file.metadata.at("format") == "pt");
   CHECK(file.metadata.at("identity") == kIdentity);
   CHECK(file.metadata.at("step") == "400");
-  CHECK(file.metadata.at("schema_version") == "1");
+  CHECK(file.metadata.at("schema_version") == std::to_string(kSchemaVersion));
+  CHECK(has_checksum(file));
   CHECK(run_identity(read_run_config(parse_document(file.metadata.at("config"), "weights", ""), "weights")) == run_identity(small_run(5)));
 }
 
 TEST_CASE("a checkpoint comes back bit for bit") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
-  CHECK_FALSE(run.read_checkpoint(kIdentity));
+  const RunConfig config = small_run();
+  CHECK_FALSE(run.read_checkpoint(config, kIdentity));
   Checkpoint checkpoint;
   checkpoint.step = 123;
   checkpoint.numbers = {
@@ -217,10 +231,13 @@ TEST_CASE("a checkpoint comes back bit for bit") {
       {"count", 1e15}};
   checkpoint.tensors = {{"parameters", DType::f32, {2}, "12345678"}, {"second moment", DType::f64, {1}, "abcdefgh"}};
 
-  run.write_checkpoint(checkpoint, kIdentity);
-  const auto back = run.read_checkpoint(kIdentity);
+  put(run.metrics_path(), "abcdef");
+  run.write_checkpoint(checkpoint, kIdentity, {4, checksum_of("abcd")});
+  const auto stored = run.read_checkpoint(config, kIdentity);
 
-  REQUIRE(back);
+  REQUIRE(stored);
+  CHECK(stored->metrics == "abcd");
+  const Checkpoint* back = &stored->checkpoint;
   CHECK(back->step == 123);
   REQUIRE(back->numbers.size() == 6);
   for (const auto& [name, value] : checkpoint.numbers) {
@@ -235,44 +252,68 @@ TEST_CASE("a checkpoint comes back bit for bit") {
   CHECK(back->tensors[1].bytes == "12345678");
 
   run.remove_checkpoint();
-  CHECK_FALSE(run.read_checkpoint(kIdentity));
+  CHECK_FALSE(run.read_checkpoint(config, kIdentity));
   CHECK_FALSE(std::filesystem::exists(scratch.path() / "checkpoint"));
 }
 
-TEST_CASE("a checkpoint of another config or of nobody is refused with the way out") {
+TEST_CASE("a checkpoint of another config or of nobody is refused, and so is a step that the run does not have") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
+  const RunConfig config = small_run();  // 400 steps
   const std::string path = run.checkpoint_path().string();
-  run.write_checkpoint({}, kIdentity);
-
-  std::string hint;
-  try {
-    run.read_checkpoint("ffff");
-  } catch (const CheckpointError& error) {
-    CHECK(std::string(error.what()) == path + ": belongs to another config (identity 0123456789abcdef, this one is ffff)");
-    hint = error.hint();
-  }
-  CHECK(hint == "start again with --fresh to train the run from step 0");
+  run.write_checkpoint({}, kIdentity, {0, checksum_of("")});
+  const auto refused = [&](const std::string& identity) {
+    return message_of<CheckpointError>([&] { run.read_checkpoint(config, identity); });
+  };
+  CHECK(refused("ffff") == path + ": belongs to another config (identity 0123456789abcdef, this one is ffff)");
 
   const auto problem = [&](const std::map<std::string, std::string>& metadata) {
     put(path, safetensors_bytes({{}, metadata}));
-    return message_of<CheckpointError>([&] { run.read_checkpoint(kIdentity); });
+    return refused(kIdentity);
   };
   CHECK(problem({}) == path + ": no checkpoint of ffn-train: its metadata has no \"state\"");
   CHECK(problem({{"state", "{}"}}) == path + ": key 'identity' not found");
-  CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 1");
+  CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 2");
+  CHECK(problem({{"state", R"({"schema_version":2})"}}) == path + ": damaged: its checksum is missing");
   CHECK(problem({{"state", R"({"identity":"0123456789abcdef","step":1,"numbers":{"x":"huge"}})"}}) ==
         path + ": expected a number, got \"huge\"");
+  for (const char* step : {"400", "-5", "100000", "1e300", "9223372036854775808", "1.5", "null"}) {
+    INFO(step);
+    const std::string state = std::string(R"({"identity":"0123456789abcdef","numbers":{},"step":)") + step + "}";
+    CHECK_FALSE(problem({{"state", state}}).empty());
+  }
+}
+
+TEST_CASE("no bit of a checkpoint can change unnoticed") {
+  const ScratchDirectory scratch;
+  const RunDirectory run(scratch.path());
+  const RunConfig config = small_run();
+  put(run.metrics_path(), "abcd");
+  run.write_checkpoint({7, {{"sum", 0.5}}, some_weights(), {"fused"}}, kIdentity, {4, checksum_of("abcd")});
+  const std::string whole = content(run.checkpoint_path());
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+    put(run.checkpoint_path(), flipped);
+    std::optional<StoredCheckpoint> read;
+    const auto problem = message_of<CheckpointError>([&] { read = run.read_checkpoint(config, kIdentity); });
+    if (!problem.empty()) continue;
+    // Spaces that fill up the header may be others.
+    INFO("bit " << bit % 8 << " of byte " << bit / 8);
+    CHECK(std::isspace(static_cast<unsigned char>(whole[bit / 8])));
+  }
 }
 
 TEST_CASE("what a run left is removed in two steps") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
   const auto fill = [&] {
-    run.append_metrics({evaluation(1, 0, 0)});
+    std::filesystem::remove(run.metrics_path());
+    Checksum written;
+    append_metrics(run.metrics_path(), {evaluation(1, 0, 0)}, written);
     run.write_summary(full_summary());
     run.write_weights(small_run(), kIdentity, 1, {});
-    run.write_checkpoint({}, kIdentity);
+    run.write_checkpoint({}, kIdentity, {});
     put(scratch.path() / "notes.txt", "mine");
   };
 

@@ -46,10 +46,9 @@ TEST_CASE("a run that was killed resumes from its checkpoint to the files of an 
     auto observer = recorder(two_runs(scratch.path()));
     pretend_to_train(observer, observer.runs(), {0, 270, false});  // checkpoints at 100 and 200, evaluations up to 250
   }
-  auto runs = two_runs(scratch.path());
-  std::ofstream(runs[0].directory.metrics_path(), std::ios::app) << R"({"step":270,"time_)";  // and a torn line
+  std::ofstream(two_runs(scratch.path())[0].directory.metrics_path(), std::ios::app) << R"({"step":270,"time_)";  // and a torn line
 
-  for (auto& run : runs) run.resumed_at = run.directory.read_checkpoint(run.identity)->step;
+  const auto runs = resuming(scratch.path());
   REQUIRE(runs[0].resumed_at == 200);
   put(runs[0].directory.path() / "summary.json", "of a config that was longer once");
   auto observer = recorder(runs);
@@ -67,7 +66,7 @@ TEST_CASE("an evaluation that a resumed run repeats stays on file once") {
     auto observer = recorder(two_runs(scratch.path()));
     pretend_to_train(observer, observer.runs(), {0, 200, false});
   }
-  const auto runs = two_runs(scratch.path(), 200);
+  const auto runs = resuming(scratch.path());
   auto observer = recorder(runs);
 
   for (std::size_t run : {0, 1}) observer.evaluated(run, evaluation(200, 99, 99));
@@ -110,7 +109,7 @@ TEST_CASE("an interrupted run keeps its checkpoint and has no summary") {
   CHECK(status->state == RunState::interrupted);
   CHECK(status->reason == "stopped on request at step 149; start again to resume");
   CHECK(status->step == 149);
-  CHECK(runs[0].directory.read_checkpoint(runs[0].identity)->step == 149);
+  CHECK(checkpoint_of(runs[0])->step == 149);
   CHECK_FALSE(read_summary(runs[0].directory.path()));
   CHECK_FALSE(observer.summary(0));
 }
@@ -131,7 +130,7 @@ TEST_CASE("a diverged run is summed up, says why, and cannot be resumed") {
   CHECK(status->state == RunState::diverged);
   CHECK(status->reason == "not finite at step 120: loss inf, learning rate 0.5, gradient norm 1e+12");
   CHECK(read_summary(runs[0].directory.path())->end == RunEnd::diverged);
-  CHECK_FALSE(runs[0].directory.read_checkpoint(runs[0].identity));
+  CHECK_FALSE(checkpoint_of(runs[0]));
   CHECK(read_status(runs[1].directory.path())->state == RunState::running);
 }
 
@@ -149,7 +148,7 @@ TEST_CASE("an error marks the runs that had not finished, and only those") {
   CHECK(status->state == RunState::failed);
   CHECK(status->reason == "out of memory");
   CHECK(status->step == 100);
-  CHECK(runs[1].directory.read_checkpoint(runs[1].identity));
+  CHECK(checkpoint_of(runs[1]));
 }
 
 TEST_CASE("a run whose metrics cannot be written ends as failed, with the reason") {
@@ -168,6 +167,38 @@ TEST_CASE("a run whose metrics cannot be written ends as failed, with the reason
   for (const auto& run : runs) {
     CHECK(read_status(run.directory.path())->state == RunState::failed);
     CHECK(read_status(run.directory.path())->reason == reason);
+  }
+}
+
+TEST_CASE("a run does not write into a directory that took the place of its own") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {0, 120, false});
+  const auto& path = runs[0].directory.path();
+
+  std::filesystem::remove_all(path);
+  const auto gone = message_of<SystemError>([&] { observer.finished(0, {}); });
+  CHECK(gone == path.string() + " was removed or replaced while it was trained in");
+  CHECK_FALSE(std::filesystem::exists(path));
+  std::filesystem::create_directories(path);  // the file system may give it the inode that became free
+  CHECK(message_of<SystemError>([&] { observer.checkpointed(0, {130, {}, {}}); }) == gone);
+  observer.fail_unfinished(gone);
+
+  CHECK(std::filesystem::is_empty(path));
+  CHECK(read_status(runs[1].directory.path())->state == RunState::failed);
+}
+
+TEST_CASE("metrics that someone else has shortened, or lengthened, are no history to go on with") {
+  for (const char* text : {"", "more\n"}) {
+    const ScratchDirectory scratch;
+    const auto runs = two_runs(scratch.path());
+    auto observer = recorder(runs);
+    pretend_to_train(observer, runs, {0, 120, false});
+    if (*text) std::ofstream(runs[0].directory.metrics_path(), std::ios::app) << text;
+    else std::filesystem::resize_file(runs[0].directory.metrics_path(), 7);
+    observer.evaluated(0, evaluation(150, 1, 1));
+    CHECK(message_of<SystemError>([&] { observer.checkpointed(0, {150, {}, {}}); }).find("was changed while it was written") != std::string::npos);
   }
 }
 

@@ -31,8 +31,24 @@ struct FoundRun {
 /// A run that is planned: as find_runs would report it before it has begun.
 FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
 
-/// Every run below the directories, directories that were moved aside left out. Throws DataError for one that is not there.
-std::vector<FoundRun> find_runs(const std::vector<std::filesystem::path>& directories);
+struct FoundRuns {
+  std::vector<FoundRun> runs;         ///< by path; those that are left out or missing stand among them as pending
+  std::vector<std::string> left_out;  ///< damaged runs: path and reason, for a person
+  std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
+};
+
+/// Every run below the directories, directories that were moved aside left out. A run counts if its config is the one that it was
+/// trained with and its summary is as it was written. Throws DataError for a directory that is not there.
+FoundRuns find_runs(const std::vector<std::filesystem::path>& directories);
+
+/// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
+struct RunPlaces {
+  std::vector<std::filesystem::path> there, missing;
+};
+RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);
+
+/// What a comparison has to say about runs that could not be found whole: one note each for those left out and those missing.
+std::vector<std::string> notes_about(const FoundRuns& found);
 
 struct CompareRequest {
   CompareConfig config;

@@ -1,14 +1,18 @@
 // Run directories → FoundRun.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/core/side_by_side.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 
 namespace ffn {
@@ -40,41 +44,135 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   for (const char* key : {"seed", "name", "train.checkpoint_every"}) run.keys.erase(key);  // what makes no other run
 }
 
-FoundRun read_run(const fs::path& path, const RunStatus& status) {
+// Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.
+void check_config(const std::string& text, const fs::path& file, const RunStatus& status) {
+  if (!status.config_checksum.empty()) {
+    if (checksum_of(text) != status.config_checksum) throw DataError(file.string() + ": damaged: its checksum differs");
+    return;
+  }
+  std::string identity;
+  try {
+    identity = run_identity(read_run_config(parse_document(text, file.string(), file.parent_path().string()), file.string()));
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const Error&) {
+    return;  // its text is not here: nothing to check against
+  }
+  if (identity != status.identity) throw DataError(file.string() + ": not the config that was trained (identity " + identity + ", not " + status.identity + ")");
+}
+
+FoundRun read_run(const fs::path& path) {
+  const auto status = read_status(path);
+  if (!status) throw DataError((path / "status.json").string() + ": missing");
   FoundRun run;
-  const std::string text = read_file(path / "config.json", "config", ExitCode::data, 1 << 22);
+  const fs::path file = path / "config.json";
+  const std::string text = read_file(file, "config", ExitCode::data, 1 << 22);
+  check_config(text, file, *status);
   const Json config = parse_json(text);
-  if (config.is_discarded() || !config.is_object()) throw DataError((path / "config.json").string() + " is no JSON object");
-  take_config(config, path, run);
-  run.state = status.state;
-  run.identity = status.identity;
-  if (status.state == RunState::done || status.state == RunState::diverged) {
+  if (!config.is_object()) throw DataError(file.string() + ": no JSON object");
+  try {
+    take_config(config, path, run);
+  } catch (const Json::exception& error) {
+    throw DataError(file.string() + ": " + error.what());
+  }
+  run.state = status->state;
+  run.identity = status->identity;
+  if (status->state == RunState::done || status->state == RunState::diverged) {
     run.summary = read_summary(path);
-    if (!run.summary) throw DataError(path.string() + " has no summary.json");
+    if (!run.summary) throw DataError((path / "summary.json").string() + ": missing");
+    if (run.summary->identity != run.identity) throw DataError((path / "summary.json").string() + ": of another config");
     run.flops_per_token = run.summary->cost.flops;
   }
   return run;
 }
 
-void search(const fs::path& directory, std::vector<FoundRun>& runs) {
-  if (fs::exists(directory / "status.json")) {
-    // One damaged run must not hide the others; it counts as not there, and the log says so.
-    try {
-      if (const auto status = read_status(directory)) runs.push_back(read_run(directory, *status));
-    } catch (const Error& error) {
-      log_warning("left out: " + std::string(error.what()));
-    }
-    return;
+// ---- where runs are
+
+struct Place {
+  fs::path path;
+  bool listed_only = false;  // by a study.json; nothing is there
+};
+
+bool is_run(const fs::path& directory) {
+  std::error_code error;
+  for (const char* name : {"status.json", "summary.json", "meta.json"}) {
+    if (fs::exists(directory / name, error) || error) return true;
   }
+  return false;
+}
+
+// Runs that the study lists. A study.json that cannot be understood lists none.
+void add_listed(const fs::path& directory, std::vector<Place>& places) {
+  std::error_code error;
+  if (!fs::is_regular_file(directory / "study.json", error)) return;
+  try {
+    const Json study = parse_json(read_file(directory / "study.json", "study", ExitCode::data, 1 << 26));
+    if (!study.is_object()) return;
+    for (const auto& variant : study.at("variants")) {
+      for (const auto& seed : study.at("seeds")) {
+        const auto path = directory / variant.at("name").get<std::string>() / ("seed-" + std::to_string(seed.get<std::int64_t>()));
+        if (!is_run(path)) places.push_back({path, true});
+      }
+    }
+  } catch (const Error&) {
+  } catch (const Json::exception&) {
+  }
+}
+
+void search(const fs::path& directory, std::vector<Place>& places) {
+  if (is_run(directory)) return places.push_back({directory});
+  add_listed(directory, places);
   std::error_code error;
   std::vector<fs::path> children;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     // Directories that were moved aside hold earlier results, not this study's.
-    const bool aside = entry.path().filename().string().find(".old-") != std::string::npos;
-    if (!aside && entry.is_directory()) children.push_back(entry.path());
+    const bool aside = at->path().filename().string().find(".old-") != std::string::npos;
+    std::error_code unknown;
+    if (!aside && at->is_directory(unknown)) children.push_back(at->path());
   }
   std::sort(children.begin(), children.end());
-  for (const auto& child : children) search(child, runs);
+  for (const auto& child : children) search(child, places);
+}
+
+// The same directory, reached twice.
+void drop_copies(std::vector<Place>& places) {
+  std::set<std::string> seen;
+  places.erase(std::remove_if(places.begin(), places.end(),
+                              [&](const Place& place) { return !seen.insert(RunDirectory(place.path).mark() + (place.listed_only ? place.path.string() : "")).second; }),
+               places.end());
+}
+
+std::vector<Place> places_below(const std::vector<fs::path>& directories) {
+  std::vector<Place> places;
+  for (const auto& directory : directories) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error)) throw DataError("no directory " + directory.string() + (error ? ": " + error.message() : ""));
+    search(directory.lexically_normal(), places);
+  }
+  drop_copies(places);
+  return places;
+}
+
+// A run that cannot be counted stands for itself as pending, with the config of another of its variant: a table says what lacks.
+void stand_in(const std::vector<Place>& uncounted, std::vector<FoundRun>& runs) {
+  std::map<fs::path, FoundRun> by_variant;
+  for (const auto& run : runs) by_variant.insert({run.path.parent_path(), run});
+  for (const auto& [path, listed] : uncounted) {
+    const auto sibling = by_variant.find(path.parent_path());
+    const std::string name = path.filename().string();
+    if (sibling == by_variant.end() || name.rfind("seed-", 0) != 0) continue;
+    FoundRun run = sibling->second;
+    run.path = path, run.seed = std::strtoll(name.c_str() + 5, nullptr, 10);
+    run.state = RunState::pending, run.identity.clear(), run.summary.reset();
+    runs.push_back(std::move(run));
+  }
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  if (names.size() > kShown) shown.push_back("and " + std::to_string(names.size() - kShown) + " more");
+  return join(shown, "; ");
 }
 
 }  // namespace
@@ -86,17 +184,46 @@ FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   return run;
 }
 
-std::vector<FoundRun> find_runs(const std::vector<fs::path>& directories) {
-  std::vector<FoundRun> runs;
-  for (const auto& directory : directories) {
-    if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-    search(directory.lexically_normal(), runs);
+FoundRuns find_runs(const std::vector<fs::path>& directories) {
+  const auto places = places_below(directories);
+  std::vector<FoundRun> read(places.size());
+  std::vector<std::string> problems(places.size());
+  constexpr std::size_t kThreads = 8, kRunsPerThread = 32;
+  side_by_side(std::min(kThreads, 1 + places.size() / kRunsPerThread), places.size(), [&](std::size_t i) {
+    if (places[i].listed_only) return;
+    try {
+      read[i] = read_run(places[i].path);
+    } catch (const Error& error) {  // one damaged run must not hide the others
+      problems[i] = error.what();
+    }
+  });
+  FoundRuns found;
+  std::vector<Place> uncounted;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i].listed_only) found.missing.push_back(places[i].path.string());
+    else if (!problems[i].empty()) found.left_out.push_back(problems[i]);
+    else found.runs.push_back(std::move(read[i]));
+    if (places[i].listed_only || !problems[i].empty()) uncounted.push_back(places[i]);
   }
-  std::set<fs::path> seen;
-  runs.erase(
-      std::remove_if(runs.begin(), runs.end(), [&](const FoundRun& run) { return !seen.insert(fs::weakly_canonical(run.path)).second; }),
-      runs.end());
-  return runs;
+  stand_in(uncounted, found.runs);
+  std::stable_sort(found.runs.begin(), found.runs.end(), [](const FoundRun& a, const FoundRun& b) { return a.path < b.path; });
+  return found;
+}
+
+RunPlaces find_run_places(const std::vector<fs::path>& directories) {
+  RunPlaces out;
+  for (auto& place : places_below(directories)) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
+  return out;
+}
+
+std::vector<std::string> notes_about(const FoundRuns& found) {
+  const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is " : " runs are "); };
+  std::vector<std::string> notes;
+  if (!found.left_out.empty())
+    notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
+                    " (the command that trained them repairs or repeats them; `ffn-train check` says more)");
+  if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
+  return notes;
 }
 
 }  // namespace ffn

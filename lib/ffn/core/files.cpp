@@ -7,11 +7,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <fstream>
-#include <mutex>
 #include <system_error>
-#include <thread>
+
+#include "ffn/core/side_by_side.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -80,31 +79,8 @@ void flush(const fs::path& path) {
 // Flushes that run side by side share the journal's commits and the disk's own flushes; one after the other, each waits for
 // its own. 180 files of 4 kB on ext4: 33 ms one by one, 14 with 4 threads, 8 with 16, 7 with 32. One syncfs(2) takes 6,
 // but it also waits for whatever other programs have written: minutes, while someone copies something large.
-void flush_side_by_side(const std::vector<fs::path>& paths) {
-  constexpr std::size_t kThreads = 16;
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr first_error;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < paths.size(); i = next++) {
-      try {
-        flush(paths[i]);
-      } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        if (!first_error) first_error = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> helpers;
-  helpers.reserve(kThreads);
-  try {
-    while (helpers.size() + 1 < std::min(kThreads, paths.size())) helpers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads to be had: those that are here do it.
-  }
-  work();
-  for (auto& helper : helpers) helper.join();
-  if (first_error) std::rethrow_exception(first_error);
+void flush_all(const std::vector<fs::path>& paths) {
+  side_by_side(16, paths.size(), [&](std::size_t i) { flush(paths[i]); });
 }
 
 }  // namespace
@@ -140,7 +116,7 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
 
 void FileGroup::commit() {
   try {
-    flush_side_by_side(to_flush_);
+    flush_all(to_flush_);
     for (const auto& file : files_) {
       if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) fail("replace", file.path);
     }
@@ -164,6 +140,13 @@ void remove_temporaries(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     if (entry.path().filename().string().find(kTemporary) != std::string::npos) fs::remove(entry.path(), error);
   }
+}
+
+bool make_directory(const fs::path& path) {
+  std::error_code error;
+  const bool created = fs::create_directory(path, error);
+  if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  return created;
 }
 
 bool make_directories(const fs::path& path) {

@@ -62,5 +62,7 @@ void remove_temporaries(const std::filesystem::path& directory);
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);
+/// The last one alone: that its parent is missing is an error, too.
+bool make_directory(const std::filesystem::path& path);
 
 }  // namespace ffn

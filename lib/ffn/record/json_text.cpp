@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/record/run_files.hpp"
@@ -28,24 +29,55 @@ double number_from(const Json& value) {
   return value.get<double>();
 }
 
+Json facts_json(const FileFacts& facts) { return {{"bytes", facts.bytes}, {"checksum", facts.checksum}}; }
+
+FileFacts facts_from(const Json& json) { return {json.at("bytes").get<std::uint64_t>(), json.at("checksum").get<std::string>()}; }
+
 std::string json_text(const Json& json) { return dump_json_lossy(json, 2) + "\n"; }
 
-void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read) {
-  const Json json = parse_json(text);
-  if (!json.is_object()) throw DataError(source + ": no JSON object", "the file was changed or damaged; delete it");
+namespace {
+
+constexpr const char* kChecksum = "checksum";
+constexpr std::int64_t kSealedSince = 2;
+
+std::string seal_of(const Json& json) { return checksum_of(dump_json_lossy(json)); }
+
+void check_version_and_seal(Json& json, const std::string& source, bool sealed) {
+  const auto version = json.value("schema_version", std::int64_t{0});
+  if (version > kSchemaVersion) {
+    throw DataError(source + ": schema_version " + std::to_string(version) + ", this ffn-train reads up to " + std::to_string(kSchemaVersion),
+                    "a newer ffn-train wrote it; use that one");
+  }
+  const auto seal = json.find(kChecksum);
+  if (seal == json.end()) {
+    if (sealed && version >= kSealedSince) throw DataError(source + ": damaged: its checksum is missing");
+    return;
+  }
+  const std::string found = seal->is_string() ? seal->get<std::string>() : "";
+  json.erase(kChecksum);
+  if (seal_of(json) != found) throw DataError(source + ": damaged: its checksum differs");
+}
+
+}  // namespace
+
+std::string sealed_text(const Json& json) {
+  Json sealed = json;
+  sealed[kChecksum] = seal_of(json);
+  return json_text(sealed);
+}
+
+void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read,
+                    bool sealed) {
+  Json json = parse_json(text);
+  if (!json.is_object()) throw DataError(source + (text.empty() ? ": empty" : ": no JSON object"));
   try {
-    const auto version = json.value("schema_version", 0);
-    if (version > kSchemaVersion) {
-      throw DataError(
-          source + ": schema_version " + std::to_string(version) + ", this ffn-train reads up to " + std::to_string(kSchemaVersion),
-          "a newer ffn-train wrote it; use that one");
-    }
+    check_version_and_seal(json, source, sealed);
     read(json);
   } catch (const Json::exception& error) {
     std::string reason = error.what();  // "[json.exception.out_of_range.403] key 'step' not found"
     const auto cut = reason.find("] ");
     if (cut != std::string::npos) reason = reason.substr(cut + 2);
-    throw DataError(source + ": " + reason, "the file was changed or damaged; delete it");
+    throw DataError(source + ": " + reason);
   }
 }
 

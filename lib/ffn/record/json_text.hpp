@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ffn/core/json.hpp"
+#include "ffn/record/run_files.hpp"
 
 namespace ffn::record_detail {
 
@@ -15,11 +16,21 @@ Json number_json(double value);
 /// The inverse. Throws nlohmann's type_error for anything else.
 double number_from(const Json& value);
 
+/// What another file vouches for.
+Json facts_json(const FileFacts& facts);
+FileFacts facts_from(const Json& json);
+
 /// Pretty-printed with a newline at the end. Bytes that are not UTF-8 (a path, an argument) become U+FFFD.
 std::string json_text(const Json& json);
 
-/// Reads one of our JSON files; `json` is what parsed. Throws DataError naming the file for text that is no JSON object,
-/// a newer schema_version, and whatever nlohmann throws inside `read`.
-void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read);
+/// The same with a last key "checksum": of the object without it, on one line. Spaces may be changed without being noticed,
+/// no value may.
+std::string sealed_text(const Json& json);
+
+/// Reads one of our JSON files; `json` is what parsed. Throws DataError naming the file for text that is no JSON object, a
+/// newer schema_version, a checksum that is another or (since schema_version 2, where `sealed`) missing, and whatever
+/// nlohmann throws inside `read`.
+void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read,
+                    bool sealed = true);
 
 }  // namespace ffn::record_detail

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/text.hpp"
 
@@ -89,13 +90,9 @@ std::optional<Evaluation> parse_line(const std::string& text) {
   return out;
 }
 
-struct Line {
-  Evaluation evaluation;
-  std::size_t end;  // offset behind its newline, or behind the text if the file ends without one
-};
-
-std::vector<Line> parse_lines(const std::string& text, const fs::path& path) {
-  std::vector<Line> lines;
+// Calls take(evaluation, end): the offset behind its newline, or behind the text if that ends without one.
+template <class Take>
+void parse_lines(const std::string& text, const fs::path& path, Take take) {
   for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
     const auto newline = text.find('\n', begin);
     const std::size_t end = newline == std::string::npos ? text.size() : newline + 1;
@@ -104,12 +101,11 @@ std::vector<Line> parse_lines(const std::string& text, const fs::path& path) {
     if (!evaluation) {
       throw DataError(
           path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(text.substr(begin, newline - begin))),
-          "the file was changed by hand or damaged; repair or delete that line");
+          "the file was changed by hand or damaged");
     }
-    lines.push_back({std::move(*evaluation), end});
+    take(*evaluation, end);
     begin = end;
   }
-  return lines;
 }
 
 std::string read_text(const fs::path& path) {
@@ -118,42 +114,65 @@ std::string read_text(const fs::path& path) {
 
 }  // namespace
 
-void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, std::size_t first) {
-  if (first >= evaluations.size()) return;
-  File file(path, O_WRONLY | O_CREAT | O_APPEND);
+void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written) {
+  if (evaluations.empty()) return;
+  File file(path, O_WRONLY | O_APPEND | (written.size() == 0 ? O_CREAT : 0));
   if (file.fd < 0) fail("open", path, errno);
   const off_t before = ::lseek(file.fd, 0, SEEK_END);
-  std::string line;
-  for (std::size_t i = first; i < evaluations.size(); ++i) append_line(line, evaluations[i]);
-  ssize_t written;
+  if (before != static_cast<off_t>(written.size())) {
+    throw SystemError(path.string() + " was changed while it was written: it has " + std::to_string(before) + " bytes, not " +
+                          std::to_string(written.size()),
+                      "nothing else may write there; start again");
+  }
+  std::string lines;
+  for (const auto& evaluation : evaluations) append_line(lines, evaluation);
+  ssize_t done;
   do {
-    written = ::write(file.fd, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(line.size())) {
+    done = ::write(file.fd, lines.data(), lines.size());
+  } while (done < 0 && errno == EINTR);
+  if (done == static_cast<ssize_t>(lines.size())) {
     if (!file.close()) fail("write", path, errno);
+    written.add(lines);
     return;
   }
-  const int reason = written < 0 ? errno : ENOSPC;  // a short write to a regular file: the disk is full
-  if (written > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
+  const int reason = done < 0 ? errno : ENOSPC;  // a short write to a regular file: the disk is full
+  if (done > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
   fail("write", path, reason);
 }
 
 std::vector<Evaluation> read_metrics(const fs::path& path) {
   std::vector<Evaluation> out;
-  for (auto& line : parse_lines(read_text(path), path)) out.push_back(std::move(line.evaluation));
+  for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { out.push_back(evaluation); });
   return out;
 }
 
-void truncate_metrics_after(const fs::path& path, std::int64_t step, FileGroup* group) {
-  const std::string text = read_text(path);
-  std::string kept;
-  std::size_t begin = 0;
-  for (const auto& line : parse_lines(text, path)) {
-    if (line.evaluation.step <= step) kept += text.substr(begin, line.end - begin);
-    begin = line.end;
-  }
-  if (!kept.empty() && kept.back() != '\n') kept += '\n';
-  if (kept != text) write_file(path, kept, Durability::flushed, group);
+void for_each_evaluation(const std::string& text, const fs::path& path, const std::function<void(const Evaluation&)>& take) {
+  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t) { take(evaluation); });
+}
+
+std::string read_metrics_up_to(const fs::path& path, const FileFacts& facts) {
+  std::string text = read_text(path);
+  if (text.size() < facts.bytes)
+    throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes, the checkpoint rests on " + std::to_string(facts.bytes));
+  text.resize(facts.bytes);
+  if (checksum_of(text) != facts.checksum) throw DataError(path.string() + ": damaged: its checksum differs");
+  return text;
+}
+
+std::string read_metrics_up_to(const fs::path& path, std::int64_t step, std::int64_t eval_every) {
+  std::string text = read_text(path);
+  std::size_t kept = 0;
+  std::int64_t expected = 0;
+  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t end) {
+    if (evaluation.step > step || evaluation.step != expected) return;
+    expected += eval_every;
+    kept = end;
+  });
+  if (expected <= step)
+    throw DataError(path.string() + ": no evaluation of step " + std::to_string(expected) + ", the checkpoint is of step " + std::to_string(step));
+  text.resize(kept);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
 }
 
 }  // namespace ffn

@@ -3,24 +3,33 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
-#include "ffn/core/files.hpp"
+#include "ffn/core/checksum.hpp"
 #include "ffn/engine/interface.hpp"
+#include "ffn/record/run_files.hpp"
 
 namespace ffn {
 
-/// Appends evaluations, from number `first` on, a line each in one write(): a crash leaves whole lines behind others, and at
-/// most one torn one at the end. Throws SystemError; what could not be written completely is taken back.
-void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, std::size_t first = 0);
+/// Appends evaluations, a line each in one write(): a crash leaves whole lines behind others, and at most one torn one at
+/// the end. `written` is of everything in the file so far, and goes on. Throws SystemError, also for a file that is not as
+/// long as what was written; what could not be written completely is taken back.
+void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, Checksum& written);
 
 /// Everything on file, oldest first; a torn last line is left out, a missing file is an empty history.
 /// Throws DataError with file and line for any other line that is none of ours.
 std::vector<Evaluation> read_metrics(const std::filesystem::path& path);
 
-/// Drops lines after `step` and a torn last line, so that a run that resumes at `step` appends where it left off.
-/// Replaces the file atomically (with a `group`, when that is committed), and only if something has to go. No file: nothing
-/// to do.
-void truncate_metrics_after(const std::filesystem::path& path, std::int64_t step, FileGroup* group = nullptr);
+/// The evaluations of a text that has been read from `path`, one after the other.
+void for_each_evaluation(const std::string& text, const std::filesystem::path& path, const std::function<void(const Evaluation&)>& take);
+
+/// The first `facts.bytes` bytes of the file. Throws DataError if they are not what they were.
+std::string read_metrics_up_to(const std::filesystem::path& path, const FileFacts& facts);
+
+/// The lines up to `step`, for a checkpoint that does not say how much of the file belongs to it (version 0.1). Throws DataError
+/// unless there is one for every `eval_every` steps before.
+std::string read_metrics_up_to(const std::filesystem::path& path, std::int64_t step, std::int64_t eval_every);
 
 }  // namespace ffn

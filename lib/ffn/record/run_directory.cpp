@@ -1,9 +1,12 @@
 #include "ffn/record/run_directory.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/safetensors.hpp"
@@ -13,13 +16,13 @@ namespace ffn {
 namespace fs = std::filesystem;
 
 using record_detail::json_text;
+using record_detail::sealed_text;
 
 namespace {
 
 constexpr std::uintmax_t kMaxBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
 constexpr const char* kStatus = "status.json";
 constexpr const char* kSummary = "summary.json";
-constexpr const char* kMeta = "meta.json";
 
 std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
   if (!record_detail::is_there(path)) return std::nullopt;
@@ -46,7 +49,16 @@ Json earlier_sessions(const fs::path& path) {
   return sessions;
 }
 
+/// As nlohmann's get, but no 1.5 and nothing that does not fit.
+std::int64_t integer_from(const Json& value) {
+  const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+  if (!fits) throw Json::type_error::create(302, "expected an integer, got " + shortened(value), &value);
+  return value.get<std::int64_t>();
+}
+
 }  // namespace
+
+std::string config_text(const RunConfig& config) { return json_text(resolved_json(config)); }
 
 fs::path single_run_path(const fs::path& root, const std::string& name, std::int64_t seed) {
   return root / name / ("seed-" + std::to_string(seed));
@@ -72,6 +84,15 @@ std::vector<Evaluation> read_run_metrics(const fs::path& run) { return read_metr
 
 bool RunDirectory::create() const { return make_directories(path_); }
 
+std::string RunDirectory::mark() const {
+  struct statx about = {};
+  if (::statx(AT_FDCWD, path_.c_str(), 0, STATX_INO | STATX_BTIME, &about) != 0) return "";
+  // The time of birth, where the file system knows it: an inode is given to the next directory once this one is removed.
+  std::string text = std::to_string(about.stx_dev_major) + ":" + std::to_string(about.stx_dev_minor) + ":" + std::to_string(about.stx_ino);
+  if (about.stx_mask & STATX_BTIME) text += "@" + std::to_string(about.stx_btime.tv_sec) + "." + std::to_string(about.stx_btime.tv_nsec);
+  return text;
+}
+
 void RunDirectory::remove_temporaries() const {
   ffn::remove_temporaries(path_);
   ffn::remove_temporaries(checkpoint_path().parent_path());
@@ -88,29 +109,31 @@ void RunDirectory::remove_final_results() const {
   remove_if_there(weights_path());
 }
 
-void RunDirectory::write_config(const RunConfig& config) const {
-  write_file_atomically(config_path(), json_text(resolved_json(config)), Durability::cached);
+FileFacts RunDirectory::write_config(const RunConfig& config) const {
+  const std::string text = config_text(config);
+  write_file_atomically(config_path(), text, Durability::cached);
+  return {text.size(), checksum_of(text)};
 }
 
 void RunDirectory::write_meta(const RunMeta& meta) const {
   Json json = meta_json(meta);
-  if (meta.resumed_at) json["earlier_sessions"] = earlier_sessions(path_ / kMeta);
-  write_file_atomically(path_ / kMeta, json_text(json), Durability::cached);
+  if (meta.resumed_at) json["earlier_sessions"] = earlier_sessions(meta_path());
+  write_file_atomically(meta_path(), sealed_text(json), Durability::cached);
 }
 
 void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
   status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
   // A run that is lost while it trains is found by its checkpoint; one that is over has to stay over.
   const bool over = status.state == RunState::done || status.state == RunState::diverged || status.state == RunState::failed;
-  write_file(path_ / kStatus, json_text(status_json(status)), over ? Durability::flushed : Durability::cached, group);
+  write_file(path_ / kStatus, sealed_text(status_json(status)), over ? Durability::flushed : Durability::cached, group);
 }
 
 void RunDirectory::write_summary(const RunSummary& summary, FileGroup* group) const {
-  write_file(path_ / kSummary, json_text(summary_json(summary)), Durability::flushed, group);
+  write_file(path_ / kSummary, sealed_text(summary_json(summary)), Durability::flushed, group);
 }
 
-void RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                                 const std::map<std::string, std::string>& more, FileGroup* group) const {
+FileFacts RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
+                                      const std::map<std::string, std::string>& more, FileGroup* group) const {
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
@@ -119,51 +142,65 @@ void RunDirectory::write_weights(const RunConfig& config, const std::string& ide
                    {"step", std::to_string(step)},
                    {"schema_version", std::to_string(kSchemaVersion)}};
   file.metadata.insert(more.begin(), more.end());
-  write_file(weights_path(), safetensors_bytes(file), Durability::flushed, group);
+  add_checksum(file);
+  const std::string bytes = safetensors_bytes(file);
+  write_file(weights_path(), bytes, Durability::flushed, group);
+  return {bytes.size(), checksum_of(bytes)};
 }
 
-void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, FileGroup* group) const {
+void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics, FileGroup* group) const {
   // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
   Json state = {{"schema_version", kSchemaVersion},
                 {"identity", identity},
                 {"step", checkpoint.step},
                 {"computed_by", checkpoint.computed_by},
-                {"numbers", Json::object()}};
+                {"numbers", Json::object()},
+                {"metrics", record_detail::facts_json(metrics)}};
   for (const auto& [name, value] : checkpoint.numbers) state["numbers"][name] = record_detail::number_json(value);
-  make_directories(checkpoint_path().parent_path());
+  make_directory(checkpoint_path().parent_path());
   FileGroup alone;
   FileGroup& files = group ? *group : alone;
   files.flush_first(metrics_path());
-  files.write(checkpoint_path(), safetensors_bytes({checkpoint.tensors, {{"state", dump_json(state)}}}));
+  TensorFile file{checkpoint.tensors, {{"state", dump_json(state)}}};
+  add_checksum(file);
+  files.write(checkpoint_path(), safetensors_bytes(file));
   if (!group) files.commit();
 }
 
-std::optional<Checkpoint> RunDirectory::read_checkpoint(const std::string& identity) const {
+std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(const RunConfig& config, const std::string& identity) const {
   const std::string source = checkpoint_path().string();
   if (!record_detail::is_there(checkpoint_path())) return std::nullopt;
   TensorFile file = read_safetensors(checkpoint_path());
-  const std::string hint = "start again with --fresh to train the run from step 0";
-  if (!file.metadata.count("state")) throw CheckpointError(source + ": no checkpoint of ffn-train: its metadata has no \"state\"", hint);
+  if (!file.metadata.count("state")) throw CheckpointError(source + ": no checkpoint of ffn-train: its metadata has no \"state\"");
 
-  Checkpoint checkpoint;
+  StoredCheckpoint stored;
+  Checkpoint& checkpoint = stored.checkpoint;
   std::string found;
+  std::optional<FileFacts> metrics;
   try {
-    record_detail::read_json_text(file.metadata["state"], source, [&](const Json& state) {
-      state.at("identity").get_to(found);
-      state.at("step").get_to(checkpoint.step);
-      // Version 0.1 did not say: it had the fused engine alone.
-      const std::vector<std::string> before{"fused, cpu, ffn-train 0.1"};
-      checkpoint.computed_by = state.value("computed_by", before);
-      for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
-    });
+    record_detail::read_json_text(
+        file.metadata["state"], source,
+        [&](const Json& state) {
+          if (state.value("schema_version", 0) > 1 && !has_checksum(file)) throw DataError(source + ": damaged: its checksum is missing");
+          state.at("identity").get_to(found);
+          checkpoint.step = integer_from(state.at("step"));
+          // Version 0.1 did not say: it had the fused engine alone.
+          const std::vector<std::string> before{"fused, cpu, ffn-train 0.1"};
+          checkpoint.computed_by = state.value("computed_by", before);
+          for (const auto& [name, value] : state.at("numbers").items()) checkpoint.numbers[name] = record_detail::number_from(value);
+          if (state.contains("metrics")) metrics = record_detail::facts_from(state["metrics"]);
+        },
+        /*sealed=*/false);
+    if (found != identity) throw DataError(source + ": belongs to another config (identity " + found + ", this one is " + identity + ")");
+    if (checkpoint.step < 0 || checkpoint.step >= config.train.steps)
+      throw DataError(source + ": of step " + std::to_string(checkpoint.step) + " in a run of " + std::to_string(config.train.steps));
+    stored.metrics = metrics ? read_metrics_up_to(metrics_path(), *metrics)
+                             : read_metrics_up_to(metrics_path(), checkpoint.step, config.train.eval_every);
   } catch (const DataError& error) {
-    throw CheckpointError(error.what(), hint);
-  }
-  if (found != identity) {
-    throw CheckpointError(source + ": belongs to another config (identity " + found + ", this one is " + identity + ")", hint);
+    throw CheckpointError(error.what());
   }
   checkpoint.tensors = std::move(file.tensors);
-  return checkpoint;
+  return stored;
 }
 
 void RunDirectory::remove_checkpoint() const { remove_if_there(checkpoint_path().parent_path()); }

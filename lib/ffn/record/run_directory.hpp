@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/metrics_file.hpp"
 #include "ffn/record/run_files.hpp"
 
@@ -20,10 +21,19 @@ std::filesystem::path single_run_path(const std::filesystem::path& root, const s
 std::filesystem::path study_run_path(const std::filesystem::path& root, const std::string& study, const std::string& variant,
                                      std::int64_t seed);
 
+/// config.json, as text.
+std::string config_text(const RunConfig& config);
+
 /// Nothing if there is no such file in the run's directory. Throw DataError for one that cannot be understood.
 std::optional<RunStatus> read_status(const std::filesystem::path& run);
 std::optional<RunSummary> read_summary(const std::filesystem::path& run);
 std::vector<Evaluation> read_run_metrics(const std::filesystem::path& run);
+
+/// A checkpoint, and the part of metrics.jsonl that belongs to it.
+struct StoredCheckpoint {
+  Checkpoint checkpoint;
+  std::string metrics;
+};
 
 /// Names the place; creates nothing until asked. All writing throws SystemError with path and reason. What is written with
 /// a `group` appears, after one flush for all, when that is committed; without one, at once.
@@ -36,10 +46,13 @@ class RunDirectory {
   std::filesystem::path metrics_path() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
+  std::filesystem::path meta_path() const { return path_ / "meta.json"; }
   std::filesystem::path log_path() const { return path_ / "log.txt"; }
 
   /// False if it was there.
   bool create() const;
+  /// Tells this directory from any other that takes its place later; empty where there is none.
+  std::string mark() const;
   /// Removes what writing that was killed left half-done.
   void remove_temporaries() const;
   /// Removes what earlier training left (metrics, summary, weights, checkpoint): nothing stale beside a new run.
@@ -48,28 +61,22 @@ class RunDirectory {
   void remove_final_results() const;
 
   /// The complete config; `ffn-train --config` on it trains the same run.
-  void write_config(const RunConfig& config) const;
+  FileFacts write_config(const RunConfig& config) const;
   /// On a resume the record of the earlier sessions is kept, under "earlier_sessions".
   void write_meta(const RunMeta& meta) const;
   /// Fills in `updated`, `pid` and `host`.
   void write_status(RunStatus status, FileGroup* group = nullptr) const;
-  void append_metrics(const std::vector<Evaluation>& evaluations, std::size_t first = 0) const {
-    ffn::append_metrics(metrics_path(), evaluations, first);
-  }
-  void truncate_metrics_after(std::int64_t step, FileGroup* group = nullptr) const {
-    ffn::truncate_metrics_after(metrics_path(), step, group);
-  }
   void write_summary(const RunSummary& summary, FileGroup* group = nullptr) const;
   /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
   /// `more` is what else a user of the weights needs (RunResult::metadata).
-  void write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
-                     const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
+  FileFacts write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
+                          const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
 
-  /// What was appended to the metrics reaches the disk first: a checkpoint never knows more than the metrics file.
-  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, FileGroup* group = nullptr) const;
+  /// `metrics` is of metrics.jsonl, on which the checkpoint rests: what was appended there reaches the disk first.
+  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics, FileGroup* group = nullptr) const;
   /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.
-  /// Throws CheckpointError for a damaged one or one of another identity.
-  std::optional<Checkpoint> read_checkpoint(const std::string& identity) const;
+  /// Throws CheckpointError for one that is damaged, of another run, or whose metrics.jsonl is not what it was.
+  std::optional<StoredCheckpoint> read_checkpoint(const RunConfig& config, const std::string& identity) const;
   void remove_checkpoint() const;
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,14 @@
 
 namespace ffn {
 
-/// Goes up when a file's meaning changes; a reader refuses a newer one.
-inline constexpr int kSchemaVersion = 1;
+/// Goes up when a file's meaning changes; a reader refuses a newer one. 1: version 0.1. 2: every file carries a checksum.
+inline constexpr int kSchemaVersion = 2;
+
+/// A file as it was when another vouched for it.
+struct FileFacts {
+  std::uint64_t bytes = 0;
+  std::string checksum;  ///< as Checksum::text()
+};
 
 /// "2026-01-31T12:00:00Z".
 std::string utc_now();
@@ -33,7 +40,8 @@ struct RunStatus {
   std::int64_t step = 0;  ///< steps that are safe: a resume starts here
   std::int64_t pid = 0;   ///< of the process that trains or trained it, on `host`
   std::string host;
-  std::string updated;  ///< UTC; filled in when written
+  std::string updated;          ///< UTC; filled in when written
+  std::string config_checksum;  ///< of config.json; empty in files of version 0.1
 };
 
 Json status_json(const RunStatus& status);
@@ -64,6 +72,8 @@ struct RunSummary {
   std::optional<Hit> hit;
   std::optional<Divergence> divergence;
   std::vector<std::string> computed_by;  ///< as in RunResult; empty in files of version 0.1
+  /// What else the run came to, by the name of the file: config.json, metrics.jsonl, model.safetensors. Empty in version 0.1.
+  std::map<std::string, FileFacts> files = {};
 
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
 };
@@ -72,7 +82,21 @@ struct RunSummary {
 /// was left at auto. The engine that finished a run counts.
 bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by);
 
-RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result);
+/// The metrics of a run that is under way, taken in one evaluation after the other.
+class MetricTally {
+ public:
+  void add(const Evaluation& evaluation);
+  bool empty() const { return last_step_ < 0; }
+  std::int64_t last_step() const { return last_step_; }  ///< of the last evaluation; -1 without any
+  std::int64_t tokens() const { return tokens_; }
+  const std::vector<MetricSummary>& metrics() const { return metrics_; }
+
+ private:
+  std::vector<MetricSummary> metrics_;
+  std::int64_t last_step_ = -1, tokens_ = 0;
+};
+
+RunSummary summarize(const std::string& identity, const Cost& cost, const MetricTally& tally, const RunResult& result);
 
 Json summary_json(const RunSummary& summary);
 /// Throws DataError naming `source`.

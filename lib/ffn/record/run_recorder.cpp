@@ -58,49 +58,65 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
   const std::string started = utc_now();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const RecordedRun& run = runs_[i];
-    if (!run.directory.create()) clear_for(run);
-    run.directory.write_config(run.config);
+    if (!run.directory.create()) clear_for(i);
+    progress_[i].mark = run.directory.mark();
+    progress_[i].config = run.directory.write_config(run.config);
     run.directory.write_meta({argv, engine, started, run.resumed_at});
     progress_[i].safe_step = run.resumed_at.value_or(0);
     write_status(i, RunState::running, progress_[i].safe_step);
   }
   files_.commit();
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (!runs_[i].resumed_at) continue;
-    progress_[i].history = read_metrics(runs_[i].directory.metrics_path());
-    progress_[i].on_file = progress_[i].history.size();
-  }
 }
 
 // What earlier training left and this one must not find.
-void RunRecorder::clear_for(const RecordedRun& run) {
-  run.directory.remove_temporaries();
-  if (!run.resumed_at) return run.directory.remove_results();
-  run.directory.remove_final_results();
-  run.directory.truncate_metrics_after(*run.resumed_at, &files_);
+void RunRecorder::clear_for(std::size_t run) {
+  const RecordedRun& recorded = runs_[run];
+  recorded.directory.remove_temporaries();
+  if (!recorded.resumed_at) return recorded.directory.remove_results();
+  recorded.directory.remove_final_results();
+  std::error_code error;  // where the size cannot be had the file is written
+  if (std::filesystem::file_size(recorded.directory.metrics_path(), error) != recorded.metrics.size())
+    write_file(recorded.directory.metrics_path(), recorded.metrics, Durability::flushed, &files_);
+  auto& progress = progress_[run];
+  for_each_evaluation(recorded.metrics, recorded.directory.metrics_path(), [&](const Evaluation& e) { progress.tally.add(e); });
+  progress.metrics.add(recorded.metrics);
 }
 
+void RunRecorder::require_own_directory(std::size_t run) const {
+  const RunDirectory& directory = runs_[run].directory;
+  if (directory.mark() == progress_[run].mark) return;
+  throw SystemError(directory.path().string() + " was removed or replaced while it was trained in",
+                    "start again; what stands there now was not touched");
+}
+
+FileFacts RunRecorder::metrics_facts(std::size_t run) const { return {progress_[run].metrics.size(), progress_[run].metrics.text()}; }
+
 void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
-  auto& history = progress_.at(run).history;
+  auto& progress = progress_.at(run);
   // A checkpoint and an evaluation can fall on the same step: the resumed run then repeats one that is on file.
-  if (history.empty() || evaluation.step > history.back().step) {
-    history.push_back(evaluation);
+  if (evaluation.step > progress.tally.last_step()) {
+    const bool first = progress.tally.empty();
+    progress.tally.add(evaluation);
+    progress.unwritten.push_back(evaluation);
     // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
-    if (history.size() == 1 || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch) write_metrics(run);
+    if (first || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch) write_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }
 
 void RunRecorder::write_metrics(std::size_t run) {
+  require_own_directory(run);
   auto& progress = progress_[run];
-  runs_[run].directory.append_metrics(progress.history, progress.on_file);
-  progress.on_file = progress.history.size();
+  append_metrics(runs_[run].directory.metrics_path(), progress.unwritten, progress.metrics);
+  progress.unwritten.clear();
 }
 
 void RunRecorder::stepped(std::int64_t step, double loss) {
   commit();
   if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kMetricsBatch) {
-    for (std::size_t i = 0; i < runs_.size(); ++i) write_metrics(i);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!progress_[i].unwritten.empty()) write_metrics(i);
+    }
     metrics_written_ = now;
   }
   if (second_) second_->stepped(step, loss);
@@ -108,7 +124,7 @@ void RunRecorder::stepped(std::int64_t step, double loss) {
 
 void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
   write_metrics(run);
-  runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity, &files_);
+  runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity, metrics_facts(run), &files_);
   write_status(run, RunState::running, checkpoint.step);
   waiting_[run].safe_step = checkpoint.step;
   commit_if_all_wait();
@@ -124,8 +140,13 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
     waiting.safe_step = waiting_.count(run) ? waiting_[run].safe_step : progress_[run].safe_step;
   } else {
     waiting.safe_step = result.steps;
-    waiting.summary = summarize(recorded.identity, cost_, progress_[run].history, result);
-    recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+    waiting.summary = summarize(recorded.identity, cost_, progress_[run].tally, result);
+    auto& files = waiting.summary->files;
+    files[recorded.directory.config_path().filename()] = progress_[run].config;
+    files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
+    files[recorded.directory.weights_path().filename()] =
+        recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+    files_.flush_first(recorded.directory.metrics_path());
     recorded.directory.write_summary(*waiting.summary, &files_);
   }
   // They appear in this order: the status comes last of what it vouches for.
@@ -142,6 +163,7 @@ void RunRecorder::commit_if_all_wait() {
 void RunRecorder::commit() {
   if (files_.empty()) return;
   auto waiting = std::exchange(waiting_, {});  // whose files cannot be put in place has not finished
+  for (const auto& [run, w] : waiting) require_own_directory(run);
   files_.commit();
   for (auto& [run, w] : waiting) {
     progress_[run].safe_step = w.safe_step;
@@ -167,6 +189,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (progress_[i].finished) continue;
     progress_[i].finished = true;
+    if (runs_[i].directory.mark() != progress_[i].mark) continue;  // what is there is not this run's to write in
     try {
       write_metrics(i);
     } catch (const std::exception&) {
@@ -181,6 +204,7 @@ void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t ste
   RunStatus status;
   status.state = state, status.reason = reason;
   status.identity = runs_[run].identity, status.step = step;
+  status.config_checksum = progress_[run].config.checksum;
   runs_[run].directory.write_status(status, &files_);
 }
 

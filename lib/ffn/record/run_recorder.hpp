@@ -19,6 +19,7 @@ struct RecordedRun {
   RunConfig config;
   std::string identity;                    ///< run_identity(config)
   std::optional<std::int64_t> resumed_at;  ///< step of the checkpoint that it goes on from; none: it starts at 0
+  std::string metrics = {};                ///< StoredCheckpoint::metrics of a run that resumes
 };
 
 /// On construction every run gets its directory, config, meta and the status "running". A run that starts at 0 loses what
@@ -26,7 +27,8 @@ struct RecordedRun {
 /// had never stopped (times aside).
 /// What the runs of a cohort finish or checkpoint at the same step is written as it comes but appears together, after one
 /// flush: as soon as no run is left that could add to it, at the latest with the next stepped().
-/// Everything that is written can throw SystemError, out of the engine's train().
+/// Everything that is written can throw SystemError, out of the engine's train(); so does a directory that is not the one
+/// that the run began in.
 class RunRecorder final : public TrainObserver {
  public:
   RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine);
@@ -53,8 +55,11 @@ class RunRecorder final : public TrainObserver {
 
  private:
   struct Progress {
-    std::vector<Evaluation> history;
-    std::size_t on_file = 0;  // of the history
+    std::string mark;  // RunDirectory::mark()
+    FileFacts config;
+    MetricTally tally;
+    std::vector<Evaluation> unwritten;  // of what is in the tally
+    Checksum metrics;                   // of what is on file
     std::int64_t safe_step = 0;
     bool finished = false;  // and its files in place
     std::optional<RunSummary> summary;
@@ -66,8 +71,10 @@ class RunRecorder final : public TrainObserver {
     std::optional<RunSummary> summary;
   };
 
+  void require_own_directory(std::size_t run) const;
   void write_metrics(std::size_t run);
-  void clear_for(const RecordedRun& run);
+  FileFacts metrics_facts(std::size_t run) const;
+  void clear_for(std::size_t run);
   void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
   void commit();
   void commit_if_all_wait();

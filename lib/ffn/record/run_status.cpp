@@ -23,7 +23,8 @@ Json status_json(const RunStatus& status) {
           {"step", status.step},
           {"pid", status.pid},
           {"host", status.host},
-          {"updated", status.updated}};
+          {"updated", status.updated},
+          {"config_checksum", status.config_checksum}};
 }
 
 RunStatus parse_status(const std::string& text, const std::string& source) {
@@ -31,7 +32,7 @@ RunStatus parse_status(const std::string& text, const std::string& source) {
   record_detail::read_json_text(text, source, [&](const Json& json) {
     const auto& state = json.at("state").get_ref<const std::string&>();
     const auto* const found = std::find(std::begin(kStates), std::end(kStates), state);
-    if (found == std::end(kStates)) throw DataError(source + ": unknown state \"" + state + "\"", "the file was changed; delete it");
+    if (found == std::end(kStates)) throw DataError(source + ": unknown state \"" + state + "\"");
     status.state = static_cast<RunState>(found - std::begin(kStates));
     json.at("reason").get_to(status.reason);
     json.at("identity").get_to(status.identity);
@@ -39,6 +40,7 @@ RunStatus parse_status(const std::string& text, const std::string& source) {
     json.at("pid").get_to(status.pid);
     json.at("host").get_to(status.host);
     json.at("updated").get_to(status.updated);
+    status.config_checksum = json.value("config_checksum", std::string());
   });
   return status;
 }

@@ -9,6 +9,8 @@
 
 namespace ffn {
 
+using record_detail::facts_from;
+using record_detail::facts_json;
 using record_detail::number_from;
 using record_detail::number_json;
 
@@ -30,7 +32,7 @@ RunEnd end_from(const std::string& name, const std::string& source) {
   for (const RunEnd end : {RunEnd::done, RunEnd::diverged, RunEnd::interrupted}) {
     if (name == end_name(end)) return end;
   }
-  throw DataError(source + ": unknown end \"" + name + "\"", "the file was changed; delete it");
+  throw DataError(source + ": unknown end \"" + name + "\"");
 }
 
 std::optional<bool> higher_is_better(const std::string& metric) {
@@ -40,7 +42,7 @@ std::optional<bool> higher_is_better(const std::string& metric) {
   return std::nullopt;
 }
 
-void add(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher) {
+void take(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher) {
   summary.final_value = value;
   if (!higher || !std::isfinite(value)) return;
   const bool better = !summary.best || (*higher ? value > summary.best->value : value < summary.best->value);
@@ -81,27 +83,32 @@ bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::stri
   return last.substr(0, last.find(',')) == compute.engine;
 }
 
-RunSummary summarize(const std::string& identity, const Cost& cost, const std::vector<Evaluation>& history, const RunResult& result) {
+void MetricTally::add(const Evaluation& evaluation) {
+  last_step_ = evaluation.step, tokens_ = evaluation.tokens;
+  for (const auto& [name, value] : evaluation.metrics) {
+    auto metric = std::find_if(metrics_.begin(), metrics_.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
+    if (metric == metrics_.end()) metric = metrics_.insert(metric, MetricSummary{name, value, {}});
+    take(*metric, value, evaluation.step, higher_is_better(name));
+  }
+}
+
+RunSummary summarize(const std::string& identity, const Cost& cost, const MetricTally& tally, const RunResult& result) {
   RunSummary out;
   out.identity = identity, out.cost = cost;
   out.end = result.end, out.steps = result.steps, out.train_seconds = result.train_seconds;
   out.hit = result.hit;
   out.divergence = result.divergence;
   out.computed_by = result.computed_by;
-  for (const auto& evaluation : history) {
-    out.tokens = evaluation.tokens;
-    for (const auto& [name, value] : evaluation.metrics) {
-      auto metric = std::find_if(out.metrics.begin(), out.metrics.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
-      if (metric == out.metrics.end()) metric = out.metrics.insert(metric, MetricSummary{name, value, {}});
-      add(*metric, value, evaluation.step, higher_is_better(name));
-    }
-  }
+  out.tokens = tally.tokens();
+  out.metrics = tally.metrics();
   return out;
 }
 
 Json summary_json(const RunSummary& summary) {
   Json metrics = Json::object();
   for (const auto& metric : summary.metrics) metrics[metric.name] = metric_json(metric);
+  Json files = Json::object();
+  for (const auto& [name, facts] : summary.files) files[name] = facts_json(facts);
   return {{"schema_version", kSchemaVersion},
           {"identity", summary.identity},
           {"end", end_name(summary.end)},
@@ -114,7 +121,8 @@ Json summary_json(const RunSummary& summary) {
           {"computed_by", summary.computed_by},
           {"metrics", std::move(metrics)},
           {"hit", summary.hit ? hit_json(*summary.hit) : Json(nullptr)},
-          {"divergence", summary.divergence ? divergence_json(*summary.divergence) : Json(nullptr)}};
+          {"divergence", summary.divergence ? divergence_json(*summary.divergence) : Json(nullptr)},
+          {"files", std::move(files)}};
 }
 
 RunSummary parse_summary(const std::string& text, const std::string& source) {
@@ -136,6 +144,9 @@ RunSummary parse_summary(const std::string& text, const std::string& source) {
     if (const Json& d = json.at("divergence"); !d.is_null()) {
       out.divergence = Divergence{d.at("step").get<std::int64_t>(), number_from(d.at("loss")), number_from(d.at("learning_rate")),
                                   number_from(d.at("grad_norm"))};
+    }
+    if (json.contains("files")) {
+      for (const auto& [name, facts] : json["files"].items()) out.files[name] = facts_from(facts);
     }
   });
   return out;

@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/record/safetensors_checksum.hpp"
 #include "ffn/record/text.hpp"
 
 namespace ffn {
@@ -77,6 +79,28 @@ std::string header_text(const std::vector<const TensorData*>& tensors, const std
 }
 
 }  // namespace
+
+namespace record_detail {
+
+std::string content_checksum(const TensorFile& file) {
+  Checksum sum;
+  const auto add = [&](const std::string& text) { sum.add(text.c_str(), text.size() + 1); };  // the 0 ends it
+  for (const auto& [key, value] : file.metadata) {
+    if (key != kChecksum) add(key), add(value);
+  }
+  std::map<std::string, const TensorData*> by_name;
+  for (const auto& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  for (const auto& [name, tensor] : by_name) {
+    add(name + " " + dtype_name(tensor->dtype) + " " + shape_text(tensor->shape));
+    sum.add(tensor->bytes);
+  }
+  return sum.text();
+}
+
+}  // namespace record_detail
+
+void add_checksum(TensorFile& file) { file.metadata[record_detail::kChecksum] = record_detail::content_checksum(file); }
+bool has_checksum(const TensorFile& file) { return file.metadata.count(record_detail::kChecksum) > 0; }
 
 std::string safetensors_bytes(const TensorFile& file) {
   check_writable(file);

@@ -8,6 +8,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/safetensors.hpp"
+#include "ffn/record/safetensors_checksum.hpp"
 #include "ffn/record/text.hpp"
 
 namespace ffn {
@@ -54,6 +55,9 @@ class Parser {
       entry.tensor.bytes = bytes_.substr(data_start_ + entry.begin, entry.end - entry.begin);
       file_.tensors.push_back(std::move(entry.tensor));
     }
+    const auto checksum = file_.metadata.find(record_detail::kChecksum);
+    if (checksum != file_.metadata.end() && checksum->second != record_detail::content_checksum(file_))
+      refuse(source_, {"damaged: its checksum differs"});
     return std::move(file_);
   }
 

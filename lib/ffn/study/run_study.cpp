@@ -46,13 +46,12 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   for (bool first = true;; first = false) {
     std::vector<std::size_t> pending;
     for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-      const auto progress = finished.count(i) ? Progress::finished : progress_of(plan.runs[i]);
+      const auto progress = finished.count(i) ? Progress::finished : first ? options.found.at(i) : progress_of(plan.runs[i]);
       if (progress == Progress::finished) finished.insert(i);
       const bool lacking = progress == Progress::pending || (progress == Progress::failed && first);
       if (lacking && !outcome.failed.count(i) && !ended.count(i)) pending.push_back(i);
     }
     if (first) {
-      outcome.reused = outcome.total - pending.size();
       // Finished results can be looked at where nothing can be written.
       if (!pending.empty() || !std::filesystem::exists(plan.directory / "study.json")) write_study_file(plan);
     }
@@ -80,7 +79,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     outcome.interrupted = result.interrupted;
     if (result.interrupted || all_ended || (options.fail_fast && !outcome.failed.empty())) break;
     // What is left is being trained by another process; it may finish, or die and leave it to us.
-    if (result.trained > 0 || !result.failed.empty()) continue;
+    if (result.trained > 0 || result.mended > 0 || !result.failed.empty()) continue;
     if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");
     said_waiting = true;
     wait = std::min(wait * 2, std::chrono::milliseconds(3000));
@@ -89,7 +88,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     }
   }
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-    if (!finished.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
+    if (finished.count(i) && !ended.count(i)) ++outcome.reused;
+    if (!finished.count(i) && !ended.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
   return outcome;

@@ -8,6 +8,7 @@
 namespace ffn {
 
 struct StudyOptions {
+  std::vector<Progress> found;  ///< progress_of(plan.runs), as it was at the start
   std::size_t jobs = 1;
   bool fail_fast = false;
   std::vector<std::string> argv;

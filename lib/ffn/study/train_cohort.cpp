@@ -3,75 +3,22 @@
 #include <map>
 #include <set>
 
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/error.hpp"
+#include "ffn/core/side_by_side.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
+#include "ffn/record/run_standing.hpp"
 #include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
-namespace fs = std::filesystem;
-
-fs::path move_aside(const fs::path& path) {
-  int n = 1;
-  while (fs::exists(path.string() + ".old-" + std::to_string(n))) ++n;
-  const fs::path aside = path.string() + ".old-" + std::to_string(n);
-  fs::rename(path, aside);
-  return aside;
-}
-
 namespace {
-
-// A status file that cannot be understood is no reason to give up on the run: its directory steps aside.
-std::optional<RunStatus> status_of(const PlannedRun& run) {
-  try {
-    return read_status(run.directory);
-  } catch (const DataError&) {
-    RunStatus unknown;
-    unknown.identity = "unreadable";
-    return unknown;
-  }
-}
-
-// The summary of a run that is over, if it is this run's and can be read.
-std::optional<RunSummary> summary_of(const PlannedRun& run) {
-  try {
-    auto summary = read_summary(run.directory);
-    return summary && summary->identity == run.identity ? summary : std::nullopt;
-  } catch (const DataError&) {
-    return std::nullopt;
-  }
-}
-
-bool is_over(const RunStatus& status) { return status.state == RunState::done || status.state == RunState::diverged; }
-
-// Why what stands in the run's directory is another's; empty if it is not, or if nothing is there.
-std::string other_owner(const PlannedRun& run) {
-  const auto status = status_of(run);
-  if (!status) return {};
-  if (status->identity != run.identity) return "a run of another config";
-  const auto summary = is_over(*status) ? summary_of(run) : std::nullopt;
-  if (summary && !computed_as_asked(run.config.compute, summary->computed_by)) return "this run by another engine than was asked for";
-  return {};
-}
-
-// A damaged checkpoint costs the steps since the start, not the run, and not its neighbours in the cohort.
-std::optional<Checkpoint> checkpoint_of(const PlannedRun& run) {
-  const RunDirectory directory(run.directory);
-  try {
-    auto checkpoint = directory.read_checkpoint(run.identity);
-    if (checkpoint && checkpoint->step == 0) return std::nullopt;  // no different from a run that never began
-    return checkpoint;
-  } catch (const CheckpointError& error) {
-    const auto aside = move_aside(directory.checkpoint_path());
-    log_warning(std::string(error.what()) + "; moved to " + aside.string() + ", the run starts again");
-    return std::nullopt;
-  }
-}
 
 void mark_failed(const RecordedRun& run, const std::string& reason) {
   RunStatus status;
   status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
+  status.config_checksum = checksum_of(config_text(run.config));
   run.directory.write_status(status);
 }
 
@@ -82,13 +29,17 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 }  // namespace
 
 Progress progress_of(const PlannedRun& run) {
-  const auto status = status_of(run);
-  if (!status || status->identity != run.identity) return Progress::pending;
-  if (is_over(*status)) {  // without a summary it is "done" without evidence
-    const auto summary = summary_of(run);
-    return summary && computed_as_asked(run.config.compute, summary->computed_by) ? Progress::finished : Progress::pending;
-  }
-  return status->state == RunState::failed ? Progress::failed : Progress::pending;
+  const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
+  if (look.is_whole()) return Progress::finished;
+  return look.standing == Standing::failed ? Progress::failed : Progress::pending;
+}
+
+std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
+  std::vector<Progress> out(runs.size());
+  // Waiting for files, mostly: more threads than cores are no loss.
+  constexpr std::size_t kThreads = 8, kRunsPerThread = 32;
+  side_by_side(std::min(kThreads, 1 + runs.size() / kRunsPerThread), runs.size(), [&](std::size_t i) { out[i] = progress_of(runs[i]); });
+  return out;
 }
 
 namespace {
@@ -119,10 +70,15 @@ class HookObserver final : public TrainObserver {
   CohortOutcome& outcome_;
 };
 
+void fail(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {
+  ++outcome.failed;
+  if (hooks.failed) hooks.failed(run);
+}
+
 // Bits may differ from those of an undisturbed run; the run's summary says so, too.
-void say_other_engines(const Session& session, const EngineInfo& info) {
+void say_other_engines(const Cohort& cohort, const EngineInfo& info) {
   std::set<std::string> others;
-  for (const auto& checkpoint : session.checkpoints) {
+  for (const auto& checkpoint : cohort.resume) {
     if (checkpoint && !checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())
       others.insert(checkpoint->computed_by.back());
   }
@@ -134,23 +90,30 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
                    CohortOutcome& outcome) {
   Cohort cohort;
   for (const auto& run : session.runs) cohort.runs.push_back(run.config);
-  cohort.resume = session.checkpoints;
-  const auto info = engine.info(cohort.runs[0]);
-  say_other_engines(session, info);
-  RunRecorder recorder(session.runs, argv, info);
+  cohort.resume = std::move(session.checkpoints);
+  std::optional<RunRecorder> recorder;
   HookObserver observer(session, hooks, outcome);
-  recorder.forward_to(&observer);
-  recorder.stop_when(hooks.stop);
-  if (hooks.started) {
-    for (std::size_t i = 0; i < session.runs.size(); ++i) hooks.started(session.plan_index[i], session.runs[i].resumed_at.value_or(0));
-  }
   try {
-    engine.train(cohort, recorder);
+    const auto info = engine.info(cohort.runs[0]);
+    say_other_engines(cohort, info);
+    recorder.emplace(session.runs, argv, info);
+    recorder->forward_to(&observer);
+    recorder->stop_when(hooks.stop);
+    if (hooks.started) {
+      for (std::size_t i = 0; i < session.runs.size(); ++i) hooks.started(session.plan_index[i], session.runs[i].resumed_at.value_or(0));
+    }
+    engine.train(cohort, *recorder);
   } catch (const std::exception& error) {
     // One session's error is not its neighbours': the cohort goes on, and the status says what happened.
     log_error(error.what());
-    recorder.fail_unfinished(error.what());
-    outcome.failed += session.runs.size();
+    try {
+      if (recorder) recorder->fail_unfinished(error.what());
+    } catch (const std::exception& again) {
+      log_error(again.what());
+    }
+    for (std::size_t i = 0; i < session.runs.size(); ++i) {
+      if (!recorder || !recorder->summary(i)) fail(session.plan_index[i], hooks, outcome);
+    }
   }
 }
 
@@ -170,19 +133,34 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       ++outcome.elsewhere;
       continue;
     }
-    if (progress_of(run) == Progress::finished) continue;  // by another process, since the cohort was formed
-    claims.push_back(std::move(*claim));
     const RunDirectory directory(run.directory);
-    std::optional<Checkpoint> checkpoint;
-    const std::string other = other_owner(run);
-    if (!other.empty()) log_info(run.directory.string() + " held " + other + "; moved to " + move_aside(run.directory).string());
-    else if (status_of(run)) checkpoint = checkpoint_of(run);
-    auto& session = sessions[checkpoint ? checkpoint->step : 0];
-    RecordedRun recorded{directory, run.config, run.identity, std::nullopt};
-    if (checkpoint) recorded.resumed_at = checkpoint->step;
+    const auto look = look_at(directory, run.config, run.identity);
+    if (look.is_whole()) continue;  // by another process, since the cohort was formed
+    std::optional<StoredCheckpoint> stored;
+    try {
+      if (look.standing == Standing::finished && look.mendable) {
+        mend(directory, run.config, look);
+        ++outcome.mended;
+        continue;
+      }
+      stored = make_ready(directory, run.config, run.identity, look);
+    } catch (const Error& error) {
+      log_error(error.what());
+      if (!error.hint().empty()) log_info(error.hint());
+      fail(index, hooks, outcome);
+      continue;
+    }
+    claims.push_back(std::move(*claim));
+    auto& session = sessions[stored ? stored->checkpoint.step : 0];
+    RecordedRun recorded{directory, run.config, run.identity, std::nullopt, {}};
     session.plan_index.push_back(index);
+    session.checkpoints.emplace_back();
+    if (stored) {
+      recorded.resumed_at = stored->checkpoint.step;
+      recorded.metrics = std::move(stored->metrics);
+      session.checkpoints.back() = std::move(stored->checkpoint);
+    }
     session.runs.push_back(std::move(recorded));
-    session.checkpoints.push_back(std::move(checkpoint));
   }
   for (auto& [step, session] : sessions) {
     if (hooks.stop && hooks.stop()) {
@@ -191,8 +169,10 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     }
     train_session(session, engine, argv, hooks, outcome);
     if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
-    for (const auto& run : session.runs) mark_failed(run, "its text changed while it was trained; start again");
-    outcome.failed += session.runs.size();
+    for (std::size_t i = 0; i < session.runs.size(); ++i) {
+      mark_failed(session.runs[i], "its text changed while it was trained; start again");
+      fail(session.plan_index[i], hooks, outcome);
+    }
   }
   return outcome;
 }

@@ -15,7 +15,7 @@
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_directory.hpp"
+#include "ffn/record/run_standing.hpp"
 
 namespace ffn {
 
@@ -90,6 +90,11 @@ class Worker {
     hooks.finished = [this, cohort](std::size_t run, RunEnd run_end) {
       WorkerMessage m;
       m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = run_end;
+      send(m);
+    };
+    hooks.failed = [this, cohort](std::size_t run) {
+      WorkerMessage m;
+      m.kind = WorkerMessage::Kind::run_failed, m.cohort = cohort, m.run = run;
       send(m);
     };
     hooks.stop = [this] { return orphaned_ || (options_.stop && options_.stop()); };
@@ -205,10 +210,12 @@ class Pool {
       result_.ended.insert(message.run);
       result_.diverged += message.end == RunEnd::diverged;
     }
+    if (message.kind == Kind::run_failed) result_.failed.insert(message.run);
     if (options_.on_message) options_.on_message(message);
     if (message.kind == Kind::cohort_finished) {
       result_.elsewhere += message.outcome.elsewhere;
-      if (message.outcome.failed > 0) fail(message.cohort);
+      result_.mended += message.outcome.mended;
+      if (message.outcome.failed > 0 && options_.fail_fast) stop_all();
       assign(child);
     } else if (message.kind == Kind::cohort_failed) {
       log_error("a cohort failed: " + std::string(message.reason));
@@ -246,20 +253,22 @@ class Pool {
   void mark_failed(std::size_t cohort, const std::string& reason) {
     for (const auto index : cohorts_[cohort]) {
       const auto& run = plan_.runs[index];
+      if (!std::filesystem::exists(plan_.directory)) return;  // it was removed, and is not made again
       const auto claim = RunClaim::take(run.directory);
-      if (!claim || progress_of(run) == Progress::finished) continue;
+      const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
+      if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign) continue;
       RunStatus status;
       status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
       const RunDirectory directory(run.directory);
       directory.create();
-      directory.write_config(run.config);
+      status.config_checksum = directory.write_config(run.config).checksum;
       directory.write_status(status);
     }
   }
 
   void fail(std::size_t cohort) {
     for (const auto index : cohorts_[cohort]) {
-      if (progress_of(plan_.runs[index]) == Progress::failed) result_.failed.insert(index);
+      if (progress_of(plan_.runs[index]) != Progress::finished) result_.failed.insert(index);
     }
     if (options_.fail_fast) stop_all();
   }

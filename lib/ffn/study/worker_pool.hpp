@@ -13,7 +13,7 @@ namespace ffn {
 
 /// What a worker tells its parent; one write() each, small enough to be atomic on a pipe (POSIX: 512 bytes).
 struct WorkerMessage {
-  enum class Kind { run_started, stepped, run_finished, cohort_finished, cohort_failed } kind;
+  enum class Kind { run_started, stepped, run_finished, run_failed, cohort_finished, cohort_failed } kind;
   std::size_t cohort = 0, run = 0;
   std::int64_t step = 0;
   double loss = 0;
@@ -32,7 +32,7 @@ struct PoolOptions {
 };
 
 struct PoolResult {
-  std::size_t trained = 0, diverged = 0, elsewhere = 0;
+  std::size_t trained = 0, diverged = 0, elsewhere = 0, mended = 0;
   std::set<std::size_t> ended;  ///< indices into Plan::runs: done or diverged here
   std::set<std::size_t> failed;
   bool interrupted = false;

@@ -1,0 +1,100 @@
+// ffn-train check DIR...: whether everything that runs left is as it was written, and what it would take to repair it.
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "ffn/compare/compare.hpp"
+#include "ffn/core/side_by_side.hpp"
+#include "ffn/record/run_standing.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+using Verdict = RunCheck::Verdict;
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::whole:
+      return "whole";
+    case Verdict::unfinished:
+      return "not finished";
+    case Verdict::mendable:
+      return "damaged, mendable";
+    case Verdict::repeated:
+      return "damaged, to be repeated";
+    case Verdict::old:
+      return "without checksums (version 0.1)";
+  }
+  return "?";
+}
+
+// What the command that trained the run does about it when it is started again.
+const char* remedy_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::mendable:
+      return "starting it again writes that anew from what is intact";
+    case Verdict::repeated:
+      return "starting it again moves the run aside and trains it anew";
+    case Verdict::unfinished:
+      return "starting it again goes on from its checkpoint";
+    default:
+      return "";
+  }
+}
+
+Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
+  Json out = {{"runs", Json::array()}, {"missing", Json::array()}};
+  for (std::size_t i = 0; i < checks.size(); ++i)
+    out["runs"].push_back({{"directory", places.there[i].string()}, {"state", name_of(checks[i].verdict)}, {"damage", checks[i].damage}});
+  for (const auto& path : places.missing) out["missing"].push_back(path.string());
+  return out;
+}
+
+int check(const std::vector<std::string>& directories, const CommonOptions& common) {
+  const auto places = find_run_places({directories.begin(), directories.end()});
+  if (places.there.empty() && places.missing.empty()) throw DataError("no runs below " + directories[0]);
+  std::vector<RunCheck> checks(places.there.size());
+  side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run(RunDirectory(places.there[i])); });
+
+  bool good = places.missing.empty();
+  std::map<Verdict, std::size_t> counts;
+  for (const auto& one : checks) {
+    ++counts[one.verdict];
+    good = good && one.damage.empty();
+  }
+  if (common.json) {
+    std::cout << dump_json_lossy(report_of(places, checks), 2) << "\n";
+    return static_cast<int>(good ? ExitCode::done : ExitCode::data);
+  }
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (checks[i].damage.empty()) continue;
+    std::cout << places.there[i].string() << ": " << remedy_of(checks[i].verdict) << "\n";
+    for (const auto& line : checks[i].damage) std::cout << "  " << line << "\n";
+  }
+  for (const auto& path : places.missing) std::cout << path.string() << ": listed in study.json, but not there; starting the study again trains it\n";
+  std::cout << format_count(static_cast<std::int64_t>(checks.size())) << (checks.size() == 1 ? " run" : " runs");
+  const char* separator = ": ";
+  for (const auto& [verdict, count] : counts) {
+    std::cout << separator << format_count(static_cast<std::int64_t>(count)) << " " << name_of(verdict);
+    separator = ", ";
+  }
+  if (!places.missing.empty()) std::cout << "; " << places.missing.size() << " missing";
+  std::cout << "\n";
+  return static_cast<int>(good ? ExitCode::done : ExitCode::data);
+}
+
+}  // namespace
+
+void add_check(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("check", "whether all that runs left is as it was written");
+  auto directories = std::make_shared<std::vector<std::string>>();
+  command.option("directories", *directories, "studies or runs").required().type("DIR...");
+  add_output_options(command, common);
+  command.run([&common, directories] { return check(*directories, common); });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,261 @@
+#include "ffn/record/run_standing.hpp"
+
+#include <system_error>
+
+#include "ffn/core/checksum.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/record/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+using record_detail::is_there;
+
+namespace {
+
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 36;
+
+// One of a run's small files: what it says, or what is wrong with it. Neither: it is not there.
+template <class T>
+struct Read {
+  std::optional<T> value;
+  std::string damage;
+};
+
+template <class Reader>
+auto read(Reader reader, const fs::path& run) -> Read<typename decltype(reader(run))::value_type> {
+  try {
+    return {reader(run), {}};
+  } catch (const DataError& error) {
+    std::string what = error.what();
+    const std::string prefix = run.string() + "/";
+    if (what.rfind(prefix, 0) == 0) what.erase(0, prefix.size());
+    return {std::nullopt, what};
+  }
+}
+
+bool is_over(RunState state) { return state == RunState::done || state == RunState::diverged; }
+
+std::string read_or_nothing(const fs::path& path) {
+  try {
+    return read_file(path, "file", ExitCode::data, kMaxBytes);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+// A directory without any file that says whose it is.
+RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) {
+  std::error_code error;
+  bool has_config = false, has_more = false;
+  for (const auto& entry : fs::directory_iterator(directory.path(), error)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name == directory.log_path().filename() || name.find(".tmp-") != std::string::npos;
+    if (name == directory.config_path().filename()) has_config = true;
+    else if (!ours) has_more = true;
+  }
+  RunLook look;
+  if (error) look.standing = Standing::foreign, look.about = "cannot be read: " + error.message();
+  else if (!has_config && !has_more) look.standing = Standing::absent;
+  else if (has_config && read_or_nothing(directory.config_path()) == config_text(config)) look.standing = Standing::begun;  // killed early
+  else look.standing = Standing::foreign, look.about = "is no run of ffn-train: there is neither a status.json nor a summary.json";
+  return look;
+}
+
+RunLook judge_finished(const RunDirectory& directory, const RunConfig& config, const Read<RunStatus>& status, RunSummary summary) {
+  RunLook look;
+  look.standing = Standing::finished;
+  if (!computed_as_asked(config.compute, summary.computed_by)) {
+    look.standing = Standing::another, look.about = "this run by another engine than was asked for";
+    return look;
+  }
+  const std::string config_name = directory.config_path().filename().string();
+  auto damage = file_differences(directory, summary, config_name);
+  look.mendable = damage.empty();
+  const auto facts = summary.files.find(config_name);
+  if (facts != summary.files.end()) {
+    const std::string text = read_or_nothing(directory.config_path());
+    if (checksum_of(text) != facts->second.checksum) damage.push_back(config_name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
+  }
+  if (!status.damage.empty()) damage.push_back(status.damage);
+  else if (!status.value) damage.emplace_back("status.json: missing");
+  else if (!is_over(status.value->state)) damage.push_back(std::string("status.json: says ") + to_string(status.value->state));
+  look.about = join(damage, "; ");
+  look.damage = std::move(damage);
+  look.summary = std::move(summary);
+  return look;
+}
+
+}  // namespace
+
+std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary, const std::string& except) {
+  std::vector<std::string> out;
+  const auto compare = [&](const std::string& name, const FileFacts* facts) {
+    const fs::path path = directory.path() / name;
+    std::error_code error;
+    const auto bytes = fs::file_size(path, error);
+    if (error) return out.push_back(name + (is_there(path) ? ": cannot be read" : ": missing"));
+    if (!facts) return bytes == 0 ? out.push_back(name + ": empty") : void();
+    if (bytes != facts->bytes) return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
+    try {
+      if (checksum_of(read_file(path, name, ExitCode::data, kMaxBytes)) != facts->checksum) out.push_back(name + ": damaged: its checksum differs");
+    } catch (const Error& problem) {
+      out.emplace_back(problem.what());
+    }
+  };
+  for (const auto& [name, facts] : summary.files) {
+    // No path from a file leads out of the run's directory.
+    if (name.find('/') != std::string::npos) out.push_back("summary.json names a file " + record_detail::shown(name));
+    else if (name != except) compare(name, &facts);
+  }
+  if (summary.files.empty()) {  // version 0.1
+    for (const auto& path : {directory.metrics_path(), directory.weights_path()}) compare(path.filename().string(), nullptr);
+  }
+  return out;
+}
+
+RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+  const fs::path& run = directory.path();
+  RunLook look;
+  std::error_code error;
+  const auto type = fs::status(run, error).type();
+  if (type == fs::file_type::not_found && !fs::is_symlink(run, error)) return look;
+  if (type != fs::file_type::directory) {
+    look.standing = Standing::foreign, look.about = "is no directory";
+    return look;
+  }
+  const auto status = read([](const fs::path& path) { return read_status(path); }, run);
+  auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
+  const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
+  if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
+
+  const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
+  if (owner != identity) {
+    look.standing = Standing::another, look.about = "a run of another config";
+    return look;
+  }
+  // A run is over when its status says so, the last that is written; where that is lost, a summary whose files are all there tells as
+  // much. A run that failed after its end (its text was changed) has failed.
+  const bool failed = status.value && status.value->state == RunState::failed;
+  const bool over = status.value && is_over(status.value->state);
+  const bool summed_up = summary.value && summary.value->identity == identity;
+  if (summed_up && !failed) {
+    look = judge_finished(directory, config, status, std::move(*summary.value));
+    if (over || look.standing != Standing::finished || look.mendable) return look;
+  } else if (over) {
+    look.standing = Standing::finished;
+    look.about = !summary.damage.empty() ? summary.damage : summary.value ? "summary.json: of another config" : "summary.json: missing";
+    look.damage = {look.about};
+    return look;
+  }
+  look = {};
+  look.standing = failed ? Standing::failed : Standing::begun;
+  look.about = !status.damage.empty() ? status.damage : !status.value ? "status.json: missing" : "";
+  return look;
+}
+
+std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
+                                           const RunLook& look) {
+  const std::string path = directory.path().string();
+  const auto aside = [&] { return move_aside(directory.path()).string(); };
+  switch (look.standing) {
+    case Standing::absent:
+      return std::nullopt;
+    case Standing::foreign:
+      throw DataError(path + " " + look.about, "move it away, or choose another name= or -o");
+    case Standing::another:
+      log_info(path + " held " + look.about + "; moved to " + aside());
+      return std::nullopt;
+    case Standing::finished:
+      log_warning(path + ": " + look.about + "; moved to " + aside() + ", the run is trained again");
+      return std::nullopt;
+    case Standing::begun:
+    case Standing::failed:
+      break;
+  }
+  try {
+    auto checkpoint = directory.read_checkpoint(config, identity);
+    if (checkpoint && checkpoint->checkpoint.step > 0) {
+      if (!look.about.empty()) log_warning(path + ": " + look.about + "; the run goes on from its checkpoint");
+      return checkpoint;
+    }
+    if (!look.about.empty()) log_warning(path + ": " + look.about + "; moved to " + aside() + ", the run starts again");
+  } catch (const CheckpointError& error) {
+    log_warning(std::string(error.what()) + "; " + path + " moved to " + aside() + ", the run starts again");
+  }
+  return std::nullopt;
+}
+
+void mend(const RunDirectory& directory, const RunConfig& config, const RunLook& look) {
+  const RunSummary& summary = look.summary.value();
+  RunStatus status;
+  status.state = summary.end == RunEnd::diverged ? RunState::diverged : RunState::done;
+  status.identity = summary.identity;
+  status.step = summary.steps;
+  const bool config_is_whole = read_or_nothing(directory.config_path()) == config_text(config);
+  if (!config_is_whole && is_there(directory.config_path())) move_aside(directory.config_path());
+  status.config_checksum = directory.write_config(config).checksum;
+  directory.write_status(status);
+  directory.remove_checkpoint();
+  log_warning(directory.path().string() + ": " + look.about + "; written again from what is intact");
+}
+
+namespace {
+
+// The config of a run on disk, if it is what the run's status vouches for.
+std::optional<RunConfig> config_of(const RunDirectory& directory, const std::string& checksum, std::vector<std::string>& damage) {
+  const std::string name = directory.config_path().filename().string();
+  const std::string text = read_or_nothing(directory.config_path());
+  if (text.empty() || (!checksum.empty() && checksum_of(text) != checksum)) {
+    damage.push_back(name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
+    return std::nullopt;
+  }
+  try {
+    return read_run_config(parse_document(text, name, directory.path().string()), name);
+  } catch (const Error& error) {
+    damage.emplace_back(error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+RunCheck check_run(const RunDirectory& directory) {
+  using Verdict = RunCheck::Verdict;
+  const fs::path& run = directory.path();
+  const auto status = read([](const fs::path& path) { return read_status(path); }, run);
+  const auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
+  const std::string identity = status.value ? status.value->identity : summary.value ? summary.value->identity : "";
+  RunCheck out;
+  auto look = look_at(directory, RunConfig(), identity);
+  if (look.standing == Standing::finished) {
+    out.damage = std::move(look.damage);
+    if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
+    else if (look.summary->files.empty()) out.verdict = Verdict::old;
+    return out;
+  }
+  if (!look.about.empty()) out.damage.push_back(look.about);
+  const auto config = config_of(directory, status.value ? status.value->config_checksum : "", out.damage);
+  bool goes_on = false;
+  try {
+    goes_on = config && directory.read_checkpoint(*config, identity);
+  } catch (const CheckpointError& error) {
+    out.damage.emplace_back(error.what());
+  }
+  out.verdict = out.damage.empty() || goes_on ? Verdict::unfinished : Verdict::repeated;
+  return out;
+}
+
+fs::path move_aside(const fs::path& path) {
+  int n = 1;
+  while (fs::exists(fs::symlink_status(path.string() + ".old-" + std::to_string(n)))) ++n;
+  const fs::path aside = path.string() + ".old-" + std::to_string(n);
+  std::error_code error;
+  fs::rename(path, aside, error);
+  if (error) throw SystemError("cannot move " + path.string() + " to " + aside.string() + ": " + error.message());
+  return aside;
+}
+
+}  // namespace ffn

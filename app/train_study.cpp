@@ -263,7 +263,9 @@ std::string command_line(const std::vector<std::string>& argv) {
 // Asks for the comparison of a study that has not begun: what cannot be compared is found before hours of training.
 void check_study(const Study& study, const std::string& source) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
-  const auto comparison = compare_plan(make_plan(study, "runs"), 1, /*from_disk=*/false);
+  Study one_seed = study;
+  one_seed.seeds.resize(1);  // all seeds of a variant have the same keys
+  const auto comparison = compare_plan(make_plan(std::move(one_seed), "runs"), 1, /*from_disk=*/false);
   check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
@@ -301,6 +303,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     outcome = run_study(plan, run);
   }
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
   if (!study.config.question.empty() && !common.json) std::cout << study.config.question << "\n\n";
   const bool claims_hold = compare_and_save(plan, source, common);

@@ -73,6 +73,7 @@ Json to_json(const Verified& verified) {
           {"worst", std::isfinite(worst) ? Json(worst) : Json("not finite")},
           {"loss", r.loss},
           {"loss_unit", r.loss_unit},
+          {"diverges", r.diverges},
           {"fused_seconds_per_step", r.fused_seconds},
           {"libtorch_seconds_per_step", r.libtorch_seconds},
           {"parameters", parameters}};
@@ -98,6 +99,9 @@ void print_parameters(const VerifyResult& result, bool color) {
 std::string sentence(const Verified& verified) {
   const auto& r = verified.result;
   if (!r.not_covered.empty()) return verified.name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
+  if (r.diverges && !agrees(r))
+    return verified.name + ": cannot be compared, it diverges on both engines within " + std::to_string(r.steps) +
+           " steps; a lower learning rate or fewer --steps may help";
   return verified.name + ": " + (agrees(r) ? "agree" : "DIFFER") + ", at most " + format_significant(worst_of(r), 2) +
          " times what rounding explains, over " + std::to_string(r.steps) + " steps and " + std::to_string(r.parameters.size()) +
          " parameters";
@@ -109,7 +113,7 @@ int verify(const Options& options, const CommonOptions& common) {
   VerifyRequest request;
   request.steps = options.steps;
   request.stop = stop_requested;
-  bool all = true, interrupted = false;
+  bool all = true, differ = false, interrupted = false;
   Json out = Json::array();
   for (const auto& file : options.files) {
     if (interrupted) break;
@@ -119,6 +123,7 @@ int verify(const Options& options, const CommonOptions& common) {
       if (interrupted) break;
       const bool agree = agrees(verified.result);
       all = all && agree;
+      differ = differ || (!agree && !verified.result.diverges);
       if (common.json) {
         out.push_back(to_json(verified));
         continue;
@@ -133,7 +138,9 @@ int verify(const Options& options, const CommonOptions& common) {
     return static_cast<int>(ExitCode::interrupted);
   }
   if (!common.json)
-    std::cout << (all ? "the engines agree\n" : "the engines differ by more than " + format_significant(kLimit, 2) + " roundings\n");
+    std::cout << (all ? "the engines agree\n"
+                      : differ ? "the engines differ by more than " + format_significant(kLimit, 2) + " roundings\n"
+                               : std::string("not all could be compared\n"));
   return static_cast<int>(all ? ExitCode::done : ExitCode::run_failed);
 }
 

@@ -149,6 +149,13 @@ class Engines(ProgramTest):
         plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "libtorch").stdout)
         self.assertEqual(plan["engines"], [{"engine": "libtorch", "device": "cpu", "reason": "asked for", "runs": 1}])
 
+    def test_verify_says_of_a_config_that_diverges_that_it_cannot_be_compared(self):
+        self.write("wild.json", {"name": "wild", "task": {"kind": "xor"}, "train": {"optimizer": {"lr": 60000.0}}})
+        said = self.run_program("verify", "wild.json")
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("cannot be compared, it diverges on both engines", said.stdout)
+        self.assertNotIn("DIFFER", said.stdout)
+
     def test_verify_agrees_and_needs_a_config(self):
         self.write("x.json", XOR)
         said = self.ok("verify", "x.json").stdout

@@ -125,6 +125,7 @@ struct VerifyResult {
   std::string not_covered;  ///< why there is nothing to compare: the fused engine lacks the model; empty otherwise
   std::vector<VerifiedParameter> parameters;
   double loss = 0, loss_unit = 0;                  ///< of the validation set after the steps, in nats
+  bool diverges = false;                           ///< on LibTorch, too: there is nothing to compare
   std::int64_t steps = 0;                          ///< that were compared
   double fused_seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out
 };
@@ -178,6 +179,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 4";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 5";
 
 }  // namespace ffn

@@ -11,6 +11,7 @@ namespace ffn {
 namespace {
 
 constexpr std::chrono::milliseconds kMetricsBatch(500);
+constexpr std::size_t kMostUnwritten = 1000;
 
 std::string reason_of(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";
@@ -99,7 +100,8 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
     progress.tally.add(evaluation);
     progress.unwritten.push_back(evaluation);
     // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
-    if (first || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch) write_metrics(run);
+    const bool due = std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch;
+    if (first || due || progress.unwritten.size() >= kMostUnwritten) write_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }

@@ -77,7 +77,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     ended.insert(result.ended.begin(), result.ended.end());
     const bool all_ended = std::all_of(pending.begin(), pending.end(), [&](std::size_t run) { return ended.count(run) > 0; });
     outcome.interrupted = result.interrupted;
-    if (result.interrupted || all_ended || (options.fail_fast && !outcome.failed.empty())) break;
+    outcome.directory_lost = result.directory_lost;
+    if (result.interrupted || result.directory_lost || all_ended || (options.fail_fast && !outcome.failed.empty())) break;
     // What is left is being trained by another process; it may finish, or die and leave it to us.
     if (result.trained > 0 || result.mended > 0 || !result.failed.empty()) continue;
     if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");

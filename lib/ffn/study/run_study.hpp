@@ -22,6 +22,7 @@ struct StudyOutcome {
   std::size_t total = 0, reused = 0, trained = 0, diverged = 0;
   std::set<std::size_t> failed;  ///< indices into Plan::runs, of this session
   bool interrupted = false;
+  bool directory_lost = false;  ///< somebody removed or replaced it: what was trained is not there
 };
 
 /// Trains every run that is not finished, resumes those that were begun, tries again those that failed in an earlier

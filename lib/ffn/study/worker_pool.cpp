@@ -175,11 +175,20 @@ class Pool {
   void assign(Child& child) {
     child.cohort = kNone;
     if (queue_.empty() || stopping_) return;
+    if (RunDirectory(plan_.directory).mark() != mark_) return give_up();
     const std::size_t cohort = queue_.front();
     if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; bury() will find out
     queue_.pop_front();
     ++attempts_[cohort];
     child.cohort = cohort;
+  }
+
+  // What has not begun is not begun in a directory that is another study's, or that somebody has removed.
+  void give_up() {
+    log_error(plan_.directory.string() + " was removed or replaced while the study ran; it stops here");
+    for (const auto cohort : queue_) result_.failed.insert(cohorts_[cohort].begin(), cohorts_[cohort].end());
+    queue_.clear();
+    result_.directory_lost = true;
   }
 
   bool busy() const {
@@ -253,7 +262,7 @@ class Pool {
   void mark_failed(std::size_t cohort, const std::string& reason) {
     for (const auto index : cohorts_[cohort]) {
       const auto& run = plan_.runs[index];
-      if (!std::filesystem::exists(plan_.directory)) return;  // it was removed, and is not made again
+      if (RunDirectory(plan_.directory).mark() != mark_) return;  // it was removed, and is not made again
       const auto claim = RunClaim::take(run.directory);
       const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
       if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign) continue;
@@ -284,6 +293,7 @@ class Pool {
   const std::vector<PlannedCohort>& cohorts_;
   Engine& engine_;
   const PoolOptions& options_;
+  const std::string mark_ = RunDirectory(plan_.directory).mark();
   std::vector<int> attempts_;
   std::deque<std::size_t> queue_;
   std::vector<Child> children_;

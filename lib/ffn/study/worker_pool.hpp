@@ -36,6 +36,7 @@ struct PoolResult {
   std::set<std::size_t> ended;  ///< indices into Plan::runs: done or diverged here
   std::set<std::size_t> failed;
   bool interrupted = false;
+  bool directory_lost = false;  ///< the study's; somebody removed or replaced it
 };
 
 /// Trains the cohorts in order on `jobs` forked workers. The engine must be loaded before, so that it is loaded once.

@@ -131,6 +131,7 @@ VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& reques
   out.steps = request.steps;
   out.fused_seconds = fused.seconds_per_step;
   out.libtorch_seconds = rounded[0].seconds_per_step;
+  out.diverges = !std::isfinite(judge.loss) || !std::isfinite(rounded[0].loss);
   out.loss = std::abs(fused.loss - judge.loss);
   out.loss_unit = kRounding * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other.loss - judge.loss));

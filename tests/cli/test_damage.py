@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Files that are damaged, lost, moved or somebody else's: never a wrong result without a word, never lost work that is intact."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from program import ProgramTest, main
+from test_studies import STUDY, run_bits
+
+RUNS = [f"activation={a}/seed-{s}" for a in ("relu", "silu") for s in range(3)]
+
+
+class Damage(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 600}})
+
+    def train(self, out="runs", *more):
+        return self.ok("--config", "study.json", "-o", out, *more).stderr
+
+    def whole(self):
+        self.train("whole")
+        return run_bits(self.tmp / "whole")
+
+    def run_path(self, run=RUNS[0], out="runs"):
+        return self.tmp / out / "study" / run
+
+    def half_finished(self, out="runs"):
+        """Interrupted with a checkpoint of every run."""
+        process = subprocess.Popen(self.command("--config", "study.json", "-o", out, "-j", "6", "train.steps=20000", "train.eval_every=100"), cwd=self.tmp,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.time() + 60
+        while time.time() < deadline and len(list((self.tmp / out).rglob("state.safetensors"))) < 6:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 75, errors)
+
+    def go_on(self, out="runs"):
+        return self.ok("--config", "study.json", "-o", out, "train.steps=20000", "train.eval_every=100").stderr
+
+
+class Finished(Damage):
+    def test_what_a_finished_run_lost_is_said_and_made_good(self):
+        whole = self.whole()
+        self.train()
+        for name, expected in (("status.json", "written again"), ("config.json", "written again"), ("summary.json", "trained again"),
+                               ("metrics.jsonl", "trained again"), ("model.safetensors", "trained again")):
+            for damage in ("deleted", "empty", "flipped"):
+                path = self.run_path() / name
+                content = bytearray(path.read_bytes())
+                if damage == "deleted":
+                    path.unlink()
+                elif damage == "empty":
+                    path.write_bytes(b"")
+                else:
+                    content[len(content) // 2] ^= 1
+                    path.write_bytes(content)
+                checked = self.run_program("check", "runs")
+                self.assertEqual(checked.returncode, 3, (name, damage, checked.stdout))
+                self.assertIn(name, checked.stdout)
+                said = self.train()
+                self.assertIn(name, said, (name, damage))
+                self.assertIn(expected, said, (name, damage))
+                self.assertEqual(run_bits(self.tmp / "runs"), whole)
+                self.assertIn("6 runs: 6 whole", self.ok("check", "runs").stdout)
+                self.assertIn("0 trained now, 6 found finished", self.train())
+
+    def test_compare_believes_no_config_that_was_changed_and_names_what_is_missing(self):
+        self.train()
+        path = self.run_path() / "config.json"
+        path.write_text(path.read_text().replace("relu", "gelu"))
+        odd = self.run_path(RUNS[1]) / "config.json"
+        config = json.loads(odd.read_text())
+        odd.write_text(json.dumps({**config, "seed": "0"}))
+        shutil.rmtree(self.run_path(RUNS[4]))
+        result = self.ok("compare", "runs/study")
+        self.assertNotIn("gelu", result.stdout)
+        self.assertIn("2 runs are left out, for damage", result.stdout)
+        self.assertIn("activation=relu/seed-0/config.json", result.stdout)
+        self.assertIn("1 run is not there, but listed in study.json: runs/study/activation=silu/seed-1", result.stdout)
+        groups = json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["groups"]
+        self.assertEqual([(g["runs"], g["pending"]) for g in groups], [(3, 2), (3, 1)])
+
+    def test_a_run_of_version_0_1_whose_config_was_changed_is_left_out(self):
+        """Its files have no checksums; the identity tells."""
+        self.train()
+        for run in RUNS:
+            for name in ("status.json", "summary.json"):
+                path = self.run_path(run) / name
+                content = json.loads(path.read_text())
+                for key in ("checksum", "config_checksum", "files"):
+                    content.pop(key, None)
+                path.write_text(json.dumps({**content, "schema_version": 1}))
+        self.assertIn("0 trained now, 6 found finished", self.train())
+        self.assertNotIn("left out", self.ok("compare", "runs/study").stdout)
+        path = self.run_path() / "config.json"
+        path.write_text(path.read_text().replace("relu", "gelu"))
+        said = self.ok("compare", "runs/study").stdout
+        self.assertIn("not the config that was trained", said)
+        self.assertNotIn("gelu ", said)
+
+
+class HalfFinished(Damage):
+    def test_damage_costs_the_run_a_restart_and_its_neighbours_nothing(self):
+        self.ok("--config", "study.json", "-o", "whole", "train.steps=20000", "train.eval_every=100")
+        whole = run_bits(self.tmp / "whole")
+        self.half_finished()
+        for number, (name, damage) in enumerate([("metrics.jsonl", "deleted"), ("metrics.jsonl", "a bad line"), ("checkpoint/state.safetensors", "flipped"),
+                                                 ("status.json", "empty"), ("status.json", "deleted")]):
+            path = self.run_path(RUNS[number]) / name
+            if damage == "deleted":
+                path.unlink()
+            elif damage == "empty":
+                path.write_text("")
+            elif damage == "a bad line":
+                path.write_text("{}\n" + path.read_text())
+            else:
+                content = bytearray(path.read_bytes())
+                content[-3] ^= 64
+                path.write_bytes(content)
+        said = self.go_on()
+        for run, text in zip(RUNS, ("starts again", "starts again", "starts again", "goes on from its checkpoint", "goes on from its checkpoint")):
+            self.assertTrue([line for line in said.splitlines() if run in line and text in line], (run, text, said))
+        self.assertNotIn(RUNS[5] + ":", said)
+        self.assertEqual(run_bits(self.tmp / "runs"), whole)
+        self.assertEqual(len(list((self.tmp / "runs").rglob("*.old-1"))), 3)  # nothing that was there is gone
+
+    def test_a_study_whose_directory_is_removed_or_moved_while_it_runs_fails_and_says_so(self):
+        for how in ("removed", "moved", "replaced"):
+            process = subprocess.Popen(self.command("--config", "study.json", "-o", how, "-j", "1", "train.steps=200000", "train.eval_every=2000", "train.checkpoint_every=2000"),
+                                       cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            deadline = time.time() + 60
+            while time.time() < deadline and not list((self.tmp / how).rglob("state.safetensors")):
+                time.sleep(0.01)
+            study = self.tmp / how / "study"
+            for _ in range(50):
+                try:
+                    shutil.rmtree(study) if how == "removed" else study.rename(self.tmp / (how + "-away"))
+                    break
+                except OSError:  # the workers are writing
+                    time.sleep(0.01)
+            if how == "replaced":
+                for run in RUNS:
+                    self.run_path(run, how).mkdir(parents=True)
+            _, errors = process.communicate(timeout=120)
+            self.assertIn(process.returncode, (1, 4), errors)
+            self.assertTrue("was removed or replaced while it was trained in" in errors or "No such file" in errors, errors)
+            self.assertEqual([p for p in study.rglob("*") if p.is_file()], [], how)
+            self.train(how)
+            self.assertEqual(self.ok("check", how).stdout.strip().splitlines()[-1], "6 runs: 6 whole")
+
+
+class Foreign(Damage):
+    def test_what_merely_has_a_runs_name_is_not_touched(self):
+        for place in ("directory", "symlink"):
+            mine = self.tmp / ("mine-" + place)
+            (mine / "checkpoint").mkdir(parents=True)
+            (mine / "checkpoint/state.safetensors").write_text("mine")
+            (mine / "model.safetensors").write_text("mine")
+            for run, arguments in ((self.tmp / place / "xor/seed-0", ("--config", "xor", "train.steps=20", "-o", place)),
+                                   (self.run_path(RUNS[0], place), ("--config", "study.json", "-o", place))):
+                run.parent.mkdir(parents=True)
+                if place == "directory":
+                    shutil.copytree(mine, run)
+                else:
+                    run.symlink_to(mine)
+                result = self.run_program(*arguments)
+                self.assertIn(result.returncode, (3, 4), result.stderr)
+                self.assertIn("is no run of ffn-train", result.stderr)
+                self.assertEqual((run / "model.safetensors").read_text(), "mine")
+                self.assertEqual((run / "checkpoint/state.safetensors").read_text(), "mine")
+            self.assertIn("5 whole", self.run_program("check", place).stdout)
+
+    def test_a_single_run_takes_damage_as_a_study_does(self):
+        self.write("run.json", {"name": "one", "task": {"kind": "xor"}, "train": {"steps": 300, "eval_every": 50}})
+        self.ok("--config", "run.json")
+        (self.tmp / "runs/one/seed-0/status.json").write_text("")
+        said = self.ok("--config", "run.json").stderr
+        self.assertIn("written again from what is intact", said)
+        self.assertIn("already trained", said)
+        (self.tmp / "runs/one/seed-0/metrics.jsonl").unlink()
+        said = self.ok("--config", "run.json").stderr
+        self.assertIn("metrics.jsonl: missing; moved to runs/one/seed-0.old-1, the run is trained again", said)
+
+
+if __name__ == "__main__":
+    main()

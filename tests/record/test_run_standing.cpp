@@ -92,6 +92,15 @@ TEST_CASE("a finished run that lost a file is mended where the rest tells what i
   }
 }
 
+TEST_CASE("a config that is written again may say another engine, and the run is whole with it") {
+  Trained trained;
+  fs::remove(trained.file("config.json"));
+  trained.run.config.compute.engine = "fused";
+  mend(trained.run.directory, trained.run.config, trained.look());
+  CHECK(trained.look().is_whole());
+  CHECK(check_run(trained.run.directory).damage.empty());
+}
+
 TEST_CASE("a half-finished run loses no more than it has to") {
   SECTION("without its status it goes on") {
     for (const char* text : {"", "gone"}) {

@@ -11,7 +11,7 @@ namespace ffn {
 
 namespace {
 
-constexpr const char* kAbsent = "-";  // a key that a run's kind does not have
+const std::string kAbsent = "-";  // a key that a run's kind does not have
 
 std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key) {
   std::set<std::string> values;
@@ -21,26 +21,27 @@ std::size_t num_values(const std::vector<FoundRun>& runs, const std::string& key
 
 }  // namespace
 
-std::string value_of(const FoundRun& run, const std::string& key) {
+const std::string& value_of(const FoundRun& run, const std::string& key) {
   if (key == "variant") return run.variant;
   const auto found = run.keys.find(key);
   return found == run.keys.end() ? kAbsent : found->second;
 }
 
 std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs) {
-  std::set<std::string> all;
+  if (runs.empty()) return {};
+  std::set<std::string> varying;
+  const auto& first = runs[0].keys;
   for (const auto& run : runs) {
-    for (const auto& [key, value] : run.keys) all.insert(key);
-  }
-  std::vector<std::string> out;
-  for (const auto& key : all) {
-    for (const auto& run : runs) {
-      if (value_of(run, key) == value_of(runs[0], key)) continue;
-      out.push_back(key);
-      break;
+    // Both are sorted: one pass tells where they differ.
+    auto a = first.begin(), b = run.keys.begin();
+    while (a != first.end() || b != run.keys.end()) {
+      const int order = a == first.end() ? 1 : b == run.keys.end() ? -1 : a->first.compare(b->first);
+      if (order != 0 || a->second != b->second) varying.insert(order <= 0 ? a->first : b->first);
+      if (order <= 0) ++a;
+      if (order >= 0) ++b;
     }
   }
-  return out;
+  return {varying.begin(), varying.end()};
 }
 
 bool determines(const std::vector<FoundRun>& runs, const std::string& given, const std::string& key) {

@@ -8,7 +8,7 @@ namespace ffn {
 using Keys = std::map<std::string, std::string>;
 
 /// The value of a key as text; "-" for a key that a run's kind does not have. "variant" is the name of its directory.
-std::string value_of(const FoundRun& run, const std::string& key);
+const std::string& value_of(const FoundRun& run, const std::string& key);
 
 std::vector<std::string> varying_keys(const std::vector<FoundRun>& runs);
 

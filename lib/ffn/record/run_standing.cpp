@@ -189,14 +189,21 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
 }
 
 void mend(const RunDirectory& directory, const RunConfig& config, const RunLook& look) {
-  const RunSummary& summary = look.summary.value();
+  RunSummary summary = look.summary.value();
+  const bool config_is_whole = read_or_nothing(directory.config_path()) == config_text(config);
+  if (!config_is_whole && is_there(directory.config_path())) move_aside(directory.config_path());
+  const FileFacts facts = directory.write_config(config);
+  // The same run under another name, or asked for with another engine: what is vouched for is what lies there now.
+  const auto vouched = summary.files.find(directory.config_path().filename());
+  if (vouched != summary.files.end() && vouched->second.checksum != facts.checksum) {
+    vouched->second = facts;
+    directory.write_summary(summary);
+  }
   RunStatus status;
   status.state = summary.end == RunEnd::diverged ? RunState::diverged : RunState::done;
   status.identity = summary.identity;
   status.step = summary.steps;
-  const bool config_is_whole = read_or_nothing(directory.config_path()) == config_text(config);
-  if (!config_is_whole && is_there(directory.config_path())) move_aside(directory.config_path());
-  status.config_checksum = directory.write_config(config).checksum;
+  status.config_checksum = facts.checksum;
   directory.write_status(status);
   directory.remove_checkpoint();
   log_warning(directory.path().string() + ": " + look.about + "; written again from what is intact");

@@ -27,6 +27,10 @@ bool Option::given() const { return option_->count() > 0; }
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *chosen_}; }
 
 Option CommandLine::option(const char* names, std::string& value, const char* doc) { return Option(*app_->add_option(names, value, doc)); }
+Option CommandLine::option(const char* names, std::optional<std::string>& value, const char* doc) {
+  const auto take = [&value](const std::string& given) { value = given; };
+  return Option(*app_->add_option_function<std::string>(names, take, doc));
+}
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
   return Option(*app_->add_option(names, value, doc));
 }

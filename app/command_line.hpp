@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ class CommandLine {
 
   /// `names` as in "-o,--out", or without dashes for a positional argument.
   Option option(const char* names, std::string& value, const char* doc);
+  Option option(const char* names, std::optional<std::string>& value, const char* doc);
   Option option(const char* names, std::vector<std::string>& value, const char* doc);
   Option option(const char* names, int& value, const char* doc);
   Option option(const char* names, std::int64_t& value, const char* doc);

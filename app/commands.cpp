@@ -1,6 +1,36 @@
 #include "commands.hpp"
 
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <nlohmann/json.hpp>
+
 namespace ffn::app {
+
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return SystemError("not enough memory", "a smaller batch_size, d_model or d_ff needs less");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string path = error.path1().string();
+    return SystemError((path.empty() ? "the file system refuses" : path) + ": " + error.code().message());
+  } catch (const std::ios_base::failure&) {
+    return SystemError("cannot write to stdout");  // nor before: the reason went with the first write
+  } catch (const std::exception& error) {
+    return SystemError(error.what(), "this is a bug in ffn-train; please report it with the command you ran");
+  }
+}
+
+int report_error(const Error& error) {
+  std::cerr << "error: " << error.what() << "\n";
+  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
+  return static_cast<int>(error.code());
+}
+
+void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
 ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;
@@ -18,14 +48,17 @@ void add_output_options(CommandLine command, CommonOptions& common) {
 }
 
 void add_compute_options(CommandLine command, CommonOptions& common) {
-  command.option("--engine", common.engine, "what trains: auto, fused or libtorch").type("NAME").one_of({"auto", "fused", "libtorch"}, false);
+  command.option("--engine", common.engine, "what trains: auto, fused or libtorch")
+      .type("NAME")
+      .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
 }
 
 std::vector<std::string> all_overrides(const CommonOptions& common) {
   auto overrides = common.overrides;
-  if (!common.engine.empty()) overrides.push_back("compute.engine=" + common.engine);
-  if (!common.device.empty()) overrides.push_back("compute.device=" + common.device);
+  // In quotes: an override's comma would make a sweep, and an option names one.
+  if (common.engine) overrides.push_back("compute.engine=" + dump_json_lossy(*common.engine));
+  if (common.device) overrides.push_back("compute.device=" + dump_json_lossy(*common.device));
   return overrides;
 }
 

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/core/json.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
@@ -19,11 +22,19 @@ struct CommonOptions {
   bool json = false;
   int verbosity = 0;  ///< -q lowers, -v raises
   std::string color = "auto";
-  std::string engine, device;  ///< short for overrides of compute.engine and compute.device; "" leaves the config's
+  std::optional<std::string> engine, device;  ///< short for overrides of compute.engine and compute.device
   std::vector<std::string> argv;
 };
 
 ColorMode color_mode(const CommonOptions& common);
+
+/// The exception that is being handled, whatever its type, as one for people.
+Error current_error();
+/// Says it on stderr. Returns its exit code.
+int report_error(const Error& error);
+
+/// One document on stdout. Bytes that are not UTF-8 (a path may have them) become U+FFFD.
+void print_json(const Json& json);
 
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);

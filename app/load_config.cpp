@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ffn/config/study_config.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn::app {
@@ -13,10 +14,13 @@ std::vector<std::string> shipped_files(const std::string& what) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   std::vector<std::string> files;
-  const fs::path bin = program.parent_path();
+  std::vector<fs::path> folders{what};
   // Here, in the installation, or in the source tree that the program was built in (build/release/bin).
-  for (const fs::path& folder :
-       {fs::path(what), bin.parent_path() / "share" / "ffn-train" / what, bin.parent_path().parent_path().parent_path() / what}) {
+  if (const fs::path bin = program.parent_path(); !error) {
+    folders.push_back(bin.parent_path() / "share" / "ffn-train" / what);
+    folders.push_back(bin.parent_path().parent_path().parent_path() / what);
+  }
+  for (const fs::path& folder : folders) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       if (entry.path().extension() == ".json" && entry.path().filename() != "schema.json") files.push_back(entry.path().string());
     }
@@ -30,7 +34,9 @@ namespace {
 
 // "xor" → "configs/xor.json", if the name is no file itself.
 std::string resolve(const std::string& config) {
-  if ((fs::exists(config) && !fs::is_directory(config)) || config.find('/') != std::string::npos) return config;
+  std::error_code error;
+  const bool named = path_exists(config) && !fs::is_directory(config, error);
+  if (named || config.empty() || config == "-" || config.find('/') != std::string::npos) return config;
   std::vector<std::string> names;
   for (const char* what : {"configs", "experiments"}) {
     for (const auto& file : shipped_files(what)) {
@@ -40,7 +46,7 @@ std::string resolve(const std::string& config) {
     }
   }
   const auto remedy = did_you_mean(config, names);
-  if (!remedy.empty() && !fs::exists(config))
+  if (!remedy.empty() && !path_exists(config))
     throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
   return config;
 }
@@ -50,7 +56,7 @@ std::string resolve(const std::string& config) {
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
   Document document = load_document(resolve(config));
   for (const auto& override_text : overrides) {
-    if (override_text.find('=') == std::string::npos && fs::exists(override_text)) {
+    if (override_text.find('=') == std::string::npos && path_exists(override_text)) {
       throw UsageError("'" + override_text + "' is a file, not an override",
                        "give one config with --config; a study or several calls train several");
     }

@@ -1,31 +1,27 @@
 // Runs the command line, and turns errors into text and an exit code (DESIGN §3). Torch-free.
+#include <filesystem>
 #include <iostream>
 #include <new>
 
 #include "command_line.hpp"
+#include "commands.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/record/log.hpp"
-
-namespace {
-
-int report(const ffn::Error& error) {
-  std::cerr << "error: " << error.what() << "\n";
-  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
-  return static_cast<int>(error.code());
-}
-
-}  // namespace
+#include "ffn/report/output.hpp"
+#include "signals.hpp"
 
 int main(int argc, char** argv) {
-  ffn::log_libtorch_with(ffn::write_log);
+  using namespace ffn;
+  open_standard_descriptors();
+  app::ignore_file_size_signal();
+  StandardStreams streams;
+  log_libtorch_with(write_log);
   try {
-    return ffn::app::run_command_line(argc, argv);
-  } catch (const ffn::Error& error) {
-    return report(error);
-  } catch (const std::bad_alloc&) {
-    return report(ffn::SystemError("not enough memory", "a smaller batch_size, d_model or d_ff needs less"));
-  } catch (const std::exception& error) {
-    return report(ffn::SystemError(error.what(), "this is a bug in ffn-train; please report it with the command you ran"));
+    const int code = app::run_command_line(argc, argv);
+    streams.finish();
+    return code;
+  } catch (...) {
+    return app::report_error(app::current_error());
   }
 }

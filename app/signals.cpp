@@ -56,6 +56,8 @@ void handle_worker_signals() {
   install(on_worker_signal, {SIGTERM, SIGUSR1, SIGHUP});
 }
 
+void ignore_file_size_signal() { install(SIG_IGN, {SIGXFSZ}); }
+
 bool stop_requested() { return signals_seen > 0; }
 
 }  // namespace ffn::app

@@ -10,6 +10,9 @@ void handle_stop_signals();
 /// A worker's: the flag alone. Ctrl-C is left to the parent, which tells its workers.
 void handle_worker_signals();
 
+/// A file over the limit of its size (ulimit -f) is an error of the write, as a full disk is, not the end of the program.
+void ignore_file_size_signal();
+
 bool stop_requested();
 
 }  // namespace ffn::app

@@ -1,9 +1,9 @@
 // One run from the command line. Finished work is recognised, half-finished work resumes.
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
@@ -19,7 +19,6 @@
 #include "train.hpp"
 
 namespace ffn::app {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -28,7 +27,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   if (common.json) {
     Json out = summary_json(summary);
     out["directory"] = directory.path().string();
-    std::cout << dump_json(out, 2) << "\n";
+    print_json(out);
     return;
   }
   Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
@@ -93,10 +92,14 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   training_engine().train({{config}, {}}, observer);
   bar.finish();
   Json out = {{"steps", observer.last_.step}, {"kept", false}};
-  for (const auto& [name, value] : observer.last_.metrics) out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
-  if (common.json) std::cout << dump_json(out, 2) << "\n";
+  double loss = NAN;
+  for (const auto& [name, value] : observer.last_.metrics) {
+    out[name] = std::isfinite(value) ? Json(value) : Json(std::to_string(value));
+    if (name == "val/loss") loss = value;
+  }
+  if (common.json) print_json(out);
   else
-    std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(out.value("val/loss", NAN), 4)
+    std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(loss, 4)
               << "; nothing was kept\n";
   return exit_code(observer.end_);
 }
@@ -110,7 +113,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
                 "wait for it, or choose another name= or -o");
   const std::string identity = run_identity(config);
-  if (options.fresh && fs::exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
+  if (options.fresh && path_exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   const auto look = look_at(directory, config, identity);
   if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);
   if (look.is_whole() || look.mendable) {

@@ -10,10 +10,12 @@
 #include "ffn/compare/expect.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/output.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/run_study.hpp"
@@ -89,7 +91,7 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk 
   auto request = request_of(plan.study);
   request.resamples = resamples;
   FoundRuns found;
-  if (from_disk && fs::is_directory(plan.directory)) found = find_runs({plan.directory});
+  if (from_disk && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
   for (auto& note : notes_about({{}, damage, {}})) comparison.notes.push_back(std::move(note));
@@ -149,7 +151,7 @@ class StudyDisplay {
 
   void take_off_screen() {
     bar_->clear();
-    if (standing_lines_ > 0) std::cerr << "\x1b[" << standing_lines_ << "A\x1b[J" << std::flush;
+    if (standing_lines_ > 0) write_control(std::cerr, "\x1b[" + std::to_string(standing_lines_) + "A\x1b[J");
     standing_lines_ = 0;
   }
 
@@ -200,13 +202,13 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
   for (const auto& e : expectations) {
     const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
     const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : "cannot be said yet";
-    std::cout << "claim: " << e.claim << ": "
+    std::cout << "claim: " << printable(e.claim) << ": "
               << styled(mark,
                         met     ? Style::green
                         : unmet ? Style::red
                                 : Style::yellow,
                         color)
-              << " (" << e.found << ")\n";
+              << " (" << printable(e.found) << ")\n";
     all = all && !unmet;
   }
   return all;
@@ -222,13 +224,17 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
   }
   try {
-    write_file_atomically(plan.directory / "compare.json", dump_json(json, 2) + "\n");
+    write_file_atomically(plan.directory / "compare.json", dump_json_lossy(json, 2) + "\n");
   } catch (const SystemError& error) {
     log_warning(error.what());  // a study can be looked at where nothing can be written
   }
   const bool color = color_enabled(color_mode(common), 1);
-  if (common.json) std::cout << dump_json(json, 2) << "\n";
-  else std::cout << comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
+  if (common.json) print_json(json);
+  else {
+    const auto text = comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
+    std::cout << printable(text, /*keep_colors=*/true);
+  }
+  std::cout << std::flush;  // before anything is logged: an error of writing is thrown here
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
 }
@@ -281,7 +287,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   std::optional<StudyLock> lock;
   if (has_work) {
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
-    if (options.fresh && fs::exists(plan.directory)) {
+    if (options.fresh && path_exists(plan.directory)) {
       log_info("earlier results moved to " + move_aside(plan.directory).string());
       found.assign(plan.runs.size(), Progress::pending);
     }
@@ -305,7 +311,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
-  if (!study.config.question.empty() && !common.json) std::cout << study.config.question << "\n\n";
+  if (!study.config.question.empty() && !common.json) std::cout << printable(study.config.question) << "\n\n";
   const bool claims_hold = compare_and_save(plan, source, common);
   if (code == ExitCode::done && !claims_hold) code = ExitCode::condition;
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };

@@ -8,6 +8,7 @@
 #include "ffn/engine/interface.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/output.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/version.hpp"
@@ -100,11 +101,13 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
   request.stop = [] { return stop_requested(); };
   libtorch.bench(request, [&](const Measurement& m) {
     measurements.push_back(m);
-    if (show_progress) std::cerr << "\r\x1b[Kmeasured " << m.group << " " << m.name << std::flush;
+    if (!show_progress) return;
+    write_control(std::cerr, "\r\x1b[K");
+    std::cerr << "measured " << m.group << " " << m.name << std::flush;
   });
-  if (show_progress) std::cerr << "\r\x1b[K";
+  if (show_progress) write_control(std::cerr, "\r\x1b[K");
   if (common.json) {
-    std::cout << dump_json(to_json(libtorch.info(), measurements), 2) << "\n";
+    print_json(to_json(libtorch.info(), measurements));
   } else {
     const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));

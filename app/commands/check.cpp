@@ -67,7 +67,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
     good = good && one.damage.empty();
   }
   if (common.json) {
-    std::cout << dump_json_lossy(report_of(places, checks), 2) << "\n";
+    print_json(report_of(places, checks));
     return static_cast<int>(good ? ExitCode::done : ExitCode::data);
   }
   for (std::size_t i = 0; i < checks.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "../compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/utf8.hpp"
 
 namespace ffn::app {
 
@@ -27,24 +28,27 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   return false;
 }
 
+// Null where there is none: study.json may have been changed by hand.
+Json member(const Json& object, const char* key) { return object.is_object() && object.contains(key) ? object[key] : Json(); }
+
 // What one study says about its own comparison (study.json), where the command line does not say otherwise.
 void ask_study(const std::filesystem::path& directory, CompareRequest& request) {
   const auto file = directory / "study.json";
-  if (!std::filesystem::exists(file)) return;
+  if (!path_exists(file)) return;
   const Json study = parse_json(read_file(file, "study", ExitCode::data, 1 << 26));
-  if (study.is_discarded() || !study.is_object()) return;
+  const Json compare = member(member(study, "document"), "compare");
   const auto say = [&](const char* key, std::string& value) {
-    const auto found = study.value("/document/compare"_json_pointer, Json::object());
-    if (value.empty() && found.contains(key) && found[key].is_string()) value = found[key].get<std::string>();
+    const Json found = member(compare, key);
+    if (value.empty() && found.is_string()) value = found.get<std::string>();
   };
   const bool own_by = request.config.by.empty();
   say("by", request.config.by);
   say("metric", request.config.metric);
   if (own_by) say("reference", request.config.reference);
-  const Json variants = study.value("variants", Json::array());
-  if (!request.config.by.empty() || variants.empty()) return;
-  const Json assignments = variants[0].value("assignments", Json::object());
-  if (!assignments.empty()) request.config.by = assignments.begin().key();
+  const Json variants = member(study, "variants");
+  if (!request.config.by.empty() || !variants.is_array() || variants.empty()) return;
+  const Json assignments = member(variants[0], "assignments");
+  if (assignments.is_object() && !assignments.empty()) request.config.by = assignments.begin().key();
 }
 
 int compare(const Options& options, const CommonOptions& common) {
@@ -56,10 +60,11 @@ int compare(const Options& options, const CommonOptions& common) {
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
   auto comparison = compare_runs(found.runs, request);
   for (auto& note : notes_about(found)) comparison.notes.push_back(std::move(note));
-  if (common.json) std::cout << dump_json(comparison_json(comparison), 2) << "\n";
+  if (common.json) print_json(comparison_json(comparison));
   else {
     const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;
-    std::cout << comparison_text(comparison, form, color_enabled(color_mode(common), 1), is_terminal(1) ? terminal_width_of(1) : 0);
+    const auto text = comparison_text(comparison, form, color_enabled(color_mode(common), 1), is_terminal(1) ? terminal_width_of(1) : 0);
+    std::cout << (form == TableForm::csv ? text : printable(text, /*keep_colors=*/true));
   }
   const bool undecided = any_verdict(comparison, stats::Verdict::undecided) || any_verdict(comparison, stats::Verdict::too_few_seeds);
   const bool failed =

@@ -31,8 +31,11 @@ Listing list_files(const std::string& what) {
   Listing listing{{"file", what == "configs" ? "task" : "question"}, {}};
   for (const auto& file : shipped_files(what)) {
     const auto document = load_document(file);
-    const auto task = document.tree().value("task", Json::object()).value("kind", "");
-    listing.rows.push_back({file, what == "configs" ? task : document.tree().value("question", "")});
+    const Json task = document.tree().value("task", Json::object());
+    const Json shown = what == "experiments" ? document.tree().value("question", Json())
+                       : task.is_object()    ? task.value("kind", Json())
+                                             : task;
+    listing.rows.push_back({file, shown.is_string() ? shown.get<std::string>() : "-"});
   }
   if (listing.rows.empty())
     throw UsageError("no " + what + " here", "run in the source tree, or install with cmake --install build/release");
@@ -80,7 +83,7 @@ void print(const Listing& listing, const CommonOptions& common) {
       for (std::size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
       out.push_back(entry);
     }
-    std::cout << dump_json(out, 2) << "\n";
+    print_json(out);
     return;
   }
   std::vector<Column> columns;

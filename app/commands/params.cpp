@@ -32,7 +32,7 @@ void print(const std::vector<Part>& parts, const Cost& total, const CommonOption
     Json out = Json::object();
     for (const auto& part : parts) out[part.name] = to_json(part.cost);
     out["total"] = to_json(total);
-    std::cout << dump_json(out, 2) << "\n";
+    print_json(out);
     return;
   }
   Table table({{"part", Align::left},

@@ -61,8 +61,9 @@ std::string counted(std::size_t n, const char* what) {
 
 struct Line {
   const Variant* variant;
-  std::size_t runs = 0, finished = 0;
   ModelCost cost;
+  double bytes = 0, flops = 0;  ///< of one run
+  std::size_t runs = 0, finished = 0;
 };
 
 // What remains on disk of one run: weights, metrics, and small files. A checkpoint exists while it trains.
@@ -93,21 +94,27 @@ double probe_all(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
 
 Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   Estimate out;
-  for (const auto& variant : plan.study.variants)
-    out.lines.push_back({&variant, 0, 0, model_cost(variant.config.model, task_shape(variant.config.task))});
+  for (const auto& variant : plan.study.variants) {
+    const auto& train = variant.config.train;
+    const auto shape = task_shape(variant.config.task);
+    Line line{&variant, model_cost(variant.config.model, shape)};
+    const auto tokens = train.batch_size * shape.sequence_length;
+    line.bytes = disk_bytes(variant.config, line.cost.total);
+    line.flops = 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(train.steps);
+    out.lines.push_back(std::move(line));
+  }
   std::vector<std::size_t> pending;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     const auto& run = plan.runs[i];
     auto& line = out.lines[run.variant];
     ++line.runs;
-    out.bytes += disk_bytes(run.config, line.cost.total);
+    out.bytes += line.bytes;
     if (progress_of(run) == Progress::finished) {
       ++line.finished;
       continue;
     }
     pending.push_back(i);
-    const auto tokens = run.config.train.batch_size * task_shape(run.config.task).sequence_length;
-    out.flops += 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(run.config.train.steps);
+    out.flops += line.flops;
   }
   const auto cohorts = make_cohorts(plan, pending, jobs);
   out.runs = plan.runs.size();
@@ -210,7 +217,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (!is_study(document)) document.tree()["seeds"] = 1;
   const Plan plan = make_plan(read_study(document, common.config), common.out);
   const Estimate found = estimate(plan, job_count(common, plan.study), probe);
-  if (common.json) std::cout << dump_json(to_json(plan.study, found), 2) << "\n";
+  if (common.json) print_json(to_json(plan.study, found));
   else print(plan.study, found, color_enabled(color_mode(common), 1));
   return 0;
 }

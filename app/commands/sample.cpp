@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/train/sampler.hpp"
@@ -15,10 +16,10 @@ namespace {
 
 int sample(const std::string& run, const SampleRequest& request, bool json) {
   const RunDirectory directory{fs::path(run)};
-  if (!fs::exists(directory.config_path())) {
+  if (!path_exists(directory.config_path())) {
     throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
   }
-  if (!fs::exists(directory.weights_path()))
+  if (!path_exists(directory.weights_path()))
     throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
   const auto config = read_run_config(load_document(directory.config_path().string()), directory.config_path().string());
   const auto weights = read_safetensors(directory.weights_path());
@@ -29,7 +30,7 @@ int sample(const std::string& run, const SampleRequest& request, bool json) {
     else std::cout << (begun ? "" : request.prompt) << piece << std::flush;
     begun = true;
   });
-  if (json) std::cout << dump_json({{"prompt", request.prompt}, {"text", text}, {"seed", request.seed}}, 2) << "\n";
+  if (json) print_json({{"prompt", request.prompt}, {"text", text}, {"seed", request.seed}});
   else std::cout << "\n";
   return 0;
 }

@@ -1,16 +1,15 @@
 // ffn-train --config FILE: train what the file describes, one run or a whole study.
 #include "../train.hpp"
 
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../load_config.hpp"
 #include "../signals.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 
 namespace ffn::app {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -25,7 +24,7 @@ int fast_dev_runs(const Study& study, std::int64_t steps, const CommonOptions& c
 }
 
 int dry_run(const Json& config) {
-  std::cout << dump_json(config, 2) << "\n";
+  print_json(config);
   return 0;
 }
 
@@ -52,14 +51,14 @@ int without_config(const CommandLine& program, const CommonOptions& common) {
   }
   const std::string& first = common.overrides[0];
   throw UsageError("nothing to do with '" + first + "'",
-                   "give a config: ffn-train --config " + (fs::exists(first) ? first : "configs/xor.json"));
+                   "give a config: ffn-train --config " + (path_exists(first) ? first : "configs/xor.json"));
 }
 
 }  // namespace
 
 void add_train(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<TrainOptions>();
-  const auto config = program.option("--config", common.config, "config file, or the name of a shipped one").type("FILE");
+  const auto config = program.option("--config", common.config, "config file, the name of a shipped one, or - for stdin").type("FILE");
   program.option("overrides", common.overrides, "changes to the config, for example train.steps=500").type("KEY=VALUE");
   program.option("-o,--out", common.out, "where results go").type("DIR").shows_default();
   program.option("--fast-dev-run", options->fast_dev_run, "train N steps (10 without a number) and keep nothing")

@@ -2,9 +2,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../commands.hpp"
 #include "../load_config.hpp"
 #include "../train.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/tasks/task.hpp"
 
 namespace ffn::app {
@@ -26,19 +28,19 @@ Json entry_of(const std::string& file, bool quiet, int& worst) {
   Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
   try {
     check(file);
-    if (!quiet) std::cout << file << ": ok\n";
+    if (!quiet) std::cout << printable(file) << ": ok\n";
   } catch (const ConfigError& error) {
     entry["ok"] = false;
     for (const auto& p : error.problems())
       entry["problems"].push_back({{"place", p.place}, {"pointer", p.pointer}, {"message", p.message}});
     if (!quiet) std::cerr << "error: " << error.what() << "\n";
     worst = std::max(worst, static_cast<int>(error.code()));
-  } catch (const Error& error) {
+  } catch (...) {  // whatever it is, the other files are checked
+    const Error error = current_error();
     entry["ok"] = false;
     entry["problems"].push_back({{"place", file}, {"pointer", ""}, {"message", error.what()}});
-    if (!quiet)
-      std::cerr << "error: " << file << ": " << error.what() << "\n" << (error.hint().empty() ? "" : "hint: " + error.hint() + "\n");
     worst = std::max(worst, static_cast<int>(error.code()));
+    if (!quiet) report_error(Error(error.code(), file + ": " + error.what(), error.hint()));
   }
   return entry;
 }
@@ -47,7 +49,7 @@ int validate(const std::vector<std::string>& files, const CommonOptions& common)
   int worst = 0;
   Json report = Json::array();
   for (const auto& file : files) report.push_back(entry_of(file, common.json, worst));
-  if (common.json) std::cout << dump_json(report, 2) << "\n";
+  if (common.json) print_json(report);
   return worst;
 }
 

@@ -132,7 +132,7 @@ int verify(const Options& options, const CommonOptions& common) {
       std::cout << sentence(verified) << "\n";
     }
   }
-  if (common.json) std::cout << dump_json(out, 2) << "\n";
+  if (common.json) print_json(out);
   if (interrupted) {
     std::cerr << "interrupted; what is above was compared to its end\n";
     return static_cast<int>(ExitCode::interrupted);

@@ -1,4 +1,5 @@
 // Configs that extend others: chains, lists, cycles, and errors that name the right file.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -97,7 +98,7 @@ TEST_CASE("a base that is a directory, too long a name or a link to itself is re
   fs::create_directories(scratch / "folder");
   const auto folder = scratch.write("a.json", R"({"extends": "folder"})");
   CHECK(refusal(folder) == folder + ": " + folder + ":1  /extends: " + scratch / "folder is a directory, not a config");
-  CHECK(refusal(scratch.write("b.json", R"({"extends": ""})")).find(" is a directory, not a config") != std::string::npos);
+  CHECK(refusal(scratch.write("b.json", R"({"extends": ""})")).find("expected a path or a list of paths, got \"\"") != std::string::npos);
   const auto longer = refusal(scratch.write("c.json", "{\"extends\": \"" + std::string(5000, 'x') + "\"}"));
   CHECK(longer.find("/extends: cannot read the config ") != std::string::npos);
   CHECK(longer.find("File name too long") != std::string::npos);
@@ -128,6 +129,47 @@ TEST_CASE("extends that is no path is refused with what was found") {
   const auto list = scratch.write("b.json", "{\"extends\": [\"empty.json\",\nnull]}");
   CHECK(refusal(list) == list + ": " + list + ":2  /extends/1: expected a path or a list of paths, got null");
   CHECK(refusal(scratch.write("c.json", R"({"extends": null})")).find("got null") != std::string::npos);
+}
+
+TEST_CASE("30 files that extend the next one twice are read once each") {
+  const ScratchDirectory scratch;
+  for (int i = 0; i < 30; ++i) {
+    const std::string next = "\"" + std::to_string(i + 1) + ".json\"";
+    scratch.write(std::to_string(i) + ".json",
+                  "{\"extends\": [" + next + ", " + next + "], \"own" + std::to_string(i) + "\": 1, \"kind\": " + std::to_string(i) + "}");
+  }
+  scratch.write("30.json", R"({"kind": 30, "x": 1})");
+  const auto start = std::chrono::steady_clock::now();
+  const auto document = load_document(scratch / "0.json");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(document.tree()["kind"] == 0);
+  CHECK(document.tree().size() == 32);
+  // Who lies on whom is still known: the order of the layers is that of the files.
+  CHECK(document.origin("/kind").layer > document.origin("/own1").layer);
+  CHECK(document.origin("/own1").layer > document.origin("/own29").layer);
+  CHECK(document.origin("/own29").layer > document.origin("/x").layer);
+}
+
+TEST_CASE("a chain of too many files is refused with its first links") {
+  const ScratchDirectory scratch;
+  for (int i = 0; i < 70; ++i) scratch.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
+  scratch.write("70.json", R"({"x": 1})");
+  CHECK(refusal(scratch / "0.json").find("/extends: more than 64 files extend one another: 0.json → 1.json → 2.json → ") !=
+        std::string::npos);
+  CHECK(tree_of(scratch / "7.json") == R"({"x":1})");  // 64 files
+  std::string bases = "\"70.json\"";
+  for (int i = 0; i < 64; ++i) bases += ", \"70.json\"";
+  CHECK(refusal(scratch.write("list.json", "{\"extends\": [" + bases + "]}")).find("a list of 65 bases; at most 64") != std::string::npos);
+}
+
+TEST_CASE("a base has to be a regular file") {
+  const ScratchDirectory scratch;
+  REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  CHECK(refusal(scratch.write("a.json", R"({"extends": "pipe"})")).find("is a pipe; a config has to be a regular file") !=
+        std::string::npos);
+  CHECK(refusal(scratch.write("b.json", R"({"extends": "/dev/zero"})")).find("is a device; a config has to be a regular file") !=
+        std::string::npos);
+  CHECK(refusal(scratch.write("c.json", R"({"extends": "a\u0000b"})")).find("a text with a NUL character") != std::string::npos);
 }
 
 TEST_CASE("a base's own errors name the base") {

@@ -1,5 +1,8 @@
 // Reading files with limits and clear errors; replacing files as a whole.
 #include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <chrono>
 
 #include "core/helpers.hpp"
 #include "ffn/core/files.hpp"
@@ -58,10 +61,50 @@ TEST_CASE("a file over the limit is refused, one at the limit is not") {
         over + " is larger than 1 MiB; this is no config");
 }
 
-TEST_CASE("a source without end is left at the limit") {
+TEST_CASE("a source without end is left at the limit where a person names it, and refused where a file does") {
   INFO("needs /dev/zero, as Unix has it");
-  CHECK(message<UsageError>([] { read_file("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
+  CHECK(message<UsageError>([] { read_input("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
         "/dev/zero is larger than 1 MiB; this is no config");
+  CHECK(message<UsageError>([] { read_file("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
+        "/dev/zero is a device; a config has to be a regular file");
+}
+
+TEST_CASE("a pipe that nobody writes is refused without waiting") {
+  const ScratchDirectory scratch;
+  REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  CHECK(message<DataError>([&] { read_file(scratch / "pipe", "text file", ExitCode::data, 100); }) ==
+        scratch / "pipe is a pipe; a text file has to be a regular file");
+}
+
+TEST_CASE("a file over the limit is refused by its size, before it is read") {
+  const ScratchDirectory scratch;
+  const auto file = scratch.write("sparse", "");
+  fs::resize_file(file, std::uintmax_t{3} << 30);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(message<DataError>([&] { read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31); }) ==
+        file + " is larger than 2 GiB; this is no text file");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500));
+  CHECK(message<DataError>([&] { read_file(file, "text file", ExitCode::data, 100); }) ==
+        file + " is larger than 100 bytes; this is no text file");
+}
+
+TEST_CASE("an error of reading is no end of the file") {
+  if (!fs::exists("/proc/self/mem")) {
+    SUCCEED("no /proc here");
+    return;
+  }
+  CHECK(message<DataError>([] { read_file("/proc/self/mem", "text file", ExitCode::data, 100); }) ==
+        "cannot read the text file /proc/self/mem: Input/output error");
+}
+
+TEST_CASE("a current directory that was removed is named as the reason") {
+  const ScratchDirectory scratch;
+  fs::create_directories(scratch / "gone");
+  const CurrentDirectory here(scratch / "gone");
+  fs::remove(scratch / "gone");
+  CHECK(message<SystemError>([] { current_directory(); }).find("the current directory is not there any more") == 0);
+  CHECK(message<SystemError>([] { read_file("no", "config", ExitCode::usage, 100); }).find("the current directory") == 0);
+  CHECK(absolute_path("/a/b") == "/a/b");
 }
 
 TEST_CASE("a name that the system refuses is an error with its reason") {

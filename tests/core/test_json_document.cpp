@@ -180,6 +180,14 @@ TEST_CASE("text that is not UTF-8 is refused with its place") {
   CHECK(error->hint() == "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 FILE");
 }
 
+TEST_CASE("a NUL does not end a config unnoticed") {
+  const std::string nul(1, '\0');
+  CHECK(problems("{\"a\": 1}" + nul + "{\"seed\": 7}") == "x.json:1:9  a NUL byte (byte 8); a config is plain text");
+  CHECK(problems("{\n\"a\":" + nul + "1}") == "x.json:2:5  a NUL byte (byte 6); a config is plain text");
+  CHECK(problems("{\"a\": \"b\\u0000c\"}").find("a text with a NUL character") != std::string::npos);
+  CHECK(problems("{\"a\\u0000c\": 1}").find("a text with a NUL character") != std::string::npos);
+}
+
 TEST_CASE("nesting is read to 64 levels and refused beyond, 10 000 deep as well as 65") {
   const auto nested = [](std::size_t levels, bool closed) {
     return "{\n\"a\": " + repeated("[", levels - 1) + (closed ? repeated("]", levels - 1) + "}" : "");

@@ -91,6 +91,43 @@ TEST_CASE("the display width counts code points") {
   CHECK(display_width("\xF0\x9F\x98\x80") == 1);
 }
 
+TEST_CASE("what a terminal would obey becomes a question mark") {
+  CHECK(printable("plain, é, φ, \xF0\x9F\x98\x80\n\ttab\r\n") == "plain, é, φ, \xF0\x9F\x98\x80\n\ttab\r\n");
+  for (unsigned c = 0; c < 0xA0; ++c) {
+    std::string text;
+    append_utf8(text, c);
+    const bool stays = (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\t';
+    CHECK(printable("a" + text + "b") == "a" + (stays ? text : "?") + "b");
+  }
+  for (const std::uint32_t c : {0x061Cu, 0x200Eu, 0x200Fu, 0x202Au, 0x202Eu, 0x2066u, 0x2069u}) {
+    std::string text;
+    append_utf8(text, c);
+    CHECK(printable(text) == "?");
+  }
+  CHECK(printable("over\rwritten") == "over?written");
+  CHECK(printable("\x9B"
+                  "31m \xC3( \xE2\x82") == "?31m ?( ??");  // single bytes: C1 of an 8-bit terminal
+  CHECK(without_controls("a\nb\tc\r\nd") == "a?b?c??d");
+}
+
+TEST_CASE("of escape sequences the colours of our own pass, where they are asked for") {
+  CHECK(printable("\033[1mbold\033[0m \033[1;31mred\033[0m", true) == "\033[1mbold\033[0m \033[1;31mred\033[0m");
+  CHECK(printable("\033[1mbold\033[0m") == "?[1mbold?[0m");
+  for (const std::string text : {"[2J", "[5A", "]0;title\007", "[8m", "[38;5;1m", "[31", "[1;31", "c", ""}) {
+    CHECK(printable("\033" + text, true).find('\033') == std::string::npos);
+  }
+}
+
+TEST_CASE("a text that ends within a character or a colour waits for the rest") {
+  for (const std::string whole : {"\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\033[0m", "\033[31m", "\033[1;33m", "\r\n"}) {
+    CHECK(complete_prefix("ab" + whole) == 2 + whole.size());
+    for (std::size_t n = 1; n < whole.size(); ++n) CHECK(complete_prefix("ab" + whole.substr(0, n)) == 2);
+  }
+  CHECK(complete_prefix("") == 0);
+  CHECK(complete_prefix("\033[5A and more") == 13);  // no colour of ours: not waited for
+  CHECK(complete_prefix("\xF8") == 1);
+}
+
 TEST_CASE("clipped texts end between characters") {
   CHECK(clipped("", 5) == "");
   CHECK(clipped("abcde", 5) == "abcde");

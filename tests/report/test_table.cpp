@@ -63,7 +63,7 @@ TEST_CASE("control characters in a cell do not reach the terminal") {
   Table table({{"name"}});
   table.add_row({"a\033[2Jb\tc\nd\x7f!"});
 
-  CHECK(table.terminal_text(false) == "name\na [2Jb c d !\n");
+  CHECK(table.terminal_text(false) == "name\na?[2Jb c d?!\n");
 }
 
 TEST_CASE("a table without rows is its header") {

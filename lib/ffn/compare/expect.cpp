@@ -18,6 +18,7 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
   if (!item.is_object() || !item.contains("claim") || !item["claim"].is_string() || !item.contains("check") || !item["check"].is_object()) {
     return wrong("expected { \"claim\": text, \"source\": text, \"check\": { … } }, got " + shortened(item));
   }
+  if (item.contains("source") && !item["source"].is_string()) wrong("\"source\" has to be a text, got " + shortened(item["source"]));
   static const std::set<std::string> known = {"facet", "value", "verdict", "verdict_not", "mean_at_least", "mean_at_most"};
   const Json& check = item["check"];
   for (const auto& part : check.items()) {

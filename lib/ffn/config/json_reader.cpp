@@ -6,6 +6,7 @@
 
 #include "ffn/config/schema.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/core/utf8.hpp"
 
 namespace ffn {
 
@@ -145,6 +146,8 @@ void JsonReader::path(const Field& field, std::string& member) {
   if (!value->is_string()) return wrong_type(field, "a path", *value);
   const std::filesystem::path typed = value->get<std::string>();
   const auto& origin = document_.origin(pointer_to(field.name));
+  if (first_invalid_utf8(origin.directory))
+    return problem(pointer_to(field.name), "the config's directory is not named in UTF-8, so config.json could not hold this path");
   member = typed.empty() || typed.is_absolute() || origin.directory.empty() ? typed.string()
                                                                             : (origin.directory / typed).lexically_normal().string();
 }

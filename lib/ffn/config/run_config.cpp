@@ -1,6 +1,8 @@
 #include "ffn/config/run_config.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/json_reader.hpp"
@@ -16,10 +18,16 @@ bool is_path_safe(const std::string& name) {
   const auto safe = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == '+' || c == '=';
   };
-  for (const char c : name) {
-    if (!safe(c)) return false;
-  }
-  return !name.empty() && name[0] != '.' && name.size() <= 128;
+  if (!std::all_of(name.begin(), name.end(), safe) || name.empty() || name.size() > 128) return false;
+  return name[0] != '.' && name[0] != '-';  // hidden, or an option to whatever command is given it
+}
+
+// Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
+bool is_reserved(const std::string& name) {
+  static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
+                                       "checkpoint",  "study.json", "log.txt",     "compare.json", "report.html"};
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return has(".old-") || has(".tmp-") || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
 }  // namespace
@@ -32,7 +40,8 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"train", "how it is trained"}, train);
   v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
   v.require(is_path_safe(name), "name",
-            shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot");
+            shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
+  v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     v.require(is_logged(*row, *this), "train.target.metric",

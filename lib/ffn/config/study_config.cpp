@@ -246,37 +246,45 @@ std::string variant_name(const Combination& combination, const std::set<std::str
     }
     name += (name.empty() ? "" : "+") + short_key(key, keys) + "=" + text;
   }
+  // compare passes over what was moved aside, and a start removes what was being written.
+  for (const char* taken : {".old-", ".tmp-"}) {
+    for (auto at = name.find(taken); at != std::string::npos; at = name.find(taken)) name[at] = '_';
+  }
   constexpr std::size_t kLongest = 100;  // file systems allow 255 bytes
   if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "-" + sha256_hex(name).substr(0, 8);
   return name.empty() ? "base" : name;
 }
+
+// Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
+constexpr std::size_t kMaxRuns = 100'000;
 
 std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   std::vector<std::int64_t> out;
   const auto bad = [&](const std::string& why) { expansion.problem("/seeds", why); };
   if (seeds.is_number_integer()) {
     const auto count = seeds.get<std::int64_t>();
-    if (count < 1 || count > 100000) bad("expected a count between 1 and 100000, got " + shortened(seeds));
+    if (count < 1 || count > static_cast<std::int64_t>(kMaxRuns))
+      bad("expected a count between 1 and " + std::to_string(kMaxRuns) + ", got " + shortened(seeds));
     else
       for (std::int64_t s = 0; s < count; ++s) out.push_back(s);
     return out;
   }
   if (!seeds.is_array() || seeds.empty()) return bad("expected a count or a list of seeds, got " + shortened(seeds)), out;
+  std::set<std::int64_t> known;
   for (const auto& seed : seeds) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) bad("expected integers of at least 0, got " + shortened(seed));
-    else if (std::find(out.begin(), out.end(), seed.get<std::int64_t>()) != out.end())
-      bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
+    else if (!known.insert(seed.get<std::int64_t>()).second) bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
     else out.push_back(seed.get<std::int64_t>());
   }
   return out;
 }
 
-// The base's document with the variant's values in place.
-Document with_assignments(const Document& base, const Combination& combination, Expansion& expansion) {
-  Document document = base;
+// The document that all variants share, with the variant's values in place.
+Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
+  Document document = common;
   for (const auto& [key, value, pointer] : combination) {
     try {
-      set_value(document, key, value, base.origin(pointer));
+      set_value(document, key, value, expansion.document.origin(pointer));
     } catch (const UsageError& error) {
       expansion.problem(pointer, error.what());
     }
@@ -309,13 +317,23 @@ Study read_study(const Document& document, const std::string& source) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
-  for (const char* key : {"seeds", "sweep", "compare", "expect", "question", "source"}) base.tree().erase(key);
+  if (combinations.size() * study.seeds.size() > kMaxRuns) {
+    expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(study.seeds.size()) +
+                                    " seeds are " + std::to_string(combinations.size() * study.seeds.size()) +
+                                    " runs; a study has at most " + std::to_string(kMaxRuns));
+    throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
+  }
+  Document common = base;  // what each variant is laid over; without the lists, which may be long
+  for (const char* key : {"seeds", "sweep", "compare", "expect", "question", "source"}) {
+    common.tree().erase(key);
+    common.set_origin(pointer_of(key), {});
+  }
   for (const auto& combination : combinations) {
     Variant variant{variant_name(combination, keys), {}, {}};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
     if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
     try {
-      variant.config = read_run_config(with_assignments(base, combination, expansion), source);
+      variant.config = read_run_config(with_assignments(common, combination, expansion), source);
       study.variants.push_back(std::move(variant));
     } catch (const ConfigError& error) {
       for (auto problem : error.problems()) {

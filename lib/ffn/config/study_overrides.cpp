@@ -1,8 +1,8 @@
 // Overrides of the command line that may also widen a sweep: key=a,b,c.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/study_config.hpp"
+#include "ffn/core/files.hpp"
 
 namespace ffn {
 
@@ -79,7 +79,7 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     Json values = Json::array();
     for (const auto& part : parts) values.push_back(override_value(part, shown));
     grid_of(document, key, shown)[key] = std::move(values);
-    document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, std::filesystem::current_path().string(), 0});
+    document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, current_directory().string(), 0});
   }
 }
 

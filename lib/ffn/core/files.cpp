@@ -1,13 +1,13 @@
 #include "ffn/core/files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 #include "ffn/core/side_by_side.hpp"
@@ -21,26 +21,91 @@ namespace fs = std::filesystem;
   throw UsageError(message, hint);
 }
 
-std::string read_file(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) {
-    refuse(code, "no " + what + " at " + path.string(), "check the path; relative paths start at " + fs::current_path().string());
-  }
-  if (fs::is_directory(status)) refuse(code, path.string() + " is a directory, not a " + what);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(code, "cannot read the " + what + " " + path.string() + ": " + std::strerror(errno));
+namespace {
 
-  // Read in pieces instead of trusting file_size: pipes and /dev/stdin have none.
-  std::string text;
-  char buffer[1 << 16];
-  while (in.read(buffer, sizeof buffer), in.gcount() > 0) {
-    text.append(buffer, static_cast<size_t>(in.gcount()));
-    if (text.size() > max_bytes) {
-      refuse(code, path.string() + " is larger than " + std::to_string(max_bytes >> 20) + " MiB; this is no " + what);
-    }
+struct OpenFile {
+  explicit OpenFile(int descriptor) : fd(descriptor) {}
+  ~OpenFile() {
+    if (fd >= 0) ::close(fd);
   }
-  return text;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  const int fd;
+};
+
+const char* kind_of(mode_t mode) {
+  return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISCHR(mode) ? "a device" : S_ISBLK(mode) ? "a device" : "no file";
+}
+
+std::string size_text(std::uintmax_t bytes) {
+  if (bytes >= (std::uintmax_t{1} << 30)) return std::to_string(bytes >> 30) + " GiB";
+  return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MiB" : std::to_string(bytes) + " bytes";
+}
+
+// The whole of what an open file gives, at most `max_bytes`. /proc's files have no size: that of stat() is a hint.
+std::string read_whole(int fd, std::uintmax_t size, const std::string& name, const std::string& what, ExitCode code,
+                       std::uintmax_t max_bytes) {
+  const auto too_large = [&] { refuse(code, name + " is larger than " + size_text(max_bytes) + "; this is no " + what); };
+  if (size > max_bytes) too_large();
+  std::string text;
+  text.reserve(static_cast<std::size_t>(size));
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(code, "cannot read the " + what + " " + name + ": " + std::strerror(errno));
+    if (got == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+    if (text.size() > max_bytes) too_large();
+  }
+}
+
+// `any_kind`: pipes and devices, too.
+std::string read_path(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes, bool any_kind) {
+  const std::string name = path.string();
+  const auto cannot = [&](int reason) { refuse(code, "cannot read the " + what + " " + name + ": " + std::strerror(reason)); };
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) cannot(errno);
+    refuse(code, "no " + what + " at " + name, "check the path; relative paths start at " + current_directory().string());
+  }
+  const auto check = [&] {
+    if (S_ISDIR(status.st_mode)) refuse(code, name + " is a directory, not a " + what);
+    if (!any_kind && !S_ISREG(status.st_mode))
+      refuse(code, name + " is " + kind_of(status.st_mode) + "; a " + what + " has to be a regular file");
+  };
+  check();
+  // Not to wait for a writer, should a pipe take the file's place now, or for what the kernel has yet to say (/proc/kmsg).
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(status.st_mode) ? O_NONBLOCK : 0)));
+  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) cannot(errno);
+  check();
+  return read_whole(file.fd, S_ISREG(status.st_mode) ? static_cast<std::uintmax_t>(status.st_size) : 0, name, what, code, max_bytes);
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
+  return read_path(path, what, code, max_bytes, /*any_kind=*/false);
+}
+
+std::string read_input(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
+  if (path == "-") return read_whole(STDIN_FILENO, 0, "stdin", what, code, max_bytes);
+  return read_path(path, what, code, max_bytes, /*any_kind=*/true);
+}
+
+fs::path current_directory() {
+  std::error_code error;
+  auto path = fs::current_path(error);
+  if (error)
+    throw SystemError("the current directory is not there any more: " + error.message(), "change to another one (cd) and start again");
+  return path;
+}
+
+fs::path absolute_path(const fs::path& path) { return path.is_absolute() ? path : current_directory() / path; }
+
+bool path_exists(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
 }
 
 namespace {

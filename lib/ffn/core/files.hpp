@@ -11,8 +11,20 @@
 namespace ffn {
 
 /// The whole content of a regular file. `what` names its role in errors ("config", "text file").
-/// Throws UsageError or DataError (by `code`) for a missing file, a directory, a file over `max_bytes`.
+/// Throws UsageError or DataError (by `code`) for a missing file, a directory, a pipe or device, a file over `max_bytes` (by its
+/// size, before anything is read), an error of reading.
 std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
+
+/// The same for what a person named, which may be a pipe, a device or, as "-", stdin.
+std::string read_input(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
+
+/// std::filesystem's, with an error that says what to do where the current directory was removed.
+std::filesystem::path current_directory();
+/// As std::filesystem::absolute; an empty path is the current directory.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
+
+/// Where looking is refused (a name too long, a link to itself) there is nothing; opening it says why.
+bool path_exists(const std::filesystem::path& path);
 
 /// Whether a write waits until the disk has the bytes (milliseconds): worth it for what took work to compute. Without it a
 /// killed process still loses nothing; a power failure may cost the file.

@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxDepth = 64;               // our deepest config has 5 levels
 constexpr std::uintmax_t kMaxBytes = 4 << 20;  // a study with 10 000 explicit runs fits
-constexpr size_t kMaxKeys = 10'000;            // of one object: ordered_json looks for each key from the first on
+constexpr size_t kMaxChain = 64;               // files that extend each other; our longest chain has 3
+constexpr size_t kMaxBases = 64;               // of one file
+constexpr size_t kMaxFiles = 1000;             // of one config
+constexpr const char* kStdin = "-";
 
 // Feeds the lexer and tells how far it has read; nlohmann's SAX events carry no positions.
 class CountingIterator {
@@ -82,7 +84,7 @@ class DocumentBuilder {
   bool number_integer(Json::number_integer_t value) { return add(value); }
   bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
   bool number_float(Json::number_float_t value, const std::string&) { return add(value); }
-  bool string(std::string& value) { return add(std::move(value)); }
+  bool string(std::string& value) { return without_nul(value) && add(std::move(value)); }
   bool binary(Json::binary_t&) { return false; }
   bool start_object(size_t) { return open(Json::object()); }
   bool start_array(size_t) { return open(Json::array()); }
@@ -93,10 +95,13 @@ class DocumentBuilder {
     auto& level = levels_.back();
     level.key = name;
     level.key_line = line();
-    if (level.node->size() >= kMaxKeys) {
-      problems.push_back({origin().text(), level.pointer, "more than " + std::to_string(kMaxKeys) + " keys in one object"});
+    if (!limit_.allows(level.node->size())) {
+      problems.push_back({origin().text(), level.pointer,
+                          "more than " + std::to_string(kMaxJsonKeys) + " keys in one object" +
+                              (level.node->size() < kMaxJsonKeys ? ", or as many in several" : "")});
       return false;
     }
+    if (!without_nul(name)) return false;
     if (!level.seen.insert(name).second) {
       const int first = document.origin(child_pointer()).line;
       problems.push_back({origin().text(), child_pointer(),
@@ -155,8 +160,8 @@ class DocumentBuilder {
   bool add(Json value) { return place(std::move(value)), true; }
 
   bool open(Json empty) {
-    if (levels_.size() >= kMaxDepth) {
-      problems.push_back({origin().text(), "", "nested deeper than " + std::to_string(kMaxDepth) + " levels"});
+    if (levels_.size() >= kMaxJsonDepth) {
+      problems.push_back({origin().text(), "", "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels"});
       return false;
     }
     const std::string pointer = levels_.empty() ? "" : child_pointer();
@@ -166,6 +171,13 @@ class DocumentBuilder {
 
   bool close() { return levels_.pop_back(), true; }
 
+  // A path with one would name another file than it shows.
+  bool without_nul(const std::string& text) {
+    if (text.find('\0') == std::string::npos) return true;
+    problems.push_back({origin().text(), levels_.empty() ? "" : levels_.back().pointer, "a text with a NUL character: " + shortened(text)});
+    return false;
+  }
+
   const std::string& text_;
   const std::string& source_;
   const std::string& directory_;
@@ -173,6 +185,7 @@ class DocumentBuilder {
   const char* counted_;
   int line_ = 1;
   std::vector<Level> levels_;
+  KeyLimit limit_;
 };
 
 namespace {
@@ -235,11 +248,27 @@ void Document::merge(const Document& over) {
     origins_[pointer].layer += layers_;
   }
   layers_ += over.layers_ + 1;
+  if (layers_ > kManyLayers) renumber_layers();
+}
+
+// A file that is extended in many ways brings its layers along each time: 2³⁰ after 30 files that extend the next one twice.
+// Only their order counts.
+void Document::renumber_layers() {
+  std::map<int, int> rank;
+  for (const auto& [pointer, origin] : origins_) rank[origin.layer] = 0;
+  layers_ = 0;
+  for (auto& [layer, number] : rank) number = layers_++;
+  for (auto& [pointer, origin] : origins_) origin.layer = rank[origin.layer];
 }
 
 Document parse_document(const std::string& text, const std::string& source, const std::string& directory) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw ConfigError(source, {{"", "", "the file is empty"}}, "`ffn-train list configs` names configs to start from");
+  }
+  // The parser would take it for the end.
+  if (const auto nul = text.find('\0'); nul != std::string::npos) {
+    throw ConfigError(source, {{place_of(source, text, nul), "", "a NUL byte (byte " + std::to_string(nul) + "); a config is plain text"}},
+                      "the file is damaged or no text; if it is UTF-16: iconv -f utf-16 -t utf-8 FILE");
   }
   if (const auto offset = first_invalid_utf8(text)) {
     throw ConfigError(source, {{place_of(source, text, *offset), "", "not valid UTF-8 (byte " + std::to_string(*offset) + ")"}},
@@ -267,53 +296,79 @@ namespace {
 fs::path identity(const fs::path& path) {
   std::error_code error;
   const auto canonical = fs::canonical(path, error);
-  return error ? fs::absolute(path) : canonical;
+  return error ? absolute_path(path) : canonical;
 }
 
-std::string cycle_text(const std::vector<fs::path>& chain, const fs::path& again) {
-  std::string text = "a config cannot extend itself: ";
-  for (auto at = std::find(chain.begin(), chain.end(), again); at != chain.end(); ++at) text += at->filename().string() + " → ";
-  return text + again.filename().string();
+// "a.json → b.json → c.json", the first few of them.
+std::string chain_text(const std::vector<fs::path>& chain, std::size_t begin, const std::string& last) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = begin; i < chain.size() && i < begin + kShown; ++i) text += chain[i].filename().string() + " → ";
+  return text + (chain.size() > begin + kShown ? "… → " : "") + last;
 }
 
-Document load(const fs::path& path, std::vector<fs::path>& chain);
-
-Document load_base(const Json& base, const std::string& pointer, const Document& own, const fs::path& path, std::vector<fs::path>& chain) {
-  const auto refuse = [&](const std::string& message, const std::string& hint = {}) {
-    return ConfigError(path.string(), {{own.origin(pointer).text(), pointer, message}}, hint);
-  };
-  if (!base.is_string()) throw refuse("expected a path or a list of paths, got " + shortened(base));
-  const fs::path base_path = path.parent_path() / base.get<std::string>();  // an absolute path stays itself
-  if (std::find(chain.begin(), chain.end(), identity(base_path)) != chain.end()) throw refuse(cycle_text(chain, identity(base_path)));
-  try {
-    return load(base_path, chain);
-  } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
-    throw refuse(error.what(), "a base is looked for relative to the file that names it");
+// Reads a file and what it extends, each file once.
+class Loader {
+ public:
+  // `pipes`: what the user named may be no regular file; what a file names has to be one.
+  const Document& load(const fs::path& path, bool pipes = false) {
+    const fs::path name = identity(path);
+    if (const auto known = loaded_.find(name); known != loaded_.end()) return known->second;
+    const bool from_stdin = pipes && path == kStdin;
+    const auto directory = from_stdin ? current_directory() : absolute_path(path).parent_path();
+    const auto text =
+        pipes ? read_input(path, "config", ExitCode::usage, kMaxBytes) : read_file(path, "config", ExitCode::usage, kMaxBytes);
+    auto own = parse_document(text, path.string(), directory.string());
+    Document merged;
+    if (own.tree().contains("extends")) {
+      const Json extends = own.tree()["extends"];
+      own.tree().erase("extends");
+      chain_.push_back(name);
+      if (!extends.is_array()) merged.merge(base(extends, "/extends", own, path));
+      else if (extends.size() > kMaxBases)
+        refuse(own, path, "/extends", "a list of " + std::to_string(extends.size()) + " bases; at most " + std::to_string(kMaxBases));
+      else
+        for (size_t i = 0; i < extends.size(); ++i) merged.merge(base(extends[i], "/extends/" + std::to_string(i), own, path));
+      chain_.pop_back();
+    }
+    merged.merge(own);
+    return loaded_[name] = std::move(merged);
   }
-}
 
-Document load(const fs::path& path, std::vector<fs::path>& chain) {
-  const auto directory = fs::absolute(path).parent_path();
-  auto own = parse_document(read_file(path, "config", ExitCode::usage, kMaxBytes), path.string(), directory.string());
-  Document merged;
-  if (own.tree().contains("extends")) {
-    const Json extends = own.tree()["extends"];
-    own.tree().erase("extends");
-    chain.push_back(identity(path));
-    if (!extends.is_array()) merged.merge(load_base(extends, "/extends", own, path, chain));
-    else
-      for (size_t i = 0; i < extends.size(); ++i) merged.merge(load_base(extends[i], "/extends/" + std::to_string(i), own, path, chain));
-    chain.pop_back();
+ private:
+  [[noreturn]] static void refuse(const Document& own, const fs::path& path, const std::string& pointer, const std::string& message,
+                                  const std::string& hint = {}) {
+    throw ConfigError(path.string(), {{own.origin(pointer).text(), pointer, message}}, hint);
   }
-  merged.merge(own);
-  return merged;
-}
+
+  const Document& base(const Json& named, const std::string& pointer, const Document& own, const fs::path& path) {
+    if (!named.is_string() || named == "") refuse(own, path, pointer, "expected a path or a list of paths, got " + shortened(named));
+    const fs::path base_path = path.parent_path() / named.get<std::string>();  // an absolute path stays itself
+    const fs::path name = identity(base_path);
+    const std::string last = name.filename().string();
+    if (const auto at = std::find(chain_.begin(), chain_.end(), name); at != chain_.end())
+      refuse(own, path, pointer,
+             "a config cannot extend itself: " + chain_text(chain_, static_cast<std::size_t>(at - chain_.begin()), last));
+    if (chain_.size() >= kMaxChain)
+      refuse(own, path, pointer, "more than " + std::to_string(kMaxChain) + " files extend one another: " + chain_text(chain_, 0, last));
+    if (loaded_.size() + chain_.size() > kMaxFiles)
+      refuse(own, path, pointer, "more than " + std::to_string(kMaxFiles) + " files in one config");
+    try {
+      return load(base_path);
+    } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
+      refuse(own, path, pointer, error.what(), "a base is looked for relative to the file that names it");
+    }
+  }
+
+  std::vector<fs::path> chain_;
+  std::map<fs::path, Document> loaded_;  // with their bases
+};
 
 }  // namespace
 
 Document load_document(const std::string& path) {
-  std::vector<fs::path> chain;
-  return load(path, chain);
+  if (path.empty()) throw UsageError("the name of the config is empty", "`ffn-train list configs` names configs to start from");
+  return Loader().load(path, /*pipes=*/true);
 }
 
 std::string escape_pointer(const std::string& key) {
@@ -356,7 +411,7 @@ Json override_value(const std::string& typed, const std::string& shown) {
 
 void apply_override(Document& document, const std::string& assignment) {
   const auto [path, typed, shown] = split_override(assignment);
-  set_value(document, path, override_value(typed, shown), {shown, fs::current_path().string(), 0});
+  set_value(document, path, override_value(typed, shown), {shown, current_directory().string(), 0});
 }
 
 static std::vector<std::string> path_segments(const std::string& path, const std::string& shown) {
@@ -367,7 +422,7 @@ static std::vector<std::string> path_segments(const std::string& path, const std
     if (segments.back().empty()) throw UsageError(shown + " has an empty path segment");
     start = dot + 1;
   }
-  if (segments.size() > kMaxDepth) throw UsageError(shown + ": nested deeper than " + std::to_string(kMaxDepth) + " levels");
+  if (segments.size() > kMaxJsonDepth) throw UsageError(shown + ": nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
   return segments;
 }
 

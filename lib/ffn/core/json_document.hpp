@@ -49,20 +49,22 @@ class Document {
 
  private:
   friend class DocumentBuilder;
+  static constexpr int kManyLayers = 1'000'000;
   void merge_values(Json& base, const Json& over, const std::string& pointer);
+  void renumber_layers();
   std::unique_ptr<Json> tree_;
   std::map<std::string, Origin> origins_;
   int layers_ = 0;  ///< how many lie on top of each other so far
 };
 
 /// Parses JSON (// and /* */ comments allowed). `source` is the name used in errors.
-/// Throws ConfigError: syntax errors with line and column, every duplicate key, nesting deeper than 64 levels, more than
-/// 10 000 keys in one object, text that is not UTF-8, an empty file, a top level that is no object.
+/// Throws ConfigError: syntax errors with line and column, every duplicate key, nesting and keys beyond core/json.hpp's limits,
+/// text that is not UTF-8 or holds a NUL, an empty file, a top level that is no object. A byte order mark is passed over.
 Document parse_document(const std::string& text, const std::string& source, const std::string& directory);
 
-/// Reads and parses a file; resolves its `extends` (a path relative to the file, or a list of them, the last one
-/// winning) first. Throws ConfigError, also for a cycle and a base that cannot be read; UsageError if the file itself
-/// cannot be read.
+/// Reads and parses a file, a pipe or, as "-", stdin; resolves its `extends` (a path relative to the file, or a list of them,
+/// the last one winning) first; bases have to be regular files, and each is read once. Throws ConfigError, also for a cycle, a
+/// chain of more than 64 files and a base that cannot be read; UsageError if the file itself cannot be read.
 Document load_document(const std::string& path);
 
 /// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.

@@ -1,5 +1,7 @@
 #include "ffn/core/utf8.hpp"
 
+#include <cstring>
+
 namespace ffn {
 namespace {
 
@@ -61,11 +63,62 @@ std::size_t display_width(const std::string& text) {
   return width;
 }
 
-std::string without_controls(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+namespace {
+
+// What styled() and the log write: ECMA-48, SGR. They colour, and can do no harm.
+constexpr const char* kColors[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[1;31m", "\033[1;33m"};
+
+std::size_t color_length(const std::string& text, std::size_t at) {
+  for (const char* color : kColors) {
+    const std::size_t length = std::strlen(color);
+    if (text.compare(at, length, color) == 0) return length;
   }
-  return text;
+  return 0;
+}
+
+bool is_shown(std::uint32_t c) {
+  const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
+  const bool reorders = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return !control && !reorders;
+}
+
+}  // namespace
+
+std::string printable(const std::string& text, bool keep_colors) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t length = sequence_length(p + i, text.size() - i);
+    bool shown = length > 1 ? is_shown(decode_utf8(text.substr(i, length))[0]) : length == 1 && is_shown(p[i]);
+    if (text[i] == '\n' || text[i] == '\t' || text.compare(i, 2, "\r\n") == 0) shown = true;
+    if (keep_colors && text[i] == '\033' && color_length(text, i) > 0) shown = true, length = color_length(text, i);
+    if (length == 0) length = 1;
+    if (shown) out.append(text, i, length);
+    else out += '?';
+    i += length;
+  }
+  return out;
+}
+
+std::string without_controls(const std::string& text) {
+  std::string out = printable(text);
+  for (char& c : out) {
+    if (c == '\n' || c == '\t' || c == '\r') c = '?';
+  }
+  return out;
+}
+
+std::size_t complete_prefix(const std::string& text) {
+  constexpr std::size_t kLongest = 7;  // "\033[1;31m"
+  for (std::size_t left = 1; left < kLongest && left <= text.size(); ++left) {
+    const std::size_t at = text.size() - left;
+    const auto c = static_cast<unsigned char>(text[at]);
+    const bool cut_character = c >= 0xC2 && c < 0xF5 && left < (c >= 0xF0 ? 4u : c >= 0xE0 ? 3u : 2u);
+    const bool cut_color = c == 0x1B && color_length(text, at) == 0;
+    if (cut_character || cut_color || (c == '\r' && left == 1)) return at;
+  }
+  return text.size();
 }
 
 std::string clipped(const std::string& text, std::size_t width) {

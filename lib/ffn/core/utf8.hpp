@@ -21,8 +21,16 @@ void append_utf8(std::string& out, std::uint32_t code_point);
 /// Number of terminal columns if every code point is one column wide.
 std::size_t display_width(const std::string& text);
 
-/// The text with each control character (line feed, escape, …) replaced by '?': safe on a terminal, and on one line.
-std::string without_controls(std::string text);
+/// The text with '?' for whatever a terminal would obey instead of show: control characters of ASCII and of U+0080–U+009F (which
+/// some terminals take from single bytes, too), those that reorder what is read (bidirectional controls), bytes that are not
+/// UTF-8. Line feeds, with or without a carriage return, and tabs stay; `keep_colors` leaves the sequences of styled().
+std::string printable(const std::string& text, bool keep_colors = false);
+
+/// printable() on one line: line feeds and tabs become '?', too.
+std::string without_controls(const std::string& text);
+
+/// How many bytes of the text do not wait for another: less than all where it ends within a character, a colour or a line's end.
+std::size_t complete_prefix(const std::string& text);
 
 /// The text, or its first `width` - 3 columns and "..." when it is wider. Well-formed if the text is.
 std::string clipped(const std::string& text, std::size_t width);

@@ -1,11 +1,16 @@
 // Opens libffn_torch.so on demand. Torch-free: this is the program's side of the boundary.
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
@@ -15,13 +20,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Never below the current directory, which anyone may have filled.
 fs::path engine_path() {
-  if (const char* given = std::getenv("FFN_TRAIN_ENGINE")) return given;
+  const char* given = std::getenv("FFN_TRAIN_ENGINE");
+  if (given && *given) {
+    if (fs::path(given).is_absolute()) return given;
+    throw SystemError(std::string("FFN_TRAIN_ENGINE is no absolute path: ") + given, "write it from / on: the library is code that is run");
+  }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {
+    throw SystemError(
+        "cannot find libffn_torch.so: /proc/self/exe, which says where this program is, cannot be read (" + error.message() + ")",
+        "set FFN_TRAIN_ENGINE to the library's path");
+  }
   const fs::path bin = program.parent_path();
   for (const fs::path& candidate : {bin / "libffn_torch.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_torch.so"}) {
-    if (fs::exists(candidate)) return candidate;
+    if (fs::exists(candidate, error)) return candidate;
   }
   throw SystemError("cannot find libffn_torch.so next to " + program.string(),
                     "rebuild or reinstall, or set FFN_TRAIN_ENGINE to the library's path");
@@ -54,6 +69,29 @@ class KeptSignals {
   std::array<struct sigaction, NSIG> before_ = {};
 };
 
+// The loader maps a library without looking whether the file is as long as it says: what is cut off ends in SIGBUS. The
+// linker writes the table of sections last. (What is no ELF at all the loader refuses by itself.)
+void check_whole(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  ElfW(Ehdr) header = {};
+  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  const std::uintmax_t sections = std::uintmax_t{header.e_shnum} * header.e_shentsize;
+  std::uintmax_t needed = header.e_shoff > UINTMAX_MAX - sections ? UINTMAX_MAX : header.e_shoff + sections;
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part = {};
+    if (!in.read(reinterpret_cast<char*>(&part), sizeof part)) needed = UINTMAX_MAX;
+    else if (part.p_type == PT_LOAD)
+      needed = std::max<std::uintmax_t>(needed, part.p_filesz > UINTMAX_MAX - part.p_offset ? UINTMAX_MAX : part.p_offset + part.p_filesz);
+  }
+  if (!error && size < needed) {
+    throw SystemError(path.string() + " is cut off: " + std::to_string(size) + " bytes, and it describes more",
+                      "rebuild or reinstall ffn-train");
+  }
+}
+
 void* open_library(const fs::path& path) {
   const KeptSignals kept;
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -67,6 +105,7 @@ std::function<void(LogLevel, const std::string&)>& log_sink() {
 LibTorch& open_engine() {
   set_up_environment();
   const fs::path path = engine_path();
+  check_whole(path);
   void* library = open_library(path);
   if (!library) {
     throw SystemError(std::string("cannot load the LibTorch part of ffn-train: ") + ::dlerror(),

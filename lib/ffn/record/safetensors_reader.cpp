@@ -91,6 +91,9 @@ class Parser {
     if (const auto offset = first_invalid_utf8(text)) {
       refuse(source_, {"the header is not valid UTF-8 at byte " + std::to_string(kLengthBytes + *offset)});
     }
+    if (const auto nul = text.find('\0'); nul != std::string::npos) {  // the parser would take it for the end
+      refuse(source_, {"the header has a NUL at byte " + std::to_string(kLengthBytes + nul)});
+    }
     if (text[text.find_last_not_of(' ')] != '}') refuse(source_, {"the header does not end with '}' and spaces"});
 
     std::vector<std::set<std::string>> keys;  // of the objects that are open

@@ -7,6 +7,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
@@ -15,6 +16,7 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;  // faster only costs: nobody reads ten numbers a second
 constexpr std::size_t kWidestBar = 30, kNarrowestBar = 10;
 constexpr int kStderr = 2;
+constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48 EL: erase to the end of the line
 
 double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -107,13 +109,14 @@ void ProgressBar::update(std::int64_t step, double loss) {
 }
 
 void ProgressBar::draw(const std::string& text) {
-  *options_.out << "\r\033[K" << text << std::flush;  // ECMA-48 EL: erase to the end of the line
+  write_control(*options_.out, kEraseLine);
+  *options_.out << text << std::flush;
   visible_ = true;
 }
 
 void ProgressBar::clear() {
   if (!visible_) return;
-  *options_.out << "\r\033[K" << std::flush;
+  write_control(*options_.out, kEraseLine);
   visible_ = false;
 }
 

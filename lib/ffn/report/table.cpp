@@ -11,11 +11,11 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string without_controls(std::string text) {
+std::string on_one_line(std::string text) {
   for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+    if (c == '\n' || c == '\t' || c == '\r') c = ' ';
   }
-  return text;
+  return printable(text);
 }
 
 std::string padded(const std::string& text, std::size_t width, Align align) {
@@ -27,14 +27,14 @@ std::string terminal_line(const Cells& cells, const std::vector<Column>& columns
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line += "  ";
-    line += padded(without_controls(cells[i]), widths[i], columns[i].align);
+    line += padded(on_one_line(cells[i]), widths[i], columns[i].align);
   }
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 std::string markdown_cell(const std::string& text, bool bold) {
   std::string out;
-  for (const char c : without_controls(text)) {
+  for (const char c : on_one_line(text)) {
     if (c == '|') out += '\\';  // would end the cell
     out += c;
   }

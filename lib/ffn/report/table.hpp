@@ -27,8 +27,8 @@ class Table {
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::size_t num_rows() const { return rows_.size(); }
 
-  /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Control characters become
-  /// blanks: a cell cannot break the table or speak to the terminal.
+  /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Line breaks and tabs become
+  /// blanks, other controls '?': a cell cannot break the table or speak to the terminal.
   std::string terminal_text(bool color) const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;

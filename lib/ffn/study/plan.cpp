@@ -14,11 +14,14 @@ namespace ffn {
 Plan make_plan(Study study, const std::filesystem::path& out) {
   Plan plan;
   plan.directory = out / study.name;
-  for (const auto seed : study.seeds) {
+  std::vector<std::vector<std::string>> identities;  // of each variant
+  for (const auto& variant : study.variants) identities.push_back(run_identities(variant.config, study.seeds));
+  plan.runs.reserve(study.seeds.size() * study.variants.size());
+  for (std::size_t s = 0; s < study.seeds.size(); ++s) {
+    const auto seed = study.seeds[s];
     for (std::size_t v = 0; v < study.variants.size(); ++v) {
-      PlannedRun run{v, study.variants[v].config, {}, {}};
+      PlannedRun run{v, study.variants[v].config, std::move(identities[v][s]), {}};
       run.config.seed = seed;
-      run.identity = run_identity(run.config);
       run.directory = study_run_path(out, study.name, study.variants[v].name, seed);
       plan.runs.push_back(std::move(run));
     }
@@ -49,10 +52,13 @@ std::size_t size_that_pays(const RunConfig& config) {
 std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs, std::size_t largest) {
   std::vector<std::string> order;  // of first appearance, which is seed-major
   std::map<std::string, std::vector<std::size_t>> groups;
+  std::map<std::size_t, std::string> key_of;  // a variant: its runs differ in their seeds alone
   for (const auto index : pending) {
-    const auto key = cohort_key(plan.runs[index].config);
-    if (groups[key].empty()) order.push_back(key);
-    groups[key].push_back(index);
+    auto& key = key_of[plan.runs[index].variant];
+    if (key.empty()) key = cohort_key(plan.runs[index].config);
+    auto& group = groups[key];
+    if (group.empty()) order.push_back(key);
+    group.push_back(index);
   }
   std::vector<PlannedCohort> cohorts;
   for (const auto& key : order) {

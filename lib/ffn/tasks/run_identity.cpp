@@ -8,7 +8,7 @@
 
 namespace ffn {
 
-std::string run_identity(const RunConfig& config) {
+std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds) {
   RunConfig same = config;
   if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
     size->d_ff = size->hidden_width(config.model.d_model);
@@ -21,7 +21,15 @@ std::string run_identity(const RunConfig& config) {
   json.erase("compute");
   json["train"].erase("checkpoint_every");
   if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
-  return sha256_hex(dump_json(json)).substr(0, 16);
+  std::vector<std::string> identities;
+  identities.reserve(seeds.size());
+  for (const auto seed : seeds) {
+    json["seed"] = seed;
+    identities.push_back(sha256_hex(dump_json(json)).substr(0, 16));
+  }
+  return identities;
 }
+
+std::string run_identity(const RunConfig& config) { return run_identities(config, {config.seed})[0]; }
 
 }  // namespace ffn

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
+#include "ffn/config/accounting.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/core/utf8.hpp"
@@ -36,6 +38,33 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
     ids.push_back(at - alphabet.begin());
   }
   return ids;
+}
+
+// A config that asks for far more than the file holds is refused before a network of that size is built; what else does not
+// fit, import_row() finds.
+void require_size(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
+  std::int64_t held = 0;
+  for (const auto& tensor : weights.tensors) held += static_cast<std::int64_t>(tensor.bytes.size() / dtype_size(tensor.dtype));
+  const auto needed = model_cost(config.model, shape).total.parameters;
+  constexpr std::int64_t kSmall = 1 << 20;
+  if (needed <= 4 * held + kSmall) return;
+  throw CheckpointError("the shapes of the weights do not fit the model: they hold " + std::to_string(held) +
+                            " numbers, the config describes " + std::to_string(needed),
+                        "use the config.json that stands beside the weights");
+}
+
+void require_finite(const TensorFile& weights) {
+  for (const auto& tensor : weights.tensors) {
+    if (tensor.dtype != DType::f32) continue;  // refused by import_row()
+    for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i) {
+      float value = 0;
+      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
+      if (std::isfinite(value)) continue;
+      throw CheckpointError(
+          "the weights hold " + std::string(std::isnan(value) ? "NaN" : "infinity") + ": " + tensor.name + ", element " + std::to_string(i),
+          "the training diverged or the file is damaged; train the run again with --fresh");
+    }
+  }
 }
 
 // Index drawn from softmax(logits / temperature) over the top_k largest; the largest itself at temperature 0.
@@ -76,7 +105,10 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   if (!text) throw UsageError("only text runs can be sampled; this run's task is something else");
   const auto alphabet = alphabet_of(weights);
   const auto characters = static_cast<std::int64_t>(alphabet.size());
-  const SampledTask task(TaskShape{true, characters, text->context, characters});
+  const TaskShape shape{true, characters, text->context, characters};
+  require_size(config, shape, weights);
+  require_finite(weights);
+  const SampledTask task(shape);
   RunConfig here = config;
   here.train.batch_size = 1;  // no batch is computed; nothing is kept ready for one
   here.compute = ComputeConfig{};

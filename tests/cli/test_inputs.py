@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+"""Files and arguments that are damaged, hostile or not what they seem; output that cannot be written; what reaches a terminal."""
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, ProgramTest, main
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu"}},
+       "train": {"steps": 20, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
+STUDY = {**XOR, "seeds": 2, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+BUG = "this is a bug"
+HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\x85\u202egnp.\u200f\x7f\x08"
+FULL = pathlib.Path("/dev/full")
+
+
+class Program(ProgramTest):
+    def refused(self, code, *arguments, says="", within=10, **options):
+        """Ends with the code, in time, with a message that is the user's and not ours."""
+        began = time.monotonic()
+        result = self.run_program(*arguments, timeout=60, errors="replace", **options)
+        self.assertEqual(result.returncode, code, result.stderr[-2000:] + result.stdout[-2000:])
+        self.assertLess(time.monotonic() - began, within)
+        self.assertIn("error: ", result.stderr)
+        self.assertIn(says, result.stderr)
+        self.assertNotIn(BUG, result.stderr)
+        return result.stderr
+
+    def trained(self):
+        self.ok("--config", self.write("study.json", STUDY), "-q")
+        return self.tmp / "runs/xor"
+
+
+class Unwritable(Program):
+    @unittest.skipUnless(FULL.exists(), "no /dev/full")
+    def test_every_command_says_that_stdout_is_full_and_fails(self):
+        study = self.trained()
+        config = self.write("xor.json", XOR)
+        self.ok("--config", config)
+        text = self.write("t.txt", "the rain in spain\n" * 60)
+        self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 8}, "model": {"d_model": 8},
+                                                     "train": {"steps": 2, "eval_every": 2}}))
+        commands = [("compare", study), ("compare", study, "--json"), ("compare", study, "--csv"), ("schema",), ("schema", "--markdown"),
+                    ("--config", config, "--dry-run"), ("--config", config), ("--config", config, "--json"), ("--config", config, "--fast-dev-run"),
+                    ("--config", "study.json"), ("list", "keys"), ("list", "--json"), ("plan", "--config", config, "--no-probe"),
+                    ("params", "--d-model", 8), ("validate", config), ("sample", "runs/t/seed-0", "--length", 1 << 22), ("--help",), ("--version",)]
+        for command in commands:
+            with self.subTest(command=command), FULL.open("w") as full:
+                began = time.monotonic()
+                result = subprocess.run(self.command(*command), cwd=self.tmp, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertLess(time.monotonic() - began, 10)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("cannot write to stdout: No space left on device", result.stderr)
+
+    def test_closed_descriptors_do_not_become_the_lock(self):
+        self.write("study.json", STUDY)
+        for closing in ("<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            out = "out" + "".join(c for c in closing if c in "<>2")
+            line = " ".join(["exec"] + [f"'{word}'" for word in self.command("--config", "study.json", "-o", out)]) + " " + closing
+            for _ in range(2):
+                result = subprocess.run(["bash", "-c", line], cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+                self.assertEqual(result.returncode, 0, closing)
+            for lock in (self.tmp / out).rglob("*.lock"):
+                self.assertLess(lock.stat().st_size, 100, closing)
+                self.assertNotIn(b"activation", lock.read_bytes(), closing)
+
+    def test_a_limit_of_the_file_size_is_an_error_and_no_signal(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+        self.refused(1, "--config", self.write("xor.json", XOR), preexec_fn=limit, says="File too large")
+        with open(self.tmp / "out.txt", "w") as out:
+            result = subprocess.run(self.command("schema"), stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("File too large", result.stderr)
+
+
+class Reading(Program):
+    DEEP = ("[" * 300_000, '{"a":' * 300_000)
+
+    def test_deep_json_is_refused_in_every_file(self):
+        study = self.trained()
+        run = next(study.glob("*/seed-0"))
+        for deep in self.DEEP:
+            self.refused(2, "--config", self.write("deep.json", deep), says="nested deeper than 64 levels")
+            self.refused(2, "--config", self.write("deep.json", '{"model": ' + deep), says="nested deeper than 64 levels")
+            self.refused(2, "--config", self.write("x.json", XOR), "model=" + deep[:100_000], says="nested deeper than 64 levels")
+            for name in ("config.json", "status.json", "summary.json", "meta.json", "metrics.jsonl"):
+                path = run / name
+                good = path.read_text()
+                for text in (deep, '{"schema_version": 1, "x": ' + deep):
+                    path.write_text(text)
+                    for command in (("compare", study), ("--config", "study.json", "-q")):
+                        result = self.run_program(*command, timeout=60)
+                        self.assertGreaterEqual(result.returncode, 0, (name, command))
+                        self.assertNotIn(BUG, result.stderr)
+                if path.exists():
+                    path.write_text(good)
+            good = (study / "study.json").read_text()
+            (study / "study.json").write_text(deep)
+            self.assertGreaterEqual(self.run_program("compare", study, timeout=60).returncode, 0)
+            (study / "study.json").write_text(good)
+            header = deep.encode()
+            weights = run / "model.safetensors"
+            good = weights.read_bytes()
+            weights.write_bytes(struct.pack("<Q", len(header) + 1) + header + b"}")
+            self.ok("compare", study)
+            weights.write_bytes(good)
+
+    def test_a_config_may_come_through_a_pipe_or_stdin(self):
+        for name in ("-", "/dev/stdin"):
+            out = self.ok("--config", name, "--dry-run", input=json.dumps(XOR)).stdout
+            self.assertEqual(json.loads(out)["name"], "xor")
+        self.refused(2, "--config", "-", input="{", says="-:1:")
+        self.refused(2, "--config", "-", input=" " * (5 << 20), says="stdin is larger than 4 MiB")
+        self.ok("validate", "-", input=json.dumps(XOR))
+
+    def test_what_is_no_regular_file_is_refused_at_once_where_a_file_names_it(self):
+        os.mkfifo(self.tmp / "fifo")
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        server.bind(str(self.tmp / "socket"))
+        for path, kind in (("fifo", "pipe"), ("socket", "socket"), ("/dev/zero", "device"), ("/dev/random", "device"), (".", "directory")):
+            self.refused(2, "--config", self.write("e.json", {"extends": path}), says=kind)
+            self.refused(3, "--config", self.write("t.json", {"task": {"kind": "text", "file": path}}), says=kind)
+        self.refused(2, "--config", "/dev/zero", says="/dev/zero is larger than 4 MiB")
+        if os.path.exists("/proc/kmsg"):
+            self.refused(2, "--config", self.write("e.json", {"extends": "/proc/kmsg"}))
+            self.refused(3, "--config", self.write("t.json", {"task": {"kind": "text", "file": "/proc/kmsg"}}))
+        study = self.trained()
+        run = next(study.glob("*/seed-0"))
+        (run / "summary.json").unlink()
+        os.mkfifo(run / "summary.json")
+        self.assertIn("pipe", self.run_program("compare", study, timeout=20).stderr)
+        os.mkfifo(self.tmp / "w")
+        self.ok("--config", self.write("x.json", XOR), "-o", "alone")
+        weights = self.tmp / "alone/xor/seed-0/model.safetensors"
+        weights.unlink()
+        os.mkfifo(weights)
+        self.refused(3, "sample", weights.parent, says="pipe")
+
+    def test_a_text_of_3_gb_is_refused_by_its_size(self):
+        with open(self.tmp / "huge.txt", "w") as huge:
+            huge.truncate(3 << 30)
+        self.refused(3, "--config", self.write("t.json", {"task": {"kind": "text", "file": "huge.txt"}}), says="larger than 2 GiB", within=3)
+
+    def test_an_error_of_reading_is_not_the_end_of_the_file(self):
+        if os.path.exists("/proc/self/mem"):
+            self.refused(2, "--config", "/proc/self/mem", says="cannot read the config /proc/self/mem: Input/output error")
+
+    def test_many_files_that_extend_each_other(self):
+        for i in range(30):
+            self.write(f"twice{i}.json", {"extends": [f"twice{i + 1}.json"] * 2, "seed": i})
+        self.write("twice30.json", XOR)
+        began = time.monotonic()
+        self.assertEqual(json.loads(self.ok("--config", "twice0.json", "--dry-run").stdout)["seed"], 0)
+        self.assertLess(time.monotonic() - began, 2)
+        for i in range(2000):
+            self.write(f"chain{i}.json", {"extends": f"chain{i + 1}.json"})
+        self.write("chain2000.json", XOR)
+        self.refused(2, "--config", "chain0.json", says="more than 64 files extend one another: chain0.json → chain1.json → chain2.json")
+
+    def test_wide_and_long_json_is_refused_in_time(self):
+        wide = "{" + ",".join(f'"k{i}":{{' + ",".join(f'"{j}":0' for j in range(9000)) + "}" for i in range(40)) + "}"
+        self.refused(2, "--config", self.write("wide.json", wide), says="keys in one object")
+        self.refused(2, "--config", self.write("long.json", '{"seed": ' + "9" * 1_000_000 + "}"))
+        self.refused(2, "--config", self.write("long.json", '{"seed": 1e' + "9" * 1_000_000 + "}"))
+
+
+class Users(Program):
+    """What a user wrote is never our bug."""
+
+    def test_odd_arguments(self):
+        long = "x" * 300
+        config = self.write("x.json", XOR)
+        self.refused(2, "--config", "", says="the name of the config is empty")
+        self.refused(2, "--config", long, says="File name too long")
+        self.refused(2, "--config", config, long)
+        self.refused(2, long)
+        self.refused(2, "--config", config, "name=" + long, says="is no directory name")
+        self.refused(1, "--config", config, "-o", long, says="File name too long")
+        self.refused(1, "--config", self.write("study.json", STUDY), "-o", long, says="File name too long")
+        self.refused(2, "sample", long)
+        self.refused(3, "compare", long)
+        self.refused(2, "verify", long)
+        self.refused(2, "--config", self.write("e.json", {"extends": ""}), says='expected a path or a list of paths, got ""')
+        self.refused(2, "--config", self.write("e.json", {"extends": "a\0b"}), says="NUL")
+        self.refused(2, "--config", self.write("e.json", {**STUDY, "expect": [{"claim": "x", "source": 3, "check": {"value": "gelu", "verdict": "better"}}]}),
+                     says='"source" has to be a text, got 3')
+
+    def test_devices_are_named_one_at_a_time(self):
+        config = self.write("x.json", XOR)
+        for device in ("", "cpu,cuda", "tpu"):
+            self.refused(2, "--config", config, "--device", device, says="is no device; use cpu, cuda or cuda:N")
+        self.fails(2, "--config", config, "--engine", "")
+
+    def test_a_directory_that_was_removed(self):
+        config = self.write("x.json", XOR)
+        gone = self.tmp / "gone"
+        gone.mkdir()
+        for arguments in (f"--config {config}", "--config x.json", "validate x.json", "--config - seed=1,2", f"--config {config} seed=3"):
+            result = subprocess.run(["bash", "-c", f"mkdir -p {gone} && cd {gone} && rmdir {gone} && exec {PROGRAM} {arguments}"], cwd=self.tmp,
+                                    capture_output=True, text=True, input="{}", timeout=60)
+            self.assertNotIn(BUG, result.stderr)
+            self.assertNotEqual(result.returncode, 0, arguments)
+            self.assertIn("director", result.stderr, arguments)
+
+    def test_bytes_that_are_not_utf_8(self):
+        config = self.write("x.json", XOR)
+        out = os.fsencode(self.tmp) + b"/caf\xe9"
+        result = subprocess.run([*map(os.fsencode, self.command("--config", config, "--json", "-o")), out], cwd=self.tmp, capture_output=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("caf\ufffd", json.loads(result.stdout)["directory"])
+        for command in ([b"validate", b"--json", b"caf\xe9.json"], [b"compare", out, b"--json"], [b"--config", b"caf\xe9.json"],
+                        [b"plan", b"--no-probe", b"--json", b"--config", os.fsencode(config), b"-o", out]):
+            result = subprocess.run([os.fsencode(PROGRAM), *command], cwd=self.tmp, capture_output=True)
+            self.assertNotIn(BUG.encode(), result.stderr, command)
+        os.mkdir(out + b"-in")
+        shutil.copy(self.write("t.json", {"task": {"kind": "text", "file": "x.txt"}}), out + b"-in/t.json")
+        result = subprocess.run([os.fsencode(PROGRAM), b"--config", out + b"-in/t.json"], cwd=self.tmp, capture_output=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"not named in UTF-8", result.stderr)
+
+    def test_odd_things_below_compare(self):
+        study = self.trained()
+        os.symlink("loop", study / "loop")
+        os.symlink(study, study / "round")
+        self.ok("compare", study)
+        good = json.loads((study / "study.json").read_text())
+        for variants in (3, "x", [3], [[]], {"a": 1}, [{"assignments": 3}], [{"assignments": []}], None):
+            (study / "study.json").write_text(json.dumps({**good, "variants": variants, "document": variants}))
+            self.ok("compare", study)
+        (study / "study.json").write_text("3")
+        self.ok("compare", study)
+
+    def test_a_dev_run_that_diverges_tells(self):
+        result = self.run_program("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.optimizer.kind=sgd", "train.optimizer.lr=1e30",
+                                  "model.ffn.activation=relu2", "--json")
+        self.assertNotIn(BUG, result.stderr)
+        result = self.run_program("--config", "x.json", "--fast-dev-run", 10, "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "model.ffn.activation=relu2")
+        self.assertNotIn(BUG, result.stderr)
+        self.assertIn("nothing was kept", result.stdout)
+
+    def test_validate_goes_on_after_a_bad_file(self):
+        good = self.write("x.json", XOR)
+        bad = ["", "x" * 300, "missing.json", self.write("syntax.json", "{"), self.write("e.json", {"extends": ""}), "/proc/self/mem",
+               self.write("source.json", {**STUDY, "expect": [{"claim": "x", "source": 3, "check": {"value": "gelu", "verdict": "better"}}]})]
+        result = self.run_program("validate", *bad, good)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f"{good}: ok", result.stdout)
+        self.assertEqual(result.stderr.count("error: "), len(bad), result.stderr)
+        report = json.loads(self.run_program("validate", "--json", *bad, good).stdout)
+        self.assertEqual([entry["ok"] for entry in report], [False] * len(bad) + [True])
+
+    def test_names_that_mean_something_else_are_refused(self):
+        config, study = self.write("x.json", XOR), self.write("study.json", STUDY)
+        for name in ("-rf", "a.old-1", ".x", "a.tmp-1", "status.json", "study.json", "a/b", "..", ""):
+            for file in (config, study):
+                self.refused(2, "--config", self.write("named.json", {**json.loads(file.read_text()), "name": name}), says="/name")
+        self.assertEqual([p for p in self.files() if p.startswith("runs")], [])
+
+    def test_a_list_of_configs_survives_odd_ones(self):
+        self.write("configs/odd.json", {"task": 3})
+        self.write("configs/odder.json", {"task": {"kind": 3}})
+        self.assertIn("odd.json", self.ok("list", "configs").stdout)
+
+
+class Planning(Program):
+    def test_many_seeds_take_no_time(self):
+        self.write("many.json", {**XOR, "seeds": list(range(60_000))})
+        began = time.monotonic()
+        self.ok("--config", "many.json", "--dry-run")
+        self.assertLess(time.monotonic() - began, 5)
+        self.refused(2, "--config", self.write("twice.json", {**XOR, "seeds": [*range(50_000), 7]}), says="seed 7 stands twice")
+
+    def test_more_runs_than_a_study_may_have_are_refused_with_the_limit(self):
+        self.refused(2, "--config", self.write("many.json", {**STUDY, "seeds": 60_000}), says="2 variants and 60000 seeds are 120000 runs; a study has at most 100000")
+        self.refused(2, "--config", "many.json", "seeds=1000000", says="between 1 and 100000")
+
+
+class Weights(Program):
+    def text_run(self):
+        text = self.write("t.txt", "the rain in spain\n" * 60)
+        self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 8},
+                                                     "model": {"d_model": 8}, "train": {"steps": 2, "eval_every": 2}}))
+        return self.tmp / "runs/t/seed-0"
+
+    def test_shapes_are_compared_before_a_network_is_built(self):
+        run = self.text_run()
+        config = json.loads((run / "config.json").read_text())
+        config["model"]["d_model"] = 65536
+        (run / "config.json").write_text(json.dumps(config))
+        self.refused(3, "sample", run, says="shapes", within=2)
+
+    def test_nan_and_infinity_are_refused(self):
+        run = self.text_run()
+        weights = run / "model.safetensors"
+        good = weights.read_bytes()
+        for bits in (0x7FC00000, 0x7F800000, 0xFF800000):
+            weights.write_bytes(good[:-4] + struct.pack("<I", bits))
+            self.refused(3, "sample", run, says="the weights hold ")
+
+
+class Library(Program):
+    def bench(self, **environment):
+        return self.refused(1, "bench", "steps", "--seconds", "0.001", env={**os.environ, **environment})
+
+    def test_a_library_that_is_cut_off_is_refused_and_a_relative_path_never_used(self):
+        whole = PROGRAM.parent / "libffn_torch.so"
+        if not whole.exists():
+            self.skipTest("no libffn_torch.so beside the program")
+        data = whole.read_bytes()
+        cut = self.tmp / "libffn_torch.so"
+        for size in (len(data) - 1, len(data) * 3 // 4, len(data) // 2, 5000, 100):
+            cut.write_bytes(data[:size])
+            self.assertIn("is cut off", self.bench(FFN_TRAIN_ENGINE=str(cut)))
+        cut.write_bytes(data[:10])
+        self.bench(FFN_TRAIN_ENGINE=str(cut))
+        self.assertIn("no absolute path", self.bench(FFN_TRAIN_ENGINE="libffn_torch.so"))
+
+
+class Terminal(Program):
+    def shown(self, *arguments, stderr=None, **environment):
+        """What a terminal gets as stdout (and stderr, if not given)."""
+        parent, child = pty.openpty()
+        process = subprocess.Popen(self.command(*arguments), cwd=self.tmp, stdin=subprocess.DEVNULL, stdout=child, stderr=stderr or child,
+                                   env={**os.environ, "TERM": "dumb", **environment})
+        os.close(child)
+        out = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            out += piece
+        os.close(parent)
+        process.wait(timeout=60)
+        return out
+
+    def assert_harmless(self, out, where):
+        text = out.decode()  # well-formed, too
+        allowed = text.replace("\r\n", "\n")
+        for color in ("0", "1", "2", "31", "32", "33", "1;31", "1;33"):
+            allowed = allowed.replace(f"\x1b[{color}m", "")
+        bad = [c for c in allowed if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 or c in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]
+        self.assertEqual(bad, [], (where, out[-500:]))
+
+    def test_nothing_from_outside_speaks_to_the_terminal(self):
+        hostile = {**STUDY, "question": "why " + HOSTILE, "compare": {"metric": "val/loss"},
+                   "expect": [{"claim": "claim " + HOSTILE, "check": {"value": "gelu", "verdict_not": "better"}}]}
+        config = self.write("hostile.json", hostile)
+        name = f"dir{HOSTILE}".replace("/", "")
+        cases = {
+            "train": ("--config", config), "out": ("--config", self.write("x.json", XOR), "-o", name), "missing": ("--config", name),
+            "override": ("--config", config, "train." + HOSTILE + "=3"), "key": ("--config", self.write("key.json", {HOSTILE: 1})),
+            "value": ("--config", self.write("value.json", {"task": {"kind": HOSTILE}})), "validate": ("validate", name),
+            "compare by": ("compare", "runs/xor", "--by", HOSTILE), "option": ("--color", HOSTILE), "command": (HOSTILE,),
+            "zip": ("--config", self.write("zip.json", {**XOR, "seeds": 1, "sweep": {"zip": [{HOSTILE: [1], "seed" + HOSTILE: [1, 2]}]}})),
+            "dry run": ("--config", config, "--dry-run"),
+        }
+        for where, arguments in cases.items():
+            for extra in ((), ("--color", "always")):
+                out = self.shown(*arguments, *extra, TERM="xterm")
+                if where in ("train", "out"):  # the movements of our own display
+                    out = re.sub(rb"\r\x1b\[K|\x1b\[\d+A\x1b\[J", b"", out)
+                self.assertGreater(len(out), 20, where)
+                self.assert_harmless(out, where)
+        out = self.shown("bench", FFN_TRAIN_ENGINE="/no" + HOSTILE)
+        self.assert_harmless(out, "environment")
+        study = self.tmp / "runs/xor"
+        document = json.loads((study / "study.json").read_text())
+        document["document"]["compare"] = {"by": HOSTILE}
+        (study / "study.json").write_text(json.dumps(document))
+        self.assert_harmless(self.shown("compare", study), "compare.by")
+        self.assert_harmless(self.shown("compare", study, "--by", "model.ffn.activation", "--csv"), "csv")
+        self.assert_harmless(self.shown("compare", study, "--by", "model.ffn.activation", "--json"), "json")
+
+    def test_sampled_text_is_shown_harmless_and_piped_as_it_is(self):
+        text = self.write("t.txt", "\x1b\x9b\u202e\x08" * 400)
+        self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 4},
+                                                     "model": {"d_model": 8}, "train": {"steps": 2, "eval_every": 2}}))
+        arguments = ("sample", "runs/t/seed-0", "--prompt", "\x1b", "--length", 50)
+        self.assert_harmless(self.shown(*arguments), "sample")
+        self.assertIn("\x1b", self.ok(*arguments).stdout)
+
+    def test_errors_are_harmless_in_a_pipe_too(self):
+        result = subprocess.run(self.command("--config", HOSTILE), cwd=self.tmp, capture_output=True)
+        self.assert_harmless(result.stderr, "stderr")
+
+
+if __name__ == "__main__":
+    main()

@@ -127,14 +127,16 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
 
 /// What the study's seeds can show.
 struct Power {
-  std::size_t seeds, comparisons, needed;  ///< needed for any verdict at 5 %
-  double detectable;                       ///< in standard deviations of the paired differences; NaN for one seed
+  std::size_t seeds, comparisons;
+  std::size_t needed;  ///< for any verdict at 5 %; none are enough for too many comparisons
+  double detectable;   ///< in standard deviations of the paired differences; NaN for one seed
 };
 
 Power power_of(const Study& study) {
   const auto seeds = study.seeds.size();
   const std::size_t comparisons = std::max<std::size_t>(1, study.variants.size() - 1);
-  return {seeds, comparisons, stats::seeds_for_any_verdict(0.05, comparisons),
+  const bool judged = comparisons <= stats::most_comparisons(0.05);
+  return {seeds, comparisons, judged ? stats::seeds_for_any_verdict(0.05, comparisons) : SIZE_MAX,
           seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
 }
 
@@ -202,7 +204,9 @@ void print(const Study& study, const Estimate& e, bool color) {
   if (e.seconds && e.pending > 0) std::cout << "time, from a short probe of each cohort: about " << format_duration(*e.seconds) << "\n";
   if (study.variants.size() < 2) return;
   const Power power = power_of(study);
-  if (power.seeds < power.needed) {
+  if (power.needed == SIZE_MAX) {
+    std::cout << power.comparisons << " comparisons are more than can be judged at 5 %; at most " << stats::most_comparisons(0.05) << "\n";
+  } else if (power.seeds < power.needed) {
     std::cout << power.seeds << " seeds allow no verdict at 5 % over " << power.comparisons << " comparisons; at least " << power.needed
               << " are needed\n";
   } else {

@@ -287,6 +287,13 @@ class Planning(Program):
         self.refused(2, "--config", "many.json", "seeds=1000000", says="between 1 and 100000")
 
 
+    def test_more_comparisons_than_can_be_judged_are_refused_before_training(self):
+        wide = {**XOR, "seeds": 1, "sweep": {"grid": {"train.optimizer.lr": {"logspace": [1e-5, 1, 5100]}}}, "compare": {"metric": "val/loss"}}
+        self.refused(2, "--config", self.write("wide.json", wide), says="at most 4999 can be judged")
+        self.assertIn("more than can be judged", self.ok("plan", "--no-probe", "--config", "wide.json").stdout)
+        self.refused(2, "compare", self.trained(), "--alpha", "1e-6", says="can be judged")
+
+
 class Weights(Program):
     def text_run(self):
         text = self.write("t.txt", "the rain in spain\n" * 60)

@@ -119,6 +119,16 @@ TEST_CASE("the tests refuse what they cannot order") {
   CHECK_THROWS_WITH(signed_rank_test({1, std::nan("")}), "signed ranks need numbers, difference 1 is nan");
 }
 
+TEST_CASE("the most comparisons are those up to which some number of seeds is enough") {
+  CHECK(most_comparisons(0.05) == 4999);
+  for (const double alpha : {0.05, 0.01, 0.3, 1e-4, 3e-5}) {
+    INFO(alpha);
+    CHECK(seeds_for_any_verdict(alpha, most_comparisons(alpha)) > 6);
+    CHECK_THROWS_AS(seeds_for_any_verdict(alpha, most_comparisons(alpha) + 1), std::invalid_argument);
+  }
+  CHECK(most_comparisons(1e-6) == 0);
+}
+
 TEST_CASE("the smallest possible p halves with every seed") {
   CHECK(smallest_sign_flip_p(1) == 1);
   CHECK(smallest_sign_flip_p(3) == .25);

@@ -7,7 +7,9 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
+#include "ffn/core/json_document.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/stats/permutation.hpp"
 #include "ffn/stats/summary.hpp"
 
 namespace ffn {
@@ -324,6 +326,13 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   options.min_effect = out.min_effect;
   options.resamples = request.resamples;
   options.comparisons = std::max<std::size_t>(1, cells.size() * (values.size() - 1));
+  // Said here, which a study asks before it trains; the test itself would refuse at the end.
+  if (metric.measure != Measure::seconds && stats::most_comparisons(out.alpha) < options.comparisons) {
+    throw UsageError("alpha " + number_text(out.alpha) + " over " + std::to_string(options.comparisons) +
+                         " comparisons leaves less for each than the test resolves; at most " +
+                         std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
+                     "compare fewer values, split the study, or choose a larger alpha");
+  }
   for (const auto& cell : cells) out.facets.push_back(facet_of(cell, values, metric, options));
   judge_all(out, options.comparisons);
   add_notes(runs, varying, out);

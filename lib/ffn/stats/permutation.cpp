@@ -107,14 +107,21 @@ double smallest_sign_flip_p(std::size_t num_seeds) {
   return std::ldexp(2.0, -static_cast<int>(num_seeds));
 }
 
+static constexpr double kResolution = 1.0 / static_cast<double>(kMonteCarloFlips + 1);
+
+std::size_t most_comparisons(double alpha) {
+  auto most = static_cast<std::size_t>(alpha / kResolution) + 1;
+  while (most > 0 && alpha / static_cast<double>(most) <= kResolution) --most;
+  return most;
+}
+
 std::size_t seeds_for_any_verdict(double alpha, std::size_t comparisons) {
   detail::check_between("alpha", alpha, 0.0, 1.0);
   if (comparisons == 0) detail::fail("comparisons (0) must be positive");
   const double share = alpha / static_cast<double>(comparisons);
-  const double resolution = 1.0 / static_cast<double>(kMonteCarloFlips + 1);
-  if (share <= resolution)
+  if (share <= kResolution)
     detail::fail("alpha (", alpha, ") over ", comparisons, " comparisons is ", share, " each; the test for many seeds resolves p to ",
-                 resolution);
+                 kResolution);
   std::size_t num_seeds = 1;
   while (smallest_sign_flip_p(num_seeds) >= share) ++num_seeds;
   return num_seeds;

@@ -140,7 +140,8 @@ class Reading(Program):
         run = next(study.glob("*/seed-0"))
         (run / "summary.json").unlink()
         os.mkfifo(run / "summary.json")
-        self.assertIn("pipe", self.run_program("compare", study, timeout=20).stderr)
+        result = self.run_program("compare", study, timeout=20)
+        self.assertIn("pipe", result.stdout + result.stderr)
         os.mkfifo(self.tmp / "w")
         self.ok("--config", self.write("x.json", XOR), "-o", "alone")
         weights = self.tmp / "alone/xor/seed-0/model.safetensors"
@@ -243,12 +244,12 @@ class Users(Program):
         self.ok("compare", study)
 
     def test_a_dev_run_that_diverges_tells(self):
-        result = self.run_program("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.optimizer.kind=sgd", "train.optimizer.lr=1e30",
-                                  "model.ffn.activation=relu2", "--json")
-        self.assertNotIn(BUG, result.stderr)
-        result = self.run_program("--config", "x.json", "--fast-dev-run", 10, "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "model.ffn.activation=relu2")
+        command = ("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.eval_every=1", "train.optimizer.lr=65536")
+        result = self.run_program(*command)
+        self.assertEqual(result.returncode, 1)
         self.assertNotIn(BUG, result.stderr)
         self.assertIn("nothing was kept", result.stdout)
+        self.assertIsInstance(json.loads(self.run_program(*command, "--json").stdout)["val/loss"], str)
 
     def test_validate_goes_on_after_a_bad_file(self):
         good = self.write("x.json", XOR)
@@ -312,8 +313,12 @@ class Weights(Program):
         run = self.text_run()
         weights = run / "model.safetensors"
         good = weights.read_bytes()
+        length, = struct.unpack("<Q", good[:8])
+        header = json.loads(good[8:8 + length])
+        header["__metadata__"].pop("ffn_checksum")  # as version 0.1 wrote them: otherwise a changed file is refused as damaged
+        text = json.dumps(header).encode()
         for bits in (0x7FC00000, 0x7F800000, 0xFF800000):
-            weights.write_bytes(good[:-4] + struct.pack("<I", bits))
+            weights.write_bytes(struct.pack("<Q", len(text)) + text + good[8 + length:-4] + struct.pack("<I", bits))
             self.refused(3, "sample", run, says="the weights hold ")
 
 
@@ -357,7 +362,7 @@ class Terminal(Program):
 
     def assert_harmless(self, out, where):
         text = out.decode()  # well-formed, too
-        allowed = text.replace("\r\n", "\n")
+        allowed = text.replace("\r\n", "\n").replace("\r\n", "\n")  # CSV's own, and the terminal's for it
         for color in ("0", "1", "2", "31", "32", "33", "1;31", "1;33"):
             allowed = allowed.replace(f"\x1b[{color}m", "")
         bad = [c for c in allowed if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 or c in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]

@@ -170,14 +170,24 @@ TEST_CASE("a text task without a text says what to set") {
 }
 
 TEST_CASE("a name that is no directory name is refused with what is allowed") {
-  const std::string remedy = " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot";
+  const std::string remedy = " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash";
   CHECK(problems_in("{\"name\": \"a/b\"}") == "x.json:1  /name: \"a/b\"" + remedy);
   CHECK(problems_in("{\"name\": \"\"}") == "x.json:1  /name: \"\"" + remedy);
   CHECK(problems_in("{\"name\": \"..\"}") == "x.json:1  /name: \"..\"" + remedy);
   CHECK(problems_in("{\"name\": \"a b\"}") == "x.json:1  /name: \"a b\"" + remedy);
   CHECK(problems_in("{\"name\": \"a\\n\\u001bb\"}") == "x.json:1  /name: \"a\\n\\u001bb\"" + remedy);
   CHECK(problems_in("{\"name\": \"" + std::string(129, 'x') + "\"}").size() < 200);
+  CHECK(problems_in("{\"name\": \"-rf\"}") == "x.json:1  /name: \"-rf\"" + remedy);
+  CHECK(problems_in("{\"name\": \".x\"}") == "x.json:1  /name: \".x\"" + remedy);
   CHECK(problems_in("{\"name\": \"A-z_0.9+lr=3e-3\"}") == "");
+}
+
+TEST_CASE("a name that has a meaning of its own is refused") {
+  for (const std::string name : {"a.old-1", "a.tmp-7-1", "status.json", "study.json", "checkpoint", "log.txt"}) {
+    CHECK(problems_in("{\"name\": \"" + name + "\"}") ==
+          "x.json:1  /name: \"" + name + "\" is taken: ffn-train gives such names to files and to what it moves aside");
+  }
+  CHECK(problems_in("{\"name\": \"a.old\"}") == "");
 }
 
 TEST_CASE("a section of heads 0 is an error, not a division by zero") {

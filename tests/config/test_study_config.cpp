@@ -218,3 +218,25 @@ TEST_CASE("an axis on the command line goes through the checks of every override
   CHECK(refusal("{}", "task={\"bits\": 1, \"bits\": 2},{}").find(": duplicate key \"bits\"") != std::string::npos);
   CHECK(names(study_from(R"({"sweep": null})", {"model.blocks=1,2"})) == "blocks=1 blocks=2");
 }
+
+TEST_CASE("a variant's name never looks like something that was moved aside") {
+  CHECK(names(study_from(
+            R"({"task": {"kind": "text", "file": "t"}, "seeds": 1, "sweep": {"grid": {"task.file": ["a.old-1", "b.tmp-2"]}}})")) ==
+        "file=a_old-1 file=b_tmp-2");
+}
+
+TEST_CASE("60 000 seeds are read in no time, and one that stands twice is found") {
+  std::string seeds = "0";
+  for (int i = 1; i < 60'000; ++i) seeds += "," + std::to_string(i);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(study_from("{\"seeds\": [" + seeds + "]}").seeds.size() == 60'000);
+  CHECK(problems_in_study("{\"seeds\": [" + seeds + ", 777]}") == "s.json:1  /seeds: seed 777 stands twice; seeds are replicates");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
+
+TEST_CASE("a study of more runs than can be planned is refused with the limit") {
+  CHECK(problems_in_study(R"({"seeds": 50001, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})") ==
+        "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
+  CHECK(problems_in_study(R"({"seeds": 100001})") == "s.json:1  /seeds: expected a count between 1 and 100000, got 100001");
+  CHECK(study_from(R"({"seeds": 50000, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})").seeds.size() == 50'000);
+}

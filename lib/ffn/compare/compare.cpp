@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/summary.hpp"
@@ -266,22 +268,42 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
   return cells;
 }
 
-Facet facet_of(const Cell& cell, const std::vector<std::string>& values, const Metric& metric, const stats::CompareOptions& options) {
-  Facet facet;
-  facet.keys = cell.keys;
-  const auto reference = cell.runs.find(values[0]);
-  for (const auto& value : values) {
-    const auto group = cell.runs.find(value);
-    if (group == cell.runs.end()) continue;
-    facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
-    if (group == reference || reference == cell.runs.end() || metric.measure == Measure::seconds) continue;
-    if (auto pair = compare_pair(group->second, reference->second, metric, options)) {
-      pair->value = value;
-      pair->reference = values[0];
-      facet.pairs.push_back(std::move(*pair));
+using Group = std::vector<const FoundRun*>;
+
+// A pair that is to be compared: resampling it takes longer than anything else here, and pairs do not wait for each other.
+struct PairJob {
+  std::size_t facet;
+  std::string value;
+  const Group *runs, *reference;
+  std::optional<PairResult> result;
+};
+
+std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
+                             const stats::CompareOptions& options) {
+  std::vector<Facet> facets;
+  std::vector<PairJob> jobs;
+  for (const auto& cell : cells) {
+    Facet facet;
+    facet.keys = cell.keys;
+    const auto reference = cell.runs.find(values[0]);
+    for (const auto& value : values) {
+      const auto group = cell.runs.find(value);
+      if (group == cell.runs.end()) continue;
+      facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
+      if (group == reference || reference == cell.runs.end() || metric.measure == Measure::seconds) continue;
+      jobs.push_back({facets.size(), value, &group->second, &reference->second, std::nullopt});
     }
+    facets.push_back(std::move(facet));
   }
-  return facet;
+  side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(),
+               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, options); });
+  for (auto& job : jobs) {
+    if (!job.result) continue;
+    job.result->value = job.value;
+    job.result->reference = values[0];
+    facets[job.facet].pairs.push_back(std::move(*job.result));
+  }
+  return facets;
 }
 
 // All pairs of all facets are one family.
@@ -333,7 +355,7 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  for (const auto& cell : cells) out.facets.push_back(facet_of(cell, values, metric, options));
+  out.facets = facets_of(cells, values, metric, options);
   judge_all(out, options.comparisons);
   add_notes(runs, varying, out);
   return out;

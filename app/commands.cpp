@@ -74,6 +74,8 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_bench(program, common);
   add_sample(program, common);
   add_verify(program, common);
+  add_merge(program, common);
+  add_slurm(program, common);
 }
 
 }  // namespace ffn::app

@@ -47,6 +47,8 @@ void add_schema(CommandLine program, CommonOptions& common);
 void add_bench(CommandLine program, CommonOptions& common);
 void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
+void add_merge(CommandLine program, CommonOptions& common);
+void add_slurm(CommandLine program, CommonOptions& common);
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);

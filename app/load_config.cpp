@@ -30,10 +30,8 @@ std::vector<std::string> shipped_files(const std::string& what) {
   return files;
 }
 
-namespace {
-
 // "xor" → "configs/xor.json", if the name is no file itself.
-std::string resolve(const std::string& config) {
+std::string resolve_config(const std::string& config) {
   std::error_code error;
   const bool named = path_exists(config) && !fs::is_directory(config, error);
   if (named || config.empty() || config == "-" || config.find('/') != std::string::npos) return config;
@@ -51,10 +49,8 @@ std::string resolve(const std::string& config) {
   return config;
 }
 
-}  // namespace
-
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
-  Document document = load_document(resolve(config));
+  Document document = load_document(resolve_config(config));
   for (const auto& override_text : overrides) {
     if (override_text.find('=') == std::string::npos && path_exists(override_text)) {
       throw UsageError("'" + override_text + "' is a file, not an override",

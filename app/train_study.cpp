@@ -10,6 +10,7 @@
 #include "ffn/compare/expect.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
@@ -19,6 +20,7 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/run_study.hpp"
+#include "ffn/study/shard.hpp"
 #include "ffn/study/study_lock.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -101,10 +103,11 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk 
 // One bar over all run-steps of the study, one line per finished cohort.
 class StudyDisplay {
  public:
-  StudyDisplay(const Plan& plan, const std::vector<Progress>& found, const CommonOptions& common) : plan_(plan), quiet_(common.verbosity < 0) {
+  StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found, const CommonOptions& common)
+      : plan_(plan), quiet_(common.verbosity < 0) {
     ProgressOptions options;
     options.label = plan.study.name;
-    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    for (const auto i : runs) {
       options.total += plan.runs[i].config.train.steps;
       if (found[i] == Progress::finished) done_steps_ += plan.runs[i].config.train.steps;
     }
@@ -243,25 +246,31 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
 
 namespace {
 
+// A study that several machines would train twice is refused before anything is written.
+void check_locks_reach(const fs::path& directory) {
+  const auto reach = lock_reach(directory);
+  if (reach.one_machine) {
+    throw SystemError("locks are seen on this machine alone: " + reach.mount + "; another machine might train the same runs",
+                      kWithoutLocksHint);
+  }
+  if (reach.unknown)
+    log_info("note: whether locks reach other machines is not known of " + reach.mount +
+             "; if several work here, give each its --shard i/n");
+}
+
 std::string fingerprint(const Plan& plan) {
   std::string all;
   for (const auto& run : plan.runs) all += run.identity + run.config.compute.engine;  // two engines would undo each other's runs
   return sha256_hex(all);
 }
 
-std::string quoted(const std::string& word) {
-  const bool plain =
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos &&
-      !word.empty();
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return plain ? word : out + "'";
-}
-
-std::string command_line(const std::vector<std::string>& argv) {
-  std::string out;
-  for (const auto& word : argv) out += (out.empty() ? "" : " ") + quoted(word);
-  return out;
+// Where nothing is left to train, what a kill left is removed if nobody else is at work; it matters little if not.
+void tidy_up(const Plan& plan) {
+  if (!StudyLock::has_leftovers(plan.directory)) return;
+  try {
+    StudyLock(plan.directory, fingerprint(plan), /*exclusive=*/true);
+  } catch (const Error&) {
+  }
 }
 
 }  // namespace
@@ -276,28 +285,38 @@ void check_study(const Study& study, const std::string& source) {
 }
 
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+  const auto shard = options.shard.empty() ? Shard() : parse_shard(options.shard);
+  if (!options.shard.empty()) do_without_locks();
   check_study(study, source);
   const Plan plan = make_plan(study, common.out);
+  const auto runs = runs_of(plan, shard);
+  const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
+  const std::string part = shard.count == 1 ? "" : "shard " + number(shard.index) + " of " + number(shard.count);
   auto found = progress_of(plan.runs);
-  const bool has_work = options.fresh || std::any_of(found.begin(), found.end(), [](Progress p) { return p != Progress::finished; });
+  const bool has_work =
+      options.fresh || std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
+  std::optional<StudyLock> lock;
   if (has_work) {  // what cannot be had is found before anything is written
     for (const auto& variant : study.variants) training_engine().prepare(variant.config);
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
-  }
-  std::optional<StudyLock> lock;
-  if (has_work) {
+    if (!part.empty())
+      log_info(part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
+    if (locks_are_needed()) check_locks_reach(plan.directory);
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
     if (options.fresh && path_exists(plan.directory)) {
       log_info("earlier results moved to " + move_aside(plan.directory).string());
       found.assign(plan.runs.size(), Progress::pending);
     }
     lock->share();
+  } else {
+    tidy_up(plan);
   }
 
   StudyOutcome outcome;
   {
-    StudyDisplay display(plan, found, common);
+    StudyDisplay display(plan, runs, found, common);
     StudyOptions run;
+    run.runs = runs;
     run.found = std::move(found);
     run.jobs = job_count(common, study);
     run.fail_fast = options.fail_fast;
@@ -313,15 +332,16 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
   if (!study.config.question.empty() && !common.json) std::cout << printable(study.config.question) << "\n\n";
   const bool claims_hold = compare_and_save(plan, source, common);
-  if (code == ExitCode::done && !claims_hold) code = ExitCode::condition;
-  const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
-  log_info(number(outcome.total) + (outcome.total == 1 ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " +
+  // A claim about the whole study is not judged by a part of it.
+  if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
+  log_info((part.empty() ? "" : part + ": ") + number(outcome.total) + (part.empty() ? "" : " of " + number(plan.runs.size())) +
+           (outcome.total == 1 && part.empty() ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " +
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
-  if (outcome.interrupted) log_info("interrupted; the same command goes on: " + command_line(common.argv));
+  if (outcome.interrupted) log_info("interrupted; the same command goes on: " + shell_command(common.argv));
   else
-    log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + quoted(plan.directory.string()) +
-             " --metric val/loss");
+    log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + shell_word(plan.directory.string()) +
+             (part.empty() ? " --metric val/loss" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));
   return static_cast<int>(code);
 }
 

@@ -38,6 +38,7 @@ int train(const TrainOptions& options, const CommonOptions& common) {
     if (options.fast_dev_run > 0) return fast_dev_runs(study, options.fast_dev_run, common);
     return train_study(study, common.config, options, common);
   }
+  if (!options.shard.empty()) throw UsageError("--shard divides a study, and " + common.config + " is a single run", "leave --shard out");
   const auto run = read_run_config(document, common.config);
   if (options.dry_run) return dry_run(resolved_json(run));
   return options.fast_dev_run > 0 ? fast_dev_run(run, options.fast_dev_run, common) : train_run(run, options, common);
@@ -64,7 +65,9 @@ void add_train(CommandLine program, CommonOptions& common) {
   program.option("--fast-dev-run", options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
       .value_if_bare("10")
       .type("N");
-  program.flag("--fresh", options->fresh, "train again even if results are there; they are moved aside");
+  const auto shard =
+      program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
+  program.flag("--fresh", options->fresh, "train again even if results are there; they are moved aside").excludes(shard);
   program.option("-j,--jobs", common.jobs, "worker processes; one per core otherwise").integer_in(1, 4096).type("N");
   program.flag("--fail-fast", options->fail_fast, "stop a study at the first failed run");
   program.flag("--dry-run", options->dry_run, "print the resolved config and stop");

@@ -39,13 +39,13 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   StudyOutcome outcome;
   std::set<std::size_t> finished;  // and found so on disk: not looked at again
   std::set<std::size_t> ended;     // a run that ended here is not begun again here, whatever happens to its directory
-  outcome.total = plan.runs.size();
+  outcome.total = options.runs.size();
   std::optional<LogFile> log;
   bool said_waiting = false;
   std::chrono::milliseconds wait(100);
   for (bool first = true;; first = false) {
     std::vector<std::size_t> pending;
-    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    for (const auto i : options.runs) {
       const auto progress = finished.count(i) ? Progress::finished : first ? options.found.at(i) : progress_of(plan.runs[i]);
       if (progress == Progress::finished) finished.insert(i);
       const bool lacking = progress == Progress::pending || (progress == Progress::failed && first);
@@ -88,7 +88,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
-  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+  for (const auto i : options.runs) {
     if (finished.count(i) && !ended.count(i)) ++outcome.reused;
     if (!finished.count(i) && !ended.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
   }

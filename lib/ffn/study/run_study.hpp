@@ -8,6 +8,7 @@
 namespace ffn {
 
 struct StudyOptions {
+  std::vector<std::size_t> runs;  ///< indices into Plan::runs: those to train here
   std::vector<Progress> found;  ///< progress_of(plan.runs), as it was at the start
   std::size_t jobs = 1;
   bool fail_fast = false;
@@ -25,7 +26,7 @@ struct StudyOutcome {
   bool directory_lost = false;  ///< somebody removed or replaced it: what was trained is not there
 };
 
-/// Trains every run that is not finished, resumes those that were begun, tries again those that failed in an earlier
+/// Trains every one of the runs that is not finished, resumes those that were begun, tries again those that failed in an earlier
 /// session. Runs that another process is training are waited for.
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options);
 

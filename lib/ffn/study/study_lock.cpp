@@ -1,56 +1,81 @@
 #include "ffn/study/study_lock.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <vector>
 
 #include "ffn/core/files.hpp"
 
 namespace ffn {
+namespace fs = std::filesystem;
 
 namespace {
 
-std::string content(int fd) {
-  char buffer[128];
-  const ssize_t got = ::pread(fd, buffer, sizeof buffer, 0);
-  return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : "";
+using Hold = LockFile::Hold;
+
+// Beside the directory, so that moving it aside does not take the lock along.
+fs::path path_of(const fs::path& directory) {
+  make_directories(directory.parent_path());
+  return directory.parent_path() / ("." + directory.filename().string() + ".lock");
+}
+
+// What a study writes here, whole or, after a full disk, in part; a file with anything else in it is not ours to write to.
+bool is_fingerprint(const std::string& text) {
+  return text.size() <= 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+[[noreturn]] void refuse(const std::string& who, const fs::path& directory) {
+  throw Error(ExitCode::interrupted, who + " is at work in " + directory.string(),
+              "wait for it, or give this one another name=… or -o DIR");
+}
+
+// Not every temporary: what is not ours is not touched.
+std::vector<fs::path> leftovers(const fs::path& directory) {
+  std::vector<fs::path> found;
+  std::error_code error;  // what cannot be read harms nobody
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("study.json.tmp-", 0) == 0 || name.rfind("compare.json.tmp-", 0) == 0) found.push_back(entry.path());
+  }
+  return found;
 }
 
 }  // namespace
 
-StudyLock::StudyLock(const std::filesystem::path& directory, const std::string& fingerprint, bool exclusive) {
-  // Beside the directory, so that moving it aside does not take the lock along.
-  make_directories(directory.parent_path());
-  const std::string path = (directory.parent_path() / ("." + directory.filename().string() + ".lock")).string();
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) throw SystemError("cannot open " + path + ": " + std::strerror(errno));
-  const auto refuse = [&](const std::string& who) {
-    ::close(fd_);
-    throw Error(ExitCode::interrupted, who + " is at work in " + directory.string(),
-                "wait for it, or give this one another name=… or -o DIR");
-  };
-  const bool alone = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
-  if (alone) {
-    if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, fingerprint.data(), fingerprint.size(), 0) < 0) refuse("something that locks no files");
-    if (!exclusive) share();
-    return;
+StudyLock::StudyLock(const fs::path& directory, const std::string& fingerprint, bool exclusive) : file_(path_of(directory)) {
+  if (!is_fingerprint(file_.content())) {
+    throw SystemError(file_.path().string() + " should be a lock file and is not: something else wrote to it",
+                      "move it away if you can spare it, or let the results go elsewhere with -o DIR");
   }
-  if (exclusive) refuse("another process");
+  const bool alone = file_.try_lock(Hold::alone);
+  if (!alone && exclusive) refuse("another process", directory);
   // Someone is there; their fingerprint stands in the file before they share it.
-  for (int attempt = 0; ::flock(fd_, LOCK_SH | LOCK_NB) != 0; ++attempt) {
-    if (attempt == 50) refuse("another process");
+  for (int attempt = 0; !alone && !file_.try_lock(Hold::shared); ++attempt) {
+    if (attempt == 50) refuse("another process", directory);
     ::usleep(20'000);
   }
-  if (content(fd_) != fingerprint) refuse("another study of this name");
+  if (locks_are_needed()) {
+    if (const std::string why = file_.why_locks_do_not_hold(); !why.empty()) {
+      throw SystemError("locks do not hold on the file system of " + directory.string() + ": " + why + ", so two may train the same run",
+                        kWithoutLocksHint);
+    }
+  }
+  if (alone) {
+    if (file_.content() != fingerprint) file_.write(fingerprint);
+    std::error_code error;
+    for (const auto& file : locks_are_needed() ? leftovers(directory) : std::vector<fs::path>()) fs::remove(file, error);
+    if (!exclusive) share();
+  } else if (file_.content() != fingerprint) {
+    refuse("another study of this name", directory);
+  }
 }
 
-void StudyLock::share() { ::flock(fd_, LOCK_SH); }
+void StudyLock::share() { file_.try_lock(Hold::shared); }
 
-StudyLock::~StudyLock() {
-  if (fd_ >= 0) ::close(fd_);
+bool StudyLock::is_taken(const fs::path& directory) {
+  return is_locked(directory.parent_path() / ("." + directory.filename().string() + ".lock"));
 }
+
+bool StudyLock::has_leftovers(const fs::path& directory) { return !leftovers(directory).empty(); }
 
 }  // namespace ffn

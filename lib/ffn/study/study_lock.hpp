@@ -5,22 +5,27 @@
 #include <filesystem>
 #include <string>
 
+#include "ffn/record/lock_file.hpp"
+
 namespace ffn {
 
 class StudyLock {
  public:
-  /// `fingerprint` tells one study from another. With `exclusive` nobody else may be at work. Throws Error with the exit
-  /// code of an interruption (try again later) when the directory is taken.
+  /// `fingerprint` (hexadecimal digits) tells one study from another. With `exclusive` nobody else may be at work. Whoever
+  /// comes first removes what killed writing left in the directory. Throws Error with the exit code of an interruption (try
+  /// again later) when the directory is taken, SystemError where locks cannot be had or do not hold.
   StudyLock(const std::filesystem::path& directory, const std::string& fingerprint, bool exclusive);
-  ~StudyLock();
-  StudyLock(const StudyLock&) = delete;
-  StudyLock& operator=(const StudyLock&) = delete;
 
   /// After an exclusive start: lets others of the same study in.
   void share();
 
+  /// Whether a process holds the lock of this study. Creates nothing.
+  static bool is_taken(const std::filesystem::path& directory);
+  /// Whether killed writing left something in the directory.
+  static bool has_leftovers(const std::filesystem::path& directory);
+
  private:
-  int fd_ = -1;
+  LockFile file_;
 };
 
 }  // namespace ffn

@@ -138,12 +138,13 @@ class Pool {
         result_.interrupted = true;
         stop_all();
       }
+      if (stopping_) hurry();
     }
-    for (auto& child : children_) {
-      if (child.pid < 0) continue;
-      ::close(child.commands);  // the worker's read ends, and so does the worker
-      ::close(child.messages);
-      ::waitpid(child.pid, nullptr, 0);
+    for (const auto& child : children_) {
+      if (child.pid > 0) ::close(child.commands), ::close(child.messages);  // the worker's read ends, and so does the worker
+    }
+    for (const auto& child : children_) {
+      if (child.pid > 0) end_idle(child.pid);
     }
     return std::move(result_);
   }
@@ -283,10 +284,48 @@ class Pool {
   }
 
   void stop_all() {
+    if (stopping_) return;
     stopping_ = true;
-    for (const auto& child : children_) {
-      if (child.pid > 0) ::kill(child.pid, SIGTERM);
+    stop_time_ = Clock::now();
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);  // one that somebody has stopped would never hear the other
+  }
+
+  // Steps and evaluations may be long, and what a worker that is killed loses are the steps since its last checkpoint. But a
+  // worker that hangs must not keep the study from ending.
+  void hurry() {
+    const auto waited = Clock::now() - stop_time_;
+    const auto seconds = [](Clock::duration d) {
+      return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count()) + " s";
+    };
+    if (!said_waiting_ && waited > options_.patience / 6) {
+      said_waiting_ = true;
+      signal_all(SIGCONT);
+      log_warning("workers have not come to the end of their step within " + seconds(waited) + "; they are killed after " +
+                  seconds(options_.patience) + ", and their runs go on from their last checkpoints");
     }
+    if (!killed_ && waited > options_.patience) {
+      killed_ = true;
+      log_warning("workers that did not stop within " + seconds(options_.patience) + " are killed");
+      signal_all(SIGKILL);
+    }
+  }
+
+  void signal_all(int signal) {
+    for (const auto& child : children_) {
+      if (child.pid > 0) ::kill(child.pid, signal);
+    }
+  }
+
+  // It has nothing left to do, and nothing to lose.
+  static void end_idle(pid_t pid) {
+    ::kill(pid, SIGCONT);
+    for (int i = 0; i < 10'000; ++i) {  // 2 s
+      if (::waitpid(pid, nullptr, WNOHANG) != 0) return;
+      ::usleep(200);
+    }
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
   }
 
   const Plan& plan_;
@@ -297,7 +336,8 @@ class Pool {
   std::vector<int> attempts_;
   std::deque<std::size_t> queue_;
   std::vector<Child> children_;
-  bool stopping_ = false;
+  bool stopping_ = false, said_waiting_ = false, killed_ = false;
+  Clock::time_point stop_time_;
   PoolResult result_;
 };
 

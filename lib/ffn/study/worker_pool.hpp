@@ -1,6 +1,7 @@
 // Worker processes: each trains one cohort after the other. A worker that dies costs its cohort one retry, nothing else.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <set>
 #include <string>
@@ -27,6 +28,7 @@ struct PoolOptions {
   bool fail_fast = false;
   std::vector<std::string> argv;
   std::function<bool()> stop;                            ///< asked often; true ends the study in order
+  std::chrono::milliseconds patience{45'000};            ///< for workers that were asked to stop; then they are killed
   std::function<void(const WorkerMessage&)> on_message;  ///< in the parent
   std::function<void()> in_worker;                       ///< first thing in a worker: its own signal handlers
 };

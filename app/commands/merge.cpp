@@ -1,0 +1,70 @@
+// ffn-train merge A B... -o C: one directory of a study whose parts were trained on several machines.
+#include "ffn/study/merge.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+std::string number(std::size_t n) { return format_count(static_cast<std::int64_t>(n)); }
+
+// "a: 12 runs; b: 8 runs"
+std::string listed(const std::map<std::string, std::size_t>& counts) {
+  std::string text;
+  for (const auto& [name, n] : counts) text += (text.empty() ? "" : "; ") + name + ": " + number(n) + (n == 1 ? " run" : " runs");
+  return text;
+}
+
+Json counts_json(const std::map<std::string, std::size_t>& counts) {
+  Json json = Json::object();
+  for (const auto& [name, n] : counts) json[name] = n;
+  return json;
+}
+
+int merge(const std::vector<std::string>& directories, const std::string& out, const CommonOptions& common) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  const auto result = merge_studies({directories.begin(), directories.end()}, out);
+  for (const auto& note : result.notes) log_warning(note);
+  if (result.versions.size() > 1) log_warning("trained by different versions of ffn-train: " + listed(result.versions));
+  if (result.computed_by.size() > 1)
+    log_warning("computed in different ways, so that last bits may differ from those of one machine: " + listed(result.computed_by));
+  const std::size_t missing = result.planned - std::min(result.planned, result.finished + result.unfinished);
+  if (common.json) {
+    const Json json = {{"directory", out},
+                       {"planned", result.planned},
+                       {"finished", result.finished},
+                       {"unfinished", result.unfinished},
+                       {"copied", counts_json(result.copied)},
+                       {"computed_by", counts_json(result.computed_by)},
+                       {"versions", counts_json(result.versions)},
+                       {"notes", result.notes}};
+    std::cout << dump_json(json, 2) << "\n";
+    return 0;
+  }
+  std::cout << out << ": " << number(result.finished) << " finished, " << number(result.unfinished) << " begun, " << number(missing)
+            << " not begun of " << number(result.planned) << " runs\n";
+  if (!result.copied.empty()) std::cout << "copied from " << listed(result.copied) << "\n";
+  log_info("next: ffn-train compare " + shell_word(out));
+  return 0;
+}
+
+}  // namespace
+
+void add_merge(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("merge", "put the directories of one study that several machines trained together");
+  auto directories = std::make_shared<std::vector<std::string>>();
+  auto out = std::make_shared<std::string>();
+  command.option("directories", *directories, "directories of the study; they are read, never changed").required().type("DIR...");
+  command.option("-o,--out", *out, "where the whole goes: a new directory, or one of the same study").required().type("DIR");
+  add_output_options(command, common);
+  command.run([&common, directories, out] { return merge(*directories, *out, common); });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,104 @@
+// ffn-train slurm CONFIG: the study as a Slurm job array; prints the script or submits it.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "../load_config.hpp"
+#include "../train.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/record/lock_file.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/study/plan.hpp"
+#include "ffn/study/slurm_script.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::string config;
+  std::vector<std::string> overrides;
+  SlurmJob job;
+  int tasks = 4, workers = 1;
+  std::string out = "runs";
+  bool shards = false, submit = false;
+};
+
+fs::path absolute(const fs::path& path) {
+  const fs::path normal = fs::absolute(path).lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+SlurmJob job_of(const Options& options, const CommonOptions& common) {
+  const std::string config = resolve_config(options.config);
+  CommonOptions with = common;
+  with.overrides = options.overrides;
+  SlurmJob job = options.job;
+  job.arguments = all_overrides(with);
+  const auto document = load_with_overrides(config, job.arguments);
+  if (!is_study(document))
+    throw UsageError(options.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
+  const auto study = read_study(document, config);
+  check_study(study, config);
+
+  job.program = fs::read_symlink("/proc/self/exe");
+  job.config = absolute(config), job.out = absolute(options.out), job.working_directory = fs::current_path();
+  job.name = study.name, job.directory = job.out / study.name;
+  const std::size_t runs = study.seeds.size() * study.variants.size();
+  job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
+  job.workers = static_cast<std::size_t>(options.workers);
+  const auto reach = lock_reach(job.directory);
+  job.shards = options.shards || reach.one_machine;
+  if (reach.one_machine) log_info("locks are seen on one machine alone (" + reach.mount + "), so each task gets its --shard");
+  else if (reach.unknown && !job.shards)
+    log_warning("whether locks reach other machines is not known of " + reach.mount + "; if they do not, give --shards");
+  return job;
+}
+
+int slurm(const Options& options, const CommonOptions& common) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  const SlurmJob job = job_of(options, common);
+  const std::string script = slurm_script(job);
+  if (!options.submit) {
+    std::cout << script;
+    return 0;
+  }
+  const fs::path file = slurm_directory(job) / (job.name + ".sh");
+  make_directories(slurm_directory(job));
+  write_file_atomically(file, script);
+  std::cout << std::flush;
+  const int status = std::system(("bash " + shell_word(file.string())).c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+  throw SystemError("sbatch did not take " + file.string(),
+                    "what it said stands above; the script stays there: bash " + shell_word(file.string()));
+}
+
+}  // namespace
+
+void add_slurm(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("slurm", "a study as a Slurm job array: print the script, or submit it");
+  auto options = std::make_shared<Options>();
+  command.option("config", options->config, "config file of a study, or the name of a shipped one").required().type("CONFIG");
+  command.option("overrides", options->overrides, "changes to the config, for example seeds=20").type("KEY=VALUE");
+  command.option("-o,--out", options->out, "where results go; all nodes have to see it").type("DIR").shows_default();
+  command.option("--tasks", options->tasks, "tasks of the array, which share the study's runs")
+      .integer_in(1, 100000)
+      .type("N")
+      .shows_default();
+  command.option("-j,--jobs", options->workers, "worker processes, and cores, of each task").integer_in(1, 4096).type("N").shows_default();
+  command.option("--time", options->job.time, "time limit of a task, which is queued again when it is over").type("TIME");
+  command.option("--partition", options->job.partition, "where to run").type("NAME");
+  command.option("--gres", options->job.gres, "what each task needs beside cores, for example gpu:1").type("LIST");
+  command.option("--sbatch", options->job.options, "one more option of sbatch's, for example --sbatch=--account=ml; may be repeated")
+      .type("OPTION");
+  command.flag("--shards", options->shards, "give each task a part of its own (--shard): where locks do not reach all nodes");
+  command.flag("--submit", options->submit, "submit it, and print how to follow it");
+  add_compute_options(command, common);
+  command.run([&common, options] { return slurm(*options, common); });
+}
+
+}  // namespace ffn::app

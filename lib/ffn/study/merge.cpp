@@ -1,0 +1,294 @@
+#include "ffn/study/merge.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "ffn/core/files.hpp"
+#include "ffn/core/hash.hpp"
+#include "ffn/core/json_document.hpp"
+#include "ffn/record/run_standing.hpp"
+#include "ffn/study/study_lock.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_t{8} << 30;
+
+// ---- studies
+
+Json read_study_file(const fs::path& directory) {
+  if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
+  const fs::path file = directory / "study.json";
+  if (!fs::exists(file)) {
+    throw DataError(directory.string() + " is no study: it has no study.json",
+                    "name the study's own directory, for example runs/<study>, not the one that it stands in");
+  }
+  Json study = parse_json(read_file(file, "study file", ExitCode::data, kMaxJsonBytes));
+  const bool whole = study.is_object() && study.contains("seeds") && study["seeds"].is_array() && study.contains("variants") &&
+                     study["variants"].is_array() && study.contains("document");
+  if (!whole) throw DataError(file.string() + " is damaged", "start the study there once more: that writes it again");
+  return study;
+}
+
+// What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
+Json essence(Json study) {
+  if (study["document"].is_object()) {
+    for (const char* key : {"compute", "$schema", "extends"}) study["document"].erase(key);
+    if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
+  }
+  return study;
+}
+
+// Where two documents differ first: "seeds", "document.train.steps".
+std::string first_difference(const Json& a, const Json& b, const std::string& place = "") {
+  if (!a.is_object() || !b.is_object()) return place;
+  const auto inner = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
+  for (const auto& item : a.items()) {
+    if (!b.contains(item.key())) return inner(item.key());
+    if (item.value() != b[item.key()]) return first_difference(item.value(), b[item.key()], inner(item.key()));
+  }
+  for (const auto& item : b.items()) {
+    if (!a.contains(item.key())) return inner(item.key());
+  }
+  return place;
+}
+
+// ---- one run's copy in one directory
+
+struct Copy {
+  fs::path directory;  ///< of the run
+  std::size_t source;  ///< index into the directories
+  std::string identity;
+  std::optional<RunSummary> summary;  ///< of a run that is over and whole
+  std::int64_t step = 0;              ///< of the checkpoint
+};
+
+bool better(const Copy& a, const Copy& b) {
+  if (a.summary.has_value() != b.summary.has_value()) return a.summary.has_value();
+  return !a.summary && a.step > b.step;
+}
+
+bool is_run(const fs::path& directory) { return fs::exists(directory / "status.json") || fs::exists(directory / "summary.json"); }
+
+bool left_out(const std::string& name) {
+  return name.find(".old-") != std::string::npos || name.find(".tmp-") != std::string::npos || name[0] == '.';
+}
+
+// Run directories below, as paths relative to `root`.
+void find(const fs::path& root, const fs::path& below, std::vector<fs::path>& found) {
+  std::vector<fs::path> children;
+  for (const auto& entry : fs::directory_iterator(root / below)) {
+    const auto name = entry.path().filename();
+    if (!left_out(name.string()) && fs::is_directory(entry.symlink_status())) children.push_back(below / name);
+  }
+  std::sort(children.begin(), children.end());
+  for (const auto& child : children) {
+    if (is_run(root / child)) found.push_back(child);
+    else find(root, child, found);
+  }
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+std::int64_t checkpoint_step(const RunDirectory& directory, const std::string& identity) {
+  if (!fs::exists(directory.checkpoint_path())) return 0;
+  const std::string source = directory.config_path().string();
+  const auto document = parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, directory.path().string());
+  const auto stored = directory.read_checkpoint(read_run_config(document, source), identity);
+  return stored ? stored->checkpoint.step : 0;
+}
+
+// How the copy stands; nothing for one that would have to be trained again. `notes` says what is wrong with it.
+std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector<std::string>& notes) {
+  using Verdict = RunCheck::Verdict;
+  const RunDirectory directory(run);
+  const RunCheck check = check_run(directory);
+  if (!check.damage.empty())
+    notes.push_back(run.string() + ": " + joined(check.damage) + (check.verdict == Verdict::repeated ? "; this copy is left out" : ""));
+  if (check.verdict == Verdict::repeated) return std::nullopt;
+  Copy copy{run, source, {}, {}, 0};
+  try {
+    if (check.verdict != Verdict::unfinished) {
+      copy.summary = read_summary(run);
+      copy.identity = copy.summary.value().identity;
+    } else if (const auto status = read_status(run)) {
+      copy.identity = status->identity;
+      copy.step = checkpoint_step(directory, copy.identity);
+    } else {
+      return std::nullopt;
+    }
+  } catch (const Error& error) {
+    notes.push_back(std::string(error.what()) + "; this copy is left out");
+    return std::nullopt;
+  }
+  return copy;
+}
+
+// Bit for bit, so that NaN equals itself. Times are no result.
+bool same_metrics(const fs::path& a, const fs::path& b) {
+  const auto left = read_run_metrics(a), right = read_run_metrics(b);
+  const auto same_value = [](const auto& x, const auto& y) {
+    return x.first == y.first && std::memcmp(&x.second, &y.second, sizeof x.second) == 0;
+  };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](const Evaluation& x, const Evaluation& y) {
+    return x.step == y.step && x.tokens == y.tokens &&
+           std::equal(x.metrics.begin(), x.metrics.end(), y.metrics.begin(), y.metrics.end(), same_value);
+  });
+}
+
+std::string hands(const RunSummary& summary) {
+  std::string text;
+  for (const auto& hand : summary.computed_by) text += (text.empty() ? "" : ", then ") + hand;
+  return text.empty() ? "fused, cpu" : text;
+}
+
+// What is different about two finished copies of one run; empty if they are the same result.
+std::string contradiction(const Copy& a, const Copy& b) {
+  std::string what;
+  if (a.summary->end != b.summary->end || a.summary->steps != b.summary->steps) what = "they ended differently";
+  else if (!same_metrics(a.directory, b.directory)) what = "their metrics differ";
+  else {
+    const auto bytes = [](const Copy& copy) {
+      return read_file(RunDirectory(copy.directory).weights_path(), "weights", ExitCode::data, kMaxFileBytes);
+    };
+    if (bytes(a) != bytes(b)) what = "their weights differ";
+  }
+  if (!what.empty() && hands(*a.summary) != hands(*b.summary))
+    what += " (computed by " + hands(*a.summary) + " and by " + hands(*b.summary) + ")";
+  return what;
+}
+
+// ---- copying
+
+void read_files(const fs::path& from, const fs::path& below, std::vector<std::pair<fs::path, std::string>>& files) {
+  for (const auto& entry : fs::directory_iterator(from / below)) {
+    const fs::path name = below / entry.path().filename();
+    if (left_out(entry.path().filename().string())) continue;
+    if (fs::is_directory(entry.symlink_status())) read_files(from, name, files);
+    else if (fs::is_regular_file(entry.symlink_status()))
+      files.emplace_back(name, read_file(entry.path(), "run file", ExitCode::data, kMaxFileBytes));
+  }
+}
+
+// The run appears whole, in place of a lesser copy.
+void copy_run(const fs::path& from, const fs::path& to) {
+  const std::string number = std::to_string(::getpid());
+  const fs::path incoming = to.string() + ".tmp-" + number, lesser = to.string() + ".tmp-" + number + "-lesser";
+  make_directories(to.parent_path());
+  fs::remove_all(incoming);
+  std::vector<std::pair<fs::path, std::string>> files;
+  read_files(from, "", files);
+  FileGroup group;
+  for (const auto& [name, bytes] : files) {
+    make_directories((incoming / name).parent_path());
+    group.write(incoming / name, bytes);
+  }
+  group.commit();
+  if (fs::exists(to)) fs::rename(to, lesser);
+  fs::rename(incoming, to);
+  fs::remove_all(lesser);
+}
+
+std::string version_of(const fs::path& run) {
+  const fs::path file = run / "meta.json";
+  if (!fs::is_regular_file(file)) return "unknown";
+  const Json meta = parse_json(read_file(file, "meta file", ExitCode::data, kMaxJsonBytes));
+  if (!meta.is_object()) return "unknown";
+  const auto text = [&](const char* key) { return meta.contains(key) && meta[key].is_string() ? meta[key].get<std::string>() : "?"; };
+  return text("version") + " (" + text("git_commit") + ")";
+}
+
+// Without the slash at its end, behind which there is no name.
+fs::path named(const fs::path& directory) { return directory.has_filename() ? directory : directory.parent_path(); }
+
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  const auto relative = fs::weakly_canonical(inner).lexically_relative(fs::weakly_canonical(outer));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+}  // namespace
+
+MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& given_target) {
+  const fs::path target = named(given_target);
+  std::vector<fs::path> sources;
+  for (const auto& source : given) sources.push_back(named(source));
+  const Json study = read_study_file(sources.at(0));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Json other = read_study_file(sources[i]);
+    if (is_within(target, sources[i]) || is_within(sources[i], target))
+      throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
+    if (essence(other) == essence(study)) continue;
+    throw DataError(sources[0].string() + " and " + sources[i].string() +
+                        " are different studies: " + first_difference(essence(study), essence(other)) + " differs in their study.json",
+                    "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
+  }
+  for (const auto& source : sources) {
+    if (StudyLock::is_taken(fs::weakly_canonical(source)))
+      throw Error(ExitCode::interrupted, "another process is at work in " + source.string(), "merge when it has ended");
+  }
+  // The target takes part like a source, and first: of two equal copies its own stays.
+  std::vector<fs::path> directories;
+  const bool exists = fs::exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
+  if (exists) {
+    if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
+    const Json there = read_study_file(target);
+    if (essence(there) != essence(study)) {
+      throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
+                          first_difference(essence(there), essence(study)) + " differs in their study.json",
+                      "merge into a directory that does not exist yet");
+    }
+    directories.push_back(target);
+  }
+  directories.insert(directories.end(), sources.begin(), sources.end());
+
+  MergeResult result;
+  result.planned = study["seeds"].size() * study["variants"].size();
+  std::map<fs::path, Copy> best;  // by the run's place within the study
+  std::string problems;
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    std::vector<fs::path> runs;
+    find(directories[i], "", runs);
+    for (const auto& run : runs) {
+      auto copy = examine(directories[i] / run, i, result.notes);
+      if (!copy) continue;
+      const auto [known, is_new] = best.emplace(run, *copy);
+      if (is_new) continue;
+      Copy& other = known->second;
+      const std::string both = "\n  " + other.directory.string() + " and " + copy->directory.string() + ": ";
+      if (other.identity != copy->identity) problems += both + "they are runs of different configs";
+      else if (other.summary && copy->summary) {
+        if (const std::string what = contradiction(other, *copy); !what.empty()) problems += both + what;
+      }
+      if (better(*copy, other)) other = std::move(*copy);
+    }
+  }
+  if (!problems.empty())
+    throw DataError("these do not fit together; nothing was copied:" + problems, "`ffn-train compare` looks at each directory by itself");
+
+  const StudyLock lock(fs::weakly_canonical(target), sha256_hex(dump_json(essence(study))), /*exclusive=*/true);
+  make_directories(target);
+  for (const auto& [run, copy] : best) {
+    if (!exists || copy.source > 0) {
+      copy_run(copy.directory, target / run);
+      ++result.copied[directories[copy.source].string()];
+    }
+    ++(copy.summary ? result.finished : result.unfinished);
+    if (!copy.summary) continue;
+    ++result.computed_by[hands(*copy.summary)];
+    ++result.versions[version_of(target / run)];
+  }
+  if (!exists) write_file_atomically(target / "study.json", dump_json(study, 2) + "\n");
+  return result;
+}
+
+}  // namespace ffn

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""A study beyond one process: locks that hold, lie or lack, parts on several machines, merging them, Slurm's script."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import ProgramTest, main
+from test_studies import STUDY, run_bits
+
+SHORT = {**STUDY, "train": {**STUDY["train"], "steps": 60, "eval_every": 20}}
+LONG = {**STUDY, "train": {**STUDY["train"], "steps": 2000000, "eval_every": 100000, "checkpoint_every": 20000}}
+
+
+def mounted_by_fuse():
+    return os.geteuid() == 0 and os.path.exists("/dev/fuse") and shutil.which("bindfs") and shutil.which("fusermount3")
+
+
+class MachinesTest(ProgramTest):
+    def study(self, content=SHORT):
+        return self.write("study.json", content)
+
+    def start(self, out, *more):
+        return subprocess.Popen(self.command("--config", "study.json", "-o", out, *more), cwd=self.tmp, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True)
+
+    def wait_for(self, pattern, seconds=60):
+        deadline = time.time() + seconds
+        while time.time() < deadline and not list(self.tmp.rglob(pattern)):
+            time.sleep(0.02)
+        self.assertTrue(list(self.tmp.rglob(pattern)), pattern)
+
+    def preloaded(self, file_system):
+        """The environment of a machine with such a file system."""
+        shim = self.tmp / "file_system.so"
+        if not shim.exists():
+            source = pathlib.Path(__file__).with_name("file_system.c")
+            subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+        return {**os.environ, "LD_PRELOAD": str(shim), "FILE_SYSTEM": file_system}
+
+    def refused(self, code, text, *arguments, **options):
+        result = self.run_program("--config", "study.json", *arguments, **options)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        self.assertIn(text, result.stderr)
+        return result.stderr
+
+
+class Locks(MachinesTest):
+    def test_a_planted_link_in_place_of_a_lock_is_not_followed(self):
+        self.study()
+        precious = self.write("precious.txt", "years of work\n")
+        for lock in ("runs/.study.lock", "runs/study/activation=relu/.lock"):
+            (self.tmp / lock).parent.mkdir(parents=True, exist_ok=True)
+            (self.tmp / lock).symlink_to(precious)
+            result = self.run_program("--config", "study.json")
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("symbolic link", result.stderr)
+            self.assertEqual(precious.read_text(), "years of work\n")
+            (self.tmp / lock).unlink()
+        self.ok("--config", "study.json")
+
+    def test_a_file_of_somebody_else_in_place_of_a_lock_stays_as_it_is(self):
+        self.study()
+        lock = self.write("runs/.study.lock", "years of work\n")
+        self.refused(1, "something else wrote to it")
+        self.assertEqual(lock.read_text(), "years of work\n")
+        lock.unlink()
+        os.link(self.write("precious.txt", "years of work\n"), lock)
+        self.refused(1, "something else wrote to it")
+        self.assertEqual((self.tmp / "precious.txt").read_text(), "years of work\n")
+        lock.unlink()
+        lock.mkdir()
+        self.refused(1, ".study.lock")
+        lock.rmdir()
+        os.mkfifo(lock)
+        self.refused(1, "no regular file")
+
+    def test_each_reason_has_its_own_message_and_only_another_process_invites_a_retry(self):
+        self.study()
+        full = self.refused(1, "No space left", env=self.preloaded("full-disk"))
+        self.assertNotIn("at work", full)
+        without = self.refused(1, "has no locks", "-o", "b", env=self.preloaded("without-locks"))
+        self.assertNotIn("at work", without)
+        self.assertIn("--shard", without)
+        self.assertEqual(list(self.tmp.glob("b/study")), [])
+
+    def test_locks_that_are_granted_to_everybody_are_found_out(self):
+        self.study()
+        error = self.refused(1, "locks do not hold", env=self.preloaded("lying-locks"))
+        self.assertIn("--shard", error)
+        self.assertEqual(list(self.tmp.glob("runs/study")), [])
+
+    def test_a_shard_needs_no_locks(self):
+        self.study()
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        for file_system in ("without-locks", "lying-locks"):
+            for shard in ("1/2", "2/2"):
+                self.ok("--config", "study.json", "-o", file_system, "-q", "--shard", shard, env=self.preloaded(file_system))
+            self.assertEqual(run_bits(self.tmp / file_system), run_bits(self.tmp / "whole"))
+
+    @unittest.skipUnless(mounted_by_fuse(), "needs root, /dev/fuse and bindfs")
+    def test_on_a_real_file_system_whose_locks_do_not_hold(self):
+        # bindfs forwards locks from one process of its own: they never exclude each other.
+        self.study()
+        (self.tmp / "source").mkdir(), (self.tmp / "mount").mkdir()
+        mounted = subprocess.run(["bindfs", "--multithreaded", "--enable-lock-forwarding", "source", "mount"], cwd=self.tmp)
+        if mounted.returncode != 0:
+            self.skipTest("bindfs cannot mount here")
+        try:
+            self.refused(1, "locks do not hold", "-o", "mount")
+            self.ok("--config", "study.json", "-o", "mount", "--shard", "1/1")
+        finally:
+            subprocess.run(["fusermount3", "-u", "-z", "mount"], cwd=self.tmp)
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        self.assertEqual(run_bits(self.tmp / "source"), run_bits(self.tmp / "whole"))
+
+
+class Workers(MachinesTest):
+    def children(self, process):
+        return [int(pid) for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+    def test_a_stopped_worker_does_not_keep_a_study_from_ending(self):
+        self.study(LONG)
+        process = self.start("runs", "-j", "2")
+        self.wait_for("**/metrics.jsonl")
+        workers = self.children(process)
+        self.assertEqual(len(workers), 2)
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGTERM)
+        _, errors = process.communicate(timeout=40)
+        self.assertEqual(process.returncode, 75, errors)
+        states = [json.loads(p.read_text())["state"] for p in self.tmp.rglob("status.json")]
+        self.assertNotIn("running", states)
+        self.assertNotIn("are killed", errors)
+
+    def test_what_a_kill_left_of_the_study_files_is_removed_and_nothing_else(self):
+        self.study()
+        self.ok("--config", "study.json")
+        ours = [self.write(f"runs/study/{name}.tmp-4242-0", "{") for name in ("study.json", "compare.json")]
+        theirs = self.write("runs/study/notes.tmp-1", "mine")
+        self.ok("--config", "study.json")  # all is finished
+        self.assertEqual([p for p in ours if p.exists()], [])
+        self.write("runs/study/study.json.tmp-4242-0", "{")
+        self.ok("--config", "study.json", "seeds=4")
+        self.assertEqual(list((self.tmp / "runs/study").glob("*.json.tmp-*")), [])
+        self.assertEqual(theirs.read_text(), "mine")
+
+    def test_nobody_removes_a_temporary_while_another_is_at_work(self):
+        self.study(LONG)
+        process = self.start("runs")
+        self.wait_for("**/metrics.jsonl")
+        file = self.write("runs/study/study.json.tmp-4242-0", "{")
+        other = self.start("runs")
+        time.sleep(1)
+        self.assertTrue(file.exists())
+        for p in (process, other):
+            os.kill(p.pid, signal.SIGTERM)
+            p.communicate(timeout=60)
+
+
+class Shards(MachinesTest):
+    def runs_of(self, out):
+        return {str(p.parent.relative_to(self.tmp / out / "study")) for p in (self.tmp / out).rglob("model.safetensors")}
+
+    def test_shards_have_whole_seeds_and_together_every_run_once(self):
+        self.study({**SHORT, "seeds": 5})
+        all_runs = []
+        for i in (1, 2, 3):
+            result = self.ok("--config", "study.json", "-o", f"part-{i}", "--shard", f"{i}/3")
+            runs = 2 if i == 3 else 4
+            self.assertIn(f"shard {i} of 3: {runs} of 10 runs; the others are trained elsewhere", result.stderr)
+            self.assertIn(f"shard {i} of 3: {runs} of 10 runs: {runs} trained now, 0 found finished", result.stderr)
+            self.assertEqual({run.replace("relu", "silu") for run in self.runs_of(f"part-{i}")}, {run for run in self.runs_of(f"part-{i}") if "silu" in run})
+            all_runs += self.runs_of(f"part-{i}")
+        self.assertEqual((len(all_runs), len(set(all_runs))), (10, 10))
+        self.assertIn("0 trained now, 2 found finished", self.ok("--config", "study.json", "-o", "part-3", "--shard", "3/3").stderr)
+
+    def test_with_fewer_seeds_than_shards_runs_are_dealt_out(self):
+        self.study()
+        for i in range(1, 7):
+            self.ok("--config", "study.json", "-o", "all", "-q", "--shard", f"{i}/7")
+            self.assertEqual(len(self.runs_of("all")), i)
+        self.assertIn("0 of 6 runs", self.ok("--config", "study.json", "-o", "all", "--shard", "7/7").stderr)
+
+    def test_what_is_no_shard_is_refused(self):
+        self.study()
+        for text in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2", "1/99999999999999999999999"):
+            self.assertIn("expected i/n", self.fails(2, "--config", "study.json", f"--shard={text}"))
+        self.fails(2, "--config", "study.json", "--shard", "1/2", "--fresh")
+        single = {k: v for k, v in SHORT.items() if k not in ("seeds", "sweep")}
+        self.assertIn("single run", self.fails(2, "--config", self.write("run.json", single), "--shard", "1/2"))
+
+
+class Merging(MachinesTest):
+    def setUp(self):
+        super().setUp()
+        self.study({**SHORT, "seeds": 4})
+        for i in (1, 2):
+            self.ok("--config", "study.json", "-o", f"machine-{i}", "-q", "--shard", f"{i}/2")
+
+    def merge(self, *more, sources=("machine-1/study", "machine-2/study"), out="merged/study"):
+        return self.ok("merge", *sources, "-o", out, *more)
+
+    def contents(self, root):
+        return {str(p.relative_to(self.tmp)): p.read_bytes() for p in (self.tmp / root).rglob("*") if p.is_file()}
+
+    def test_two_machines_give_the_bits_of_one(self):
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        before = {**self.contents("machine-1"), **self.contents("machine-2")}
+        report = json.loads(self.merge("--json").stdout)
+        self.assertEqual((report["planned"], report["finished"], report["unfinished"]), (8, 8, 0))
+        self.assertEqual(report["copied"], {"machine-1/study": 4, "machine-2/study": 4})
+        self.assertEqual(run_bits(self.tmp / "merged"), run_bits(self.tmp / "whole"))
+        self.assertEqual({**self.contents("machine-1"), **self.contents("machine-2")}, before)
+        whole = self.ok("compare", "whole/study", "--metric", "val/loss", "--csv").stdout
+        self.assertEqual(self.ok("compare", "merged/study", "--metric", "val/loss", "--csv").stdout.splitlines()[0], whole.splitlines()[0])
+        self.assertIn("0 trained now, 8 found finished", self.ok("--config", "study.json", "-o", "merged").stderr)
+        self.assertIn("8 finished", self.merge().stdout)  # once more: nothing to do
+        self.assertNotIn("copied", self.merge().stdout)
+
+    def test_a_slash_at_the_end_and_a_target_that_has_some_of_it(self):
+        self.merge(sources=("machine-1/study/",), out="merged/study/")
+        self.assertEqual(len(run_bits(self.tmp / "merged")), 4)
+        self.assertIn("copied from machine-2/study: 4 runs", self.merge().stdout)
+
+    def test_another_study_is_refused(self):
+        self.ok("--config", "study.json", "-o", "other", "-q", "train.steps=80")
+        error = self.fails(3, "merge", "machine-1/study", "other/study", "-o", "merged/study")
+        for text in ("machine-1/study", "other/study", "train.steps"):
+            self.assertIn(text, error)
+        self.assertFalse((self.tmp / "merged").exists())
+        self.merge()
+        self.assertIn("holds another study", self.fails(3, "merge", "other/study", "-o", "merged/study"))
+        self.assertIn("no study.json", self.fails(3, "merge", "machine-1", "-o", "c"))
+        self.assertIn("no directory", self.fails(3, "merge", "nowhere", "-o", "c"))
+        self.assertIn("lie in each other", self.fails(2, "merge", "machine-1/study", "-o", "machine-1/study"))
+
+    def test_two_results_of_one_run_are_refused(self):
+        self.ok("--config", "study.json", "-o", "machine-3", "-q", "--shard", "1/2", "--engine", "libtorch")  # other last bits
+        error = self.fails(3, "merge", "machine-1/study", "machine-3/study", "-o", "merged/study")
+        run = "study/activation=relu/seed-0"
+        for text in (f"machine-1/{run}", f"machine-3/{run}", "differ", "fused", "libtorch", "nothing was copied"):
+            self.assertIn(text, error)
+        self.assertFalse((self.tmp / "merged").exists())
+
+    def test_the_same_result_twice_is_no_contradiction_and_a_damaged_one_no_result(self):
+        shutil.copytree(self.tmp / "machine-1", self.tmp / "machine-3")
+        run = self.tmp / "machine-3/study/activation=relu/seed-0"
+        both = ("machine-1/study", "machine-3/study")
+        self.assertIn("4 finished", self.merge(sources=both, out="equal/study").stdout)
+        weights = (run / "model.safetensors").read_bytes()
+        (run / "model.safetensors").write_bytes(weights[:-1] + bytes([weights[-1] ^ 1]))
+        for sources in (both, both[::-1]):
+            result = self.merge(sources=sources, out=f"of-{sources[0]}")
+            self.assertIn("4 finished", result.stdout)
+            self.assertIn(str(run.relative_to(self.tmp)), result.stderr)
+            self.assertEqual((self.tmp / f"of-{sources[0]}/activation=relu/seed-0/model.safetensors").read_bytes(), weights)
+
+    def test_a_finished_copy_beats_an_unfinished_one_and_the_further_checkpoint_the_nearer(self):
+        self.study({**LONG, "seeds": 1})
+        for i in (1, 2):  # the second goes further
+            process = self.start(f"long-{i}", "-j", "2")
+            self.wait_for(f"long-{i}/**/state.safetensors")
+            time.sleep(0.1 if i == 1 else 1)
+            os.kill(process.pid, signal.SIGTERM)
+            process.communicate(timeout=60)
+        def steps(out):
+            return {p.parent.name + p.parent.parent.name: json.loads(p.read_text())["step"] for p in (self.tmp / out).rglob("status.json")}
+        one, two = steps("long-1"), steps("long-2")
+        for sources in (("long-1/study", "long-2/study"), ("long-2/study", "long-1/study")):
+            shutil.rmtree(self.tmp / "merged", ignore_errors=True)
+            self.merge(sources=sources)
+            self.assertEqual(steps("merged"), {run: max(one[run], two[run]) for run in one})
+        self.merge(sources=("long-1/study",), out="over/study")
+        self.merge(sources=("long-2/study",), out="over/study")
+        self.assertEqual(steps("over"), {run: max(one[run], two[run]) for run in one})
+        self.assertEqual(list((self.tmp / "over").rglob("*.tmp-*")), [])
+        self.assertEqual(len(list((self.tmp / "over").rglob("state.safetensors"))), 2)
+
+    def test_what_is_moved_aside_locks_and_temporaries_stay_behind(self):
+        run = self.tmp / "machine-1/study/activation=relu/seed-0"
+        shutil.copytree(run, run.with_name("seed-0.old-1"))
+        self.write("machine-1/study/activation=relu/seed-0/status.json.tmp-1-1", "{")
+        self.merge()
+        names = [p.name for p in (self.tmp / "merged/study").rglob("*")]
+        self.assertEqual([n for n in names if ".old-" in n or ".tmp-" in n or n == ".lock"], [])
+
+    def test_a_damaged_copy_is_said_and_left_out(self):
+        (self.tmp / "machine-1/study/activation=relu/seed-0/metrics.jsonl").write_text("{")
+        result = self.merge()
+        self.assertIn("machine-1/study/activation=relu/seed-0", result.stderr)
+        self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
+    def test_other_versions_and_machines_are_said(self):
+        run = self.tmp / "machine-1/study/activation=relu/seed-0"
+        meta = json.loads((run / "meta.json").read_text())
+        (run / "meta.json").write_text(json.dumps({**meta, "version": "9.9"}))
+        self.assertIn("different versions", self.merge().stderr)
+
+    def test_a_study_that_is_at_work_is_left_alone(self):
+        self.study({**LONG, "seeds": 1})
+        process = self.start("busy")
+        self.wait_for("busy/**/metrics.jsonl")
+        error = self.fails(75, "merge", "busy/study", "-o", "merged/study")
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertIn("at work in busy/study", error)
+
+
+class Slurm(MachinesTest):
+    def script(self, *more, cwd=None):
+        text = self.ok("slurm", "study.json", *more).stdout
+        path = self.write("job.sh", text)
+        subprocess.run(["bash", "-n", path], check=True)
+        if shutil.which("shellcheck"):
+            checked = subprocess.run(["shellcheck", "-S", "warning", "-s", "bash", path], capture_output=True, text=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout)
+        return text
+
+    def test_the_script_is_one_that_bash_and_shellcheck_take(self):
+        self.study()
+        text = self.script("--tasks", "3", "--time", "1:00:00", "--partition", "gpu", "--gres", "gpu:1", "-j", "2", "--sbatch=--account=ml", "seeds=9")
+        for line in ("--array=1-3", "--time=1:00:00", "--partition=gpu", "--gres=gpu:1", "--account=ml", "--cpus-per-task=2", "--requeue",
+                     "--signal=B:USR1@60", "--open-mode=append", f"--output={self.tmp}/runs/study/slurm/%A_%a.log", f"--chdir={self.tmp}"):
+            self.assertIn(f"#SBATCH {line}\n", text)
+        self.assertIn(f"--config {self.tmp}/study.json -o {self.tmp}/runs -j 2 seeds=9 &", text)
+        self.assertNotIn("--shard", text)
+        self.assertIn('--shard "$SLURM_ARRAY_TASK_ID/4" ', self.script("--shards").replace(" &", " "))
+        self.assertEqual(self.files(), ["job.sh", "study.json"])
+
+    def test_no_more_tasks_than_runs(self):
+        self.study()
+        self.assertIn("--array=1-6\n", self.script("--tasks", "50"))
+
+    def test_strange_paths_are_quoted_for_both_readers(self):
+        self.study()
+        text = self.script("-o", "it's \"50%\" $HOME; x", "name=study", "question=a 'b' $c")
+        self.assertIn(r'''it's \"50%%\" $HOME; x/study/slurm/%A_%a.log"''', text)
+        self.assertIn("control character", self.fails(2, "slurm", "study.json", "-o", "a\n#SBATCH --uid=0"))
+
+    def test_a_wrong_config_is_refused_before_anything_is_printed(self):
+        self.write("study.json", {**SHORT, "train": {"stepz": 1}})
+        self.assertIn("stepz", self.fails(2, "slurm", "study.json"))
+        self.write("study.json", {k: v for k, v in SHORT.items() if k not in ("seeds", "sweep")})
+        self.assertIn("single run", self.fails(2, "slurm", "study.json"))
+
+    def test_submitting_sends_an_array_and_a_comparison_and_says_how_to_follow(self):
+        self.study()
+        fake = self.tmp / "bin/sbatch"
+        self.write("bin/sbatch", '#!/bin/bash\nprintf "%s\\n" "$*" >> "$(dirname "$0")/calls"\necho "$((40 + $(wc -l < "$(dirname "$0")/calls")));here"\n')
+        fake.chmod(0o755)
+        result = self.ok("slurm", "study.json", "--submit", "-o", "a b", env={**os.environ, "PATH": f"{fake.parent}:{os.environ['PATH']}"})
+        array, after = (self.tmp / "bin/calls").read_text().splitlines()
+        self.assertEqual(array, f"--parsable {self.tmp}/a b/study/slurm/study.sh")
+        self.assertIn("--dependency=afterany:41 ", after)
+        self.assertIn(f"compare '{self.tmp}/a b/study'", after)
+        for text in ("array job 41", "squeue -j 41,42", f"tail -F '{self.tmp}/a b/study/slurm/'41_*.log"):
+            self.assertIn(text, result.stdout)
+        fake.write_text("#!/bin/sh\necho 'sbatch: error: invalid partition' >&2; exit 1\n")
+        failed = self.run_program("slurm", "study.json", "--submit", env={**os.environ, "PATH": f"{fake.parent}:{os.environ['PATH']}"})
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("invalid partition", failed.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,10 @@ TEST_CASE("shards of every count hold every run once, and whole seeds where ther
     for (std::size_t index = 1; index <= count; ++index) {
       const auto runs = runs_of(plan, {index, count});
       std::set<std::int64_t> seeds;
-      for (const auto run : runs) CHECK(seen.insert(run).second), seeds.insert(plan.runs[run].config.seed);
+      for (const auto run : runs) {
+        CHECK(seen.insert(run).second);
+        seeds.insert(plan.runs[run].config.seed);
+      }
       if (count <= 7) CHECK(runs.size() == 3 * seeds.size());
       smallest = std::min(smallest, runs.size()), largest = std::max(largest, runs.size());
     }

@@ -19,6 +19,7 @@
 #include "ffn/report/output.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/beacon.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/shard.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -246,16 +247,24 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
 
 namespace {
 
-// A study that several machines would train twice is refused before anything is written.
-void check_locks_reach(const fs::path& directory) {
+// A study that several machines would train twice is refused before anything is written. True where that cannot be told yet.
+bool locks_may_not_reach(const fs::path& directory) {
+  if (!locks_are_needed()) return false;
   const auto reach = lock_reach(directory);
   if (reach.one_machine) {
     throw SystemError("locks are seen on this machine alone: " + reach.mount + "; another machine might train the same runs",
                       kWithoutLocksHint);
   }
-  if (reach.unknown)
-    log_info("note: whether locks reach other machines is not known of " + reach.mount +
-             "; if several work here, give each its --shard i/n");
+  return reach.shared;
+}
+
+// Somebody who is at work and whose lock we do not see would not see ours either.
+void check_nobody_unseen(const StudyLock& lock, Beacon& beacon, const fs::path& directory) {
+  if (!lock.was_first()) return;
+  const std::string other = beacon.other_alive();
+  if (other.empty()) return;
+  throw SystemError(other + " is at work in " + directory.string() + ", and its locks are not seen here, so both may train the same run",
+                    "stop one of the two; or divide the study among machines that need no locks with --shard i/n");
 }
 
 std::string fingerprint(const Plan& plan) {
@@ -296,18 +305,23 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   const bool has_work =
       options.fresh || std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
   std::optional<StudyLock> lock;
+  std::optional<Beacon> beacon;
   if (has_work) {  // what cannot be had is found before anything is written
     for (const auto& variant : study.variants) training_engine().prepare(variant.config);
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
     if (!part.empty())
       log_info(part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
-    if (locks_are_needed()) check_locks_reach(plan.directory);
+    const bool uncertain = locks_may_not_reach(plan.directory);
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
     if (options.fresh && path_exists(plan.directory)) {
       log_info("earlier results moved to " + move_aside(plan.directory).string());
       found.assign(plan.runs.size(), Progress::pending);
     }
     lock->share();
+    if (uncertain) {
+      beacon.emplace(plan.directory);
+      check_nobody_unseen(*lock, *beacon, plan.directory);
+    }
   } else {
     tidy_up(plan);
   }
@@ -321,7 +335,10 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     run.jobs = job_count(common, study);
     run.fail_fast = options.fail_fast;
     run.argv = common.argv;
-    run.stop = stop_requested;
+    run.stop = [&beacon] {
+      if (beacon) beacon->beat();
+      return stop_requested();
+    };
     run.in_worker = handle_worker_signals;
     run.engine = []() -> Engine& { return training_engine(); };
     run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };

@@ -54,8 +54,6 @@ SlurmJob job_of(const Options& options, const CommonOptions& common) {
   const auto reach = lock_reach(job.directory);
   job.shards = options.shards || reach.one_machine;
   if (reach.one_machine) log_info("locks are seen on one machine alone (" + reach.mount + "), so each task gets its --shard");
-  else if (reach.unknown && !job.shards)
-    log_warning("whether locks reach other machines is not known of " + reach.mount + "; if they do not, give --shards");
   return job;
 }
 

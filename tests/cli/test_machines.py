@@ -119,6 +119,45 @@ class Locks(MachinesTest):
         self.assertEqual(run_bits(self.tmp / "source"), run_bits(self.tmp / "whole"))
 
 
+    @unittest.skipUnless(mounted_by_fuse(), "needs root, /dev/fuse and bindfs")
+    def test_another_machine_whose_locks_are_not_seen_is_noticed(self):
+        # Two mounts of one directory, each with locks of its own: what two machines are where locks stay on the machine.
+        self.study(LONG)
+        for name in ("source", "here", "there"):
+            (self.tmp / name).mkdir()
+        try:
+            for mount in ("here", "there"):
+                if subprocess.run(["bindfs", "source", mount], cwd=self.tmp).returncode != 0:
+                    self.skipTest("bindfs cannot mount here")
+            process = self.start("here", "-j", "1")
+            self.wait_for("source/**/metrics.jsonl")
+            error = self.refused(1, "its locks are not seen here", "-o", "there")
+            self.assertIn("--shard", error)
+            partner = self.start("here", "-j", "1")  # one that does see them takes part
+            time.sleep(1)
+            self.assertIsNone(partner.poll())
+            for p in (process, partner):
+                os.kill(p.pid, signal.SIGTERM)
+                p.communicate(timeout=60)
+                self.assertEqual(p.returncode, 75)
+            self.assertEqual(list((self.tmp / "source/study").glob(".at-work-*")), [])
+            # What a kill left is no sign of life.
+            killed = self.start("here", "-j", "1")
+            self.wait_for("source/study/.at-work-*")
+            killed.kill()
+            killed.communicate()
+            time.sleep(1)
+            self.write("source/study/.at-work-far-1", "another machine\n1\n7\n")
+            began = time.time()
+            self.study(SHORT)
+            self.ok("--config", "study.json", "-o", "there")
+            self.assertGreater(time.time() - began, 9)
+            self.assertEqual(list((self.tmp / "source/study").glob(".at-work-*")), [])
+        finally:
+            for mount in ("here", "there"):
+                subprocess.run(["fusermount3", "-u", "-z", mount], cwd=self.tmp, stderr=subprocess.DEVNULL)
+
+
 class Workers(MachinesTest):
     def children(self, process):
         return [int(pid) for pid in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]

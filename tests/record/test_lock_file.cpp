@@ -72,8 +72,9 @@ TEST_CASE("the mount table tells which locks stay on one machine") {
   const auto local = [&](const char* path) { return lock_reach(table, path).one_machine; };
   for (const char* path : {"/old/runs", "/posix", "/lustre/x/y", "/with space/z", "/share/a"}) CHECK(local(path));
   for (const char* path : {"/home/me", "/half/x", "/good/lustre/x", "/home/local/x", "/oldest", "/", "/bind/x"}) CHECK_FALSE(local(path));
-  CHECK(lock_reach(table, "/bind/x").unknown);
-  CHECK_FALSE(lock_reach(table, "/home/me").unknown);
+  CHECK(lock_reach(table, "/bind/x").shared);
+  CHECK(lock_reach(table, "/home/me").shared);
+  CHECK_FALSE(lock_reach(table, "/home/local/x").shared);
   CHECK(lock_reach(table, "/lustre/x").mount == "lustre with localflock on /lustre");
   CHECK_FALSE(lock_reach("", "/x").one_machine);
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -201,7 +202,10 @@ LockReach lock_reach(const std::string& mountinfo, const fs::path& canonical) {
     reach.one_machine = *option == '\0' || mount.option(option) != nullptr;
     if (reach.one_machine && *option != '\0') with = std::string(" with ") + option;
   }
-  reach.unknown = !reach.one_machine && mount.type.rfind("fuse", 0) == 0 && mount.type != "fuseblk";
+  static const char* const kOfOneMachine[] = {"ext2",  "ext3", "ext4",    "xfs",  "btrfs", "tmpfs",    "overlay", "zfs",     "f2fs",
+                                              "ramfs", "jfs",  "fuseblk", "vfat", "exfat", "bcachefs", "rootfs",  "reiserfs"};
+  reach.shared = !reach.one_machine && !mount.type.empty() &&
+                 std::none_of(std::begin(kOfOneMachine), std::end(kOfOneMachine), [&](const char* type) { return mount.type == type; });
   reach.mount = mount.type + with + " on " + mount.point.string();
   return reach;
 }

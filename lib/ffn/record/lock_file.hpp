@@ -53,7 +53,7 @@ extern const char* const kWithoutLocksHint;
 /// What the mount table (the text of /proc/self/mountinfo) tells about fcntl() locks below a canonical path.
 struct LockReach {
   bool one_machine = false;  ///< they are known to hold among the processes of one machine only
-  bool unknown = false;      ///< it depends on what the table does not tell
+  bool shared = false;       ///< other machines may see the files, and whether they see the locks is not known
   std::string mount;         ///< "nfs4 with local_lock=all on /data", for a person
 };
 LockReach lock_reach(const std::string& mountinfo, const std::filesystem::path& canonical);

@@ -48,6 +48,7 @@ StudyLock::StudyLock(const fs::path& directory, const std::string& fingerprint, 
                       "move it away if you can spare it, or let the results go elsewhere with -o DIR");
   }
   const bool alone = file_.try_lock(Hold::alone);
+  was_first_ = alone;
   if (!alone && exclusive) refuse("another process", directory);
   // Someone is there; their fingerprint stands in the file before they share it.
   for (int attempt = 0; !alone && !file_.try_lock(Hold::shared); ++attempt) {

@@ -19,6 +19,9 @@ class StudyLock {
   /// After an exclusive start: lets others of the same study in.
   void share();
 
+  /// Whether nobody else was at work, as far as locks tell.
+  bool was_first() const { return was_first_; }
+
   /// Whether a process holds the lock of this study. Creates nothing.
   static bool is_taken(const std::filesystem::path& directory);
   /// Whether killed writing left something in the directory.
@@ -26,6 +29,7 @@ class StudyLock {
 
  private:
   LockFile file_;
+  bool was_first_ = false;
 };
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "../load_config.hpp"
 #include "../train.hpp"
@@ -24,7 +25,7 @@ struct Options {
   std::vector<std::string> overrides;
   SlurmJob job;
   int tasks = 4, workers = 1;
-  std::string out = "runs";
+  std::string out = "runs", more;
   bool shards = false, submit = false;
 };
 
@@ -39,6 +40,8 @@ SlurmJob job_of(const Options& options, const CommonOptions& common) {
   with.overrides = options.overrides;
   SlurmJob job = options.job;
   job.arguments = all_overrides(with);
+  std::istringstream words(options.more);
+  for (std::string word; words >> word;) job.options.push_back(word);
   const auto document = load_with_overrides(config, job.arguments);
   if (!is_study(document))
     throw UsageError(options.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
@@ -91,8 +94,7 @@ void add_slurm(CommandLine program, CommonOptions& common) {
   command.option("--time", options->job.time, "time limit of a task, which is queued again when it is over").type("TIME");
   command.option("--partition", options->job.partition, "where to run").type("NAME");
   command.option("--gres", options->job.gres, "what each task needs beside cores, for example gpu:1").type("LIST");
-  command.option("--sbatch", options->job.options, "one more option of sbatch's, for example --sbatch=--account=ml; may be repeated")
-      .type("OPTION");
+  command.option("--sbatch", options->more, "more options of sbatch's, for example --sbatch=\"--account=ml --mem=4G\"").type("OPTIONS");
   command.flag("--shards", options->shards, "give each task a part of its own (--shard): where locks do not reach all nodes");
   command.flag("--submit", options->submit, "submit it, and print how to follow it");
   add_compute_options(command, common);

@@ -7,7 +7,9 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/record/lock_file.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/study/shard.hpp"
 
 namespace ffn::app {
 
@@ -38,7 +40,11 @@ int train(const TrainOptions& options, const CommonOptions& common) {
     if (options.fast_dev_run > 0) return fast_dev_runs(study, options.fast_dev_run, common);
     return train_study(study, common.config, options, common);
   }
-  if (!options.shard.empty()) throw UsageError("--shard divides a study, and " + common.config + " is a single run", "leave --shard out");
+  if (!options.shard.empty()) {
+    if (parse_shard(options.shard).count > 1)
+      throw UsageError("--shard divides a study, and " + common.config + " is a single run", "leave --shard out");
+    do_without_locks();
+  }
   const auto run = read_run_config(document, common.config);
   if (options.dry_run) return dry_run(resolved_json(run));
   return options.fast_dev_run > 0 ? fast_dev_run(run, options.fast_dev_run, common) : train_run(run, options, common);

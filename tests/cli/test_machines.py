@@ -101,6 +101,9 @@ class Locks(MachinesTest):
             for shard in ("1/2", "2/2"):
                 self.ok("--config", "study.json", "-o", file_system, "-q", "--shard", shard, env=self.preloaded(file_system))
             self.assertEqual(run_bits(self.tmp / file_system), run_bits(self.tmp / "whole"))
+        run = self.write("run.json", {k: v for k, v in SHORT.items() if k not in ("seeds", "sweep")})
+        self.assertIn("--shard 1/1", self.run_program("--config", run, env=self.preloaded("without-locks")).stderr)
+        self.ok("--config", run, "--shard", "1/1", env=self.preloaded("without-locks"))
 
     @unittest.skipUnless(mounted_by_fuse(), "needs root, /dev/fuse and bindfs")
     def test_on_a_real_file_system_whose_locks_do_not_hold(self):
@@ -363,8 +366,8 @@ class Slurm(MachinesTest):
 
     def test_the_script_is_one_that_bash_and_shellcheck_take(self):
         self.study()
-        text = self.script("--tasks", "3", "--time", "1:00:00", "--partition", "gpu", "--gres", "gpu:1", "-j", "2", "--sbatch=--account=ml", "seeds=9")
-        for line in ("--array=1-3", "--time=1:00:00", "--partition=gpu", "--gres=gpu:1", "--account=ml", "--cpus-per-task=2", "--requeue",
+        text = self.script("--tasks", "3", "--time", "1:00:00", "--partition", "gpu", "--gres", "gpu:1", "-j", "2", "--sbatch=--account=ml --mem=4G", "seeds=9")
+        for line in ("--array=1-3", "--time=1:00:00", "--partition=gpu", "--gres=gpu:1", "--account=ml", "--mem=4G", "--cpus-per-task=2", "--requeue",
                      "--signal=B:USR1@60", "--open-mode=append", f"--output={self.tmp}/runs/study/slurm/%A_%a.log", f"--chdir={self.tmp}"):
             self.assertIn(f"#SBATCH {line}\n", text)
         self.assertIn(f"--config {self.tmp}/study.json -o {self.tmp}/runs -j 2 seeds=9 &", text)

@@ -199,21 +199,23 @@ class Try:
         found = bits(self.place / "out")
         wanted = self.bench.undisturbed(study).runs
         if problems := differences(wanted, found):
-            raise Failure(f"{note}{problems[0]} and nobody said so" + (f" ({len(problems)} such)" if len(problems) > 1 else ""))
+            raise Failure(f"{note}{problems[0][1]} and nobody said so" + (f" ({len(problems)} such)" if len(problems) > 1 else ""))
         verdict = verdict_of(self.run("compare", "out/study", "--json"))
         if verdict != self.bench.undisturbed(study).verdict:
             raise Failure(f"{note}compare comes to another result, though every file is as it should be")
 
     def same_or_said(self, study, results, places):
-        """Equal to the undisturbed study, or one of `results` names the place of the damage (any of `places`)."""
+        """Every run equals the undisturbed one, or one of `results` names it; what fails names a place of the damage."""
         said = "".join(r.said() for r in results)
-        if any(place in said for place in places):
-            return "said"
         codes = [r.code for r in results]
-        if any(codes):
+        if any(codes) and not any(place in said for place in places):
             raise Failure(f"exit codes {codes} without a word that names {' or '.join(places)}: {next(r for r in results if r.code).tail()}")
-        self.same_bits(study, f"after damage to {places[0]}: ")
-        return "same"
+        problems = differences(self.bench.undisturbed(study).runs, bits(self.place / "out"))
+        silent = [(run, problem) for run, problem in problems if run.split("/", 1)[1] not in said]
+        if silent:
+            raise Failure(f"{silent[0][1]} and nobody said so")
+        if not problems and not any(place in said for place in places):
+            self.same_bits(study)
 
 
 def kill_group(process, with_signal=signal.SIGKILL):
@@ -272,14 +274,15 @@ def tensors(data):
 
 
 def differences(wanted, found):
+    """(run, what is wrong with it)."""
     out = []
     for run, files in wanted.items():
         if run not in found:
-            out.append(f"the run {run} is gone")
+            out.append((run, f"the run {run} is gone"))
         elif "unreadable" in found[run]:
-            out.append(f"the run {run} is counted though {found[run]['unreadable'][:160]}")
+            out.append((run, f"the run {run} is counted though {found[run]['unreadable'][:160]}"))
         else:
-            out += [f"{name} of {run} differs from the undisturbed study's" for name, content in files.items() if found[run][name] != content]
+            out += [(run, f"{name} of {run} differs from the undisturbed study's") for name, content in files.items() if found[run][name] != content]
     return out
 
 

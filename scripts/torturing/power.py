@@ -162,7 +162,7 @@ def power(t, random):
     if count == total:
         missing = differences(wanted, bits(t.place / "out") if (t.place / "out").exists() else {})
         if missing:
-            raise Failure(f"{t.note}: the study had ended, and {missing[0]} ({len(missing)} such)")
+            raise Failure(f"{t.note}: the study had ended, and {missing[0][1]} ({len(missing)} such)")
     try:
         t.restart_and_judge(study)
     except Failure as failure:

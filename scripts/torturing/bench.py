@@ -142,7 +142,8 @@ class Try:
         words = [*wrap, str(self.bench.program), *map(str, arguments)]
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", out)
-        process = subprocess.Popen(words, cwd=self.place, stderr=err, start_new_session=True, env=environment, **options)
+        options.setdefault("stderr", err)
+        process = subprocess.Popen(words, cwd=self.place, start_new_session=True, env=environment, **options)
         process.files, process.words, process.began = (out, err), words, time.monotonic()
         self.started.append(process)
         return process
@@ -255,15 +256,22 @@ def bits(root):
             continue
         try:
             out[name] = {
-                "model.safetensors": tensors((run / "model.safetensors").read_bytes()),
-                "metrics.jsonl": [without_times(json.loads(line)) for line in (run / "metrics.jsonl").read_text().splitlines()],
-                "summary.json": {k: v for k, v in without_times(json.loads((run / "summary.json").read_text())).items() if k in SUMMARY},
-                "config.json": json.loads((run / "config.json").read_text()),
-                "state": json.loads(status.read_text())["state"],
+                "model.safetensors": tensors(content(run / "model.safetensors")),
+                "metrics.jsonl": [without_times(json.loads(line)) for line in content(run / "metrics.jsonl").splitlines()],
+                "summary.json": {k: v for k, v in without_times(json.loads(content(run / "summary.json"))).items() if k in SUMMARY},
+                "config.json": json.loads(content(run / "config.json")),
+                "state": json.loads(content(status))["state"],
             }
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             out[name] = {"unreadable": f"{type(error).__name__}: {error}"}
     return out
+
+
+def content(path):
+    """Of a regular file, and no endless one."""
+    if not path.is_file() or path.stat().st_size > 1 << 26:
+        raise OSError(f"{path.name} is missing or no plain file")
+    return path.read_bytes()
 
 
 def tensors(data):

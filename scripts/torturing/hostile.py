@@ -6,7 +6,7 @@ import re
 import select
 import time
 
-from torturing.bench import Failure, kill_group
+from torturing.bench import Failure
 from torturing.damage import DEEP
 
 # None of them is ever the program's own: a title, a report, C1 forms, a bell, overprinting, text that runs backwards.
@@ -14,11 +14,10 @@ CONTROLS = ("\x1b]0;torture\x07", "\x1b[5n", "\x9b31m", "\u202etorture", "\u2066
 RAW = re.compile(r"\x1b\][^m]|\x1b\[5n|\x1bP|[\x80-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\x07\x08]")
 
 
-def on_terminal(t, arguments, limit=10):
+def on_terminal(t, arguments, limit=10, environment=None):
     """What a terminal of the user's would receive."""
     parent, child = pty.openpty()
-    process = t.start(*arguments, stdout=child, stdin=child, environment={"TERM": "xterm"})
-    # stderr is the file of start(): both streams matter.
+    process = t.start(*arguments, stdin=child, stdout=child, stderr=child, environment={"TERM": "xterm", **(environment or {})})
     os.close(child)
     seen, deadline = b"", time.monotonic() + limit * t.bench.patience
     while time.monotonic() < deadline:
@@ -34,13 +33,14 @@ def on_terminal(t, arguments, limit=10):
         elif process.poll() is not None:
             break
     os.close(parent)
-    return t.end(process, limit), seen.decode("utf-8", "replace")
+    t.end(process, limit)
+    return seen.decode("utf-8", "replace")
 
 
 def escapes(t, random):
     """Control sequences in every text that a config, a result or a path may hold: none reaches a terminal raw."""
     control = random.choice(CONTROLS)
-    base = t.take("tiny")
+    t.take("tiny")
     study = json.loads((t.place / "study.json").read_text())
     place = random.choice(("question", "claim", "source", "by", "metric", "unknown key", "value", "override", "out", "path", "status", "config",
                            "zip", "study", "seed", "file", "environment", "weights"))
@@ -72,16 +72,12 @@ def escapes(t, random):
     elif place == "file":
         study["task"] = {"kind": "text", "file": f"no{control}.txt"}
     (t.place / "study.json").write_text(json.dumps(study))
-    environment_word = {"FFN_TRAIN_ENGINE": f"/no/{control}.so"} if place == "environment" else {}
+    environment = {}
     if place == "environment":
-        os.environ.update(environment_word)
+        environment["FFN_TRAIN_ENGINE"] = f"/no/{control}.so"
         arguments += ["--engine", "libtorch"]
     t.note = f"{control!r} in {place}"
-    try:
-        results = [on_terminal(t, arguments, 30)]
-    finally:
-        for name in environment_word:
-            os.environ.pop(name)
+    seen = on_terminal(t, arguments, 30, environment)
     runs = sorted((t.place / "out" / "study").glob("*/seed-*")) if (t.place / "out" / "study").is_dir() else []
     if runs and place in ("status", "config", "study", "seed", "weights"):
         run = random.choice(runs)
@@ -103,13 +99,10 @@ def escapes(t, random):
         else:
             weights = run / "model.safetensors"
             weights.write_bytes(weights.read_bytes().replace(b'"identity"', control.encode()[:9].ljust(10, b"x")))
-        results.append(on_terminal(t, arguments, 30))
-    results.append(on_terminal(t, after))
-    for result, seen in results:
-        if found := RAW.search(seen) or RAW.search(result.err):
-            where = seen if RAW.search(seen) else result.err
-            begin = max(0, RAW.search(where).start() - 60)
-            raise Failure(f"{t.note}: {found.group()!r} reaches the terminal: {where[begin:begin + 140]!r}")
+        seen += on_terminal(t, arguments, 30)
+    seen += on_terminal(t, after)
+    if found := RAW.search(seen):
+        raise Failure(f"{t.note}: {found.group()!r} reaches the terminal: {seen[max(0, found.start() - 60):found.end() + 60]!r}")
 
 
 def configs(t, random):

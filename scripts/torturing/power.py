@@ -9,9 +9,9 @@ on it: what it had called finished must all be there; anything else it must brin
 import errno
 import os
 import pathlib
-import shutil
+import time
 
-from torturing.bench import Failure, bits, differences
+from torturing.bench import Failure, Try, bits, differences
 
 
 class Record:
@@ -133,7 +133,6 @@ def record_of(t, study, jobs):
         place = base.place / f"power-{jobs}"
         place.mkdir()
         log = base.place / f"power-{jobs}.log"
-        from torturing.bench import Try
         work = Try(t.bench, "power", 0, base.place)
         result = work.run("--config", "study.json", "-o", place.name + "/out", "-q", "-j", jobs, limit=60,
                           environment={"LD_PRELOAD": t.bench.shim, "FFN_SHIM_ROOT": str(place), "FFN_SHIM_LOG": str(log)})
@@ -213,7 +212,6 @@ def evaluations(t, random):
         peak = 0
         while process.poll() is None:
             peak = max(peak, peak_of_group(process.pid))
-            import time
             time.sleep(0.02)
         result = t.end(process, limit=120)
         if result.code != 0:

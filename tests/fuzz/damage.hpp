@@ -57,11 +57,30 @@ inline std::string damaged(std::string text, RandomStream& random, std::size_t m
 
 /// Values that a reader may not expect where it finds them.
 inline const std::vector<std::string>& odd_values() {
-  static const std::vector<std::string> values = {
-      "null",  "true",  "0",   "-1",  "1",    "3.7",
-      "-0.0",  "1e308", "-1e308", "5e-324", "9223372036854775807", "9223372036854775808",
-      "-9223372036854775808", "18446744073709551615", "\"\"", "\"x\"", "\"none\"", "\"\\u0000\"",
-      "[]",    "[[]]",  "{}",  "{\"kind\": 0}", "{\"kind\": \"none\"}", "{\"\": {}}"};
+  static const std::vector<std::string> values = {"null",
+                                                  "true",
+                                                  "0",
+                                                  "-1",
+                                                  "1",
+                                                  "3.7",
+                                                  "-0.0",
+                                                  "1e308",
+                                                  "-1e308",
+                                                  "5e-324",
+                                                  "9223372036854775807",
+                                                  "9223372036854775808",
+                                                  "-9223372036854775808",
+                                                  "18446744073709551615",
+                                                  "\"\"",
+                                                  "\"x\"",
+                                                  "\"none\"",
+                                                  "\"\\u0000\"",
+                                                  "[]",
+                                                  "[[]]",
+                                                  "{}",
+                                                  "{\"kind\": 0}",
+                                                  "{\"kind\": \"none\"}",
+                                                  "{\"\": {}}"};
   return values;
 }
 

@@ -56,9 +56,11 @@ void harness(const std::string& good, std::uint64_t key, Read read, Say say) {
       });
   CHECK(bytes.refused > bytes.read);
   CHECK(bytes.read == same);
-  const auto worse = attempt(3'000, key + 1, [&](RandomStream& random) { return damaged(good, random, 6); }, [&](const std::string& text) { read(text); });
+  const auto worse = attempt(
+      3'000, key + 1, [&](RandomStream& random) { return damaged(good, random, 6); }, [&](const std::string& text) { read(text); });
   CHECK(worse.refused > worse.read);
-  const auto sealed = attempt(5'000, key + 2, [&](RandomStream& random) { return resealed(good, random); }, [&](const std::string& text) { read(text); });
+  const auto sealed = attempt(
+      5'000, key + 2, [&](RandomStream& random) { return resealed(good, random); }, [&](const std::string& text) { read(text); });
   CHECK(sealed.read > 0);
   CHECK(sealed.refused > 0);
 }
@@ -67,25 +69,29 @@ void harness(const std::string& good, std::uint64_t key, Read read, Say say) {
 
 TEST_CASE("a damaged status is told, whatever is damaged") {
   const Written written;
-  harness(content(written.ended() / "status.json"), 10, [](const std::string& text) { return parse_status(text, "status"); },
-          [](const RunStatus& status) { return status_json(status).dump(); });
+  harness(
+      content(written.ended() / "status.json"), 10, [](const std::string& text) { return parse_status(text, "status"); },
+      [](const RunStatus& status) { return status_json(status).dump(); });
 }
 
 TEST_CASE("a damaged summary is told, whatever is damaged") {
   const Written written;
-  harness(content(written.ended() / "summary.json"), 20, [](const std::string& text) { return parse_summary(text, "summary"); },
-          [](const RunSummary& summary) { return summary_json(summary).dump(); });
+  harness(
+      content(written.ended() / "summary.json"), 20, [](const std::string& text) { return parse_summary(text, "summary"); },
+      [](const RunSummary& summary) { return summary_json(summary).dump(); });
 }
 
 TEST_CASE("damaged metrics are read or refused, never worse") {
   const Written written;
   const std::string good = content(written.ended() / "metrics.jsonl");
   const auto read = [](const std::string& text) { for_each_evaluation(text, "metrics", [](const Evaluation&) {}); };
-  const auto bytes = attempt(10'000, 30, [&](RandomStream& random) { return damaged(good, random); }, read);
+  const auto bytes = attempt(
+      10'000, 30, [&](RandomStream& random) { return damaged(good, random); }, read);
   CHECK(bytes.read > 100);
   CHECK(bytes.refused > 1'000);
   const std::string line = good.substr(0, good.find('\n'));
-  attempt(5'000, 31, [&](RandomStream& random) { return with_odd_value(parse_json(line), random).dump() + "\n" + good; }, read);
+  attempt(
+      5'000, 31, [&](RandomStream& random) { return with_odd_value(parse_json(line), random).dump() + "\n" + good; }, read);
 }
 
 TEST_CASE("a damaged checkpoint is told, and one of sealed nonsense is read or refused") {
@@ -147,17 +153,20 @@ TEST_CASE("whatever stands in a run's files, looking at it ends in a verdict") {
 TEST_CASE("a damaged study.json hides no run and ends no comparison") {
   const Written written;
   const fs::path study = written.ended().parent_path();
-  const std::string good = dump_json(Json{{"schema_version", 1},
-                                          {"name", "small"},
-                                          {"seeds", {0, 1}},
-                                          {"variants", {{{"name", "activation=relu"}, {"assignments", {{"model.ffn.activation", "relu"}}}}}},
-                                          {"document", {{"name", "small"}, {"compare", {{"metric", "val/loss"}}}}}},
-                                     2);
+  const std::string good =
+      dump_json(Json{{"schema_version", 1},
+                     {"name", "small"},
+                     {"seeds", {0, 1}},
+                     {"variants", {{{"name", "activation=relu"}, {"assignments", {{"model.ffn.activation", "relu"}}}}}},
+                     {"document", {{"name", "small"}, {"compare", {{"metric", "val/loss"}}}}}},
+                2);
   const auto read = [&](const std::string& bytes) {
     put(study / "study.json", bytes);
     const auto found = find_runs({study});
     REQUIRE(std::count_if(found.runs.begin(), found.runs.end(), [](const FoundRun& run) { return run.state == RunState::done; }) == 1);
   };
-  attempt(500, 60, [&](RandomStream& random) { return damaged(good, random); }, read);
-  attempt(500, 61, [&](RandomStream& random) { return with_odd_value(parse_json(good), random).dump(); }, read);
+  attempt(
+      500, 60, [&](RandomStream& random) { return damaged(good, random); }, read);
+  attempt(
+      500, 61, [&](RandomStream& random) { return with_odd_value(parse_json(good), random).dump(); }, read);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -286,6 +287,15 @@ bool make_directory(const fs::path& path) {
   const bool created = fs::create_directory(path, error);
   if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
   return created;
+}
+
+void remove_old_temporaries(const fs::path& directory) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().filename().string().find(kTemporary) == std::string::npos) continue;
+    if (const auto written = entry.last_write_time(error); !error && written < old) fs::remove(entry.path(), error);
+  }
 }
 
 bool make_directories(const fs::path& path) {

@@ -73,6 +73,9 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 /// Removes temporaries that a killed process left in a directory. Only where no other process writes.
 void remove_temporaries(const std::filesystem::path& directory);
 
+/// The same where others may be writing: those that are older than an hour, which nobody is writing any more.
+void remove_old_temporaries(const std::filesystem::path& directory);
+
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);
 /// The last one alone: that its parent is missing is an error, too.

@@ -243,7 +243,7 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   }
   if (durability == Durability::cached) return;
   to_flush_.push_back(temporary);
-  const fs::path place = fs::absolute(path).parent_path();
+  const fs::path place = absolute_path(path).parent_path();
   if (places_.empty() || places_.back() != place) places_.push_back(place);
 }
 

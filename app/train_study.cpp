@@ -227,6 +227,7 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
     const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
     json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
   }
+  remove_old_temporaries(plan.directory);
   try {
     write_file_atomically(plan.directory / "compare.json", dump_json_lossy(json, 2) + "\n");
   } catch (const SystemError& error) {

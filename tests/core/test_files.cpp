@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include <chrono>
+
 #include "core/helpers.hpp"
 #include "ffn/core/files.hpp"
 #include "support/catch_plain.hpp"
@@ -215,4 +217,16 @@ TEST_CASE("directories are made with their parents, and a file in the way is nam
   scratch.write("file", "x");
   CHECK(message<SystemError>([&] { make_directories(scratch / "file/below"); }) ==
         "cannot create the directory " + scratch / "file/below" + ": Not a directory");
+}
+
+TEST_CASE("temporaries that a killed process left go when they are old, and others' not before") {
+  const ScratchDirectory scratch;
+  scratch.write("study.json", "{}");
+  const fs::path young = scratch.write("study.json.tmp-1-0", ""), old = scratch.write("study.json.tmp-2-0", "");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  remove_old_temporaries(scratch.path());
+  CHECK(fs::exists(young));
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(scratch.path() / "study.json"));
+  CHECK_NOTHROW(remove_old_temporaries(scratch.path() / "no"));
 }

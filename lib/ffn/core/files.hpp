@@ -26,12 +26,12 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// Where looking is refused (a name too long, a link to itself) there is nothing; opening it says why.
 bool path_exists(const std::filesystem::path& path);
 
-/// Whether a write waits until the disk has the bytes (milliseconds): worth it for what took work to compute. Without it a
-/// killed process still loses nothing; a power failure may cost the file.
+/// Whether a write waits until the disk has the bytes and the file's name (milliseconds): worth it for what took work to
+/// compute. Without it a killed process still loses nothing; a power failure may cost the file.
 enum class Durability { flushed, cached };
 
-/// Writes to a temporary file in the same directory, flushes it and renames it over `path`: a reader, or a crash at any
-/// moment, sees the old content or the new, never a part.
+/// Writes to a temporary file in the same directory, flushes it, renames it over `path` and flushes the directories above: a
+/// reader, or a crash at any moment, sees the old content or the new, never a part; after the return, the new.
 void write_file_atomically(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
 
 /// Files that are flushed together and then appear one after the other: many of them cost one wait for the disk instead of
@@ -61,6 +61,7 @@ class FileGroup {
 
   std::vector<File> files_;                      // in the order in which they appear
   std::vector<std::filesystem::path> to_flush_;  // temporaries and others
+  std::vector<std::filesystem::path> places_;    // directories of flushed files
 };
 
 /// With a group the file appears when that is committed, without one at once.
@@ -71,6 +72,9 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 
 /// Removes temporaries that a killed process left in a directory. Only where no other process writes.
 void remove_temporaries(const std::filesystem::path& directory);
+
+/// The same where others may be writing: those that are older than an hour, which nobody is writing any more.
+void remove_old_temporaries(const std::filesystem::path& directory);
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);

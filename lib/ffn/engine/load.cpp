@@ -38,6 +38,9 @@ fs::path engine_path() {
   for (const fs::path& candidate : {bin / "libffn_torch.so", bin.parent_path() / FFN_ENGINE_INSTALL_DIR / "libffn_torch.so"}) {
     if (fs::exists(candidate, error)) return candidate;
   }
+#ifdef FFN_WITHOUT_TORCH
+  throw SystemError("this ffn-train was built without LibTorch (FFN_WITH_TORCH=OFF)", "configure with -DFFN_WITH_TORCH=ON and build again");
+#endif
   throw SystemError("cannot find libffn_torch.so next to " + program.string(),
                     "rebuild or reinstall, or set FFN_TRAIN_ENGINE to the library's path");
 }

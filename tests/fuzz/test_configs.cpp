@@ -1,7 +1,7 @@
 // Damaged configs: an error for the user or a config that can be written again, never anything else.
 #include "config/helpers.hpp"
-#include "ffn/core/random.hpp"
 #include "ffn/core/utf8.hpp"
+#include "fuzz/damage.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -23,9 +23,7 @@ const std::string kValid = R"({ // every kind of value
 }
 )";
 
-struct Tally {
-  std::size_t read = 0, refused = 0;
-};
+using fuzz::Tally;
 
 /// Reads the text; a result has to survive writing and reading again.
 void read_anything(const std::string& text, Tally& tally) {
@@ -45,39 +43,13 @@ void read_anything(const std::string& text, Tally& tally) {
 
 TEST_CASE("a config with damaged bytes is read or refused, never worse") {
   REQUIRE(problems_in(kValid) == "");
-  RandomStream random(1, 1);
-  const auto index = [&](std::size_t n) { return static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(n))); };
-  const std::string alphabet = "{}[]:,\"0123456789.eE+-/*\\ntrufals \n";
   Tally tally;
-  for (int i = 0; i < 20'000; ++i) {
-    std::string text = kValid;
-    for (std::size_t damages = 1 + index(3); damages > 0; --damages) {
-      const auto at = index(text.size());
-      switch (index(6)) {
-        case 0:
-          text[at] = static_cast<char>(text[at] ^ (1 << index(8)));
-          break;  // a flipped bit
-        case 1:
-          text[at] = static_cast<char>(random.bits());
-          break;  // any byte
-        case 2:
-          text[at] = alphabet[index(alphabet.size())];
-          break;  // a likely byte
-        case 3:
-          text.erase(at, 1 + index(20));
-          break;  // a hole
-        case 4:
-          text.insert(at, text.substr(index(text.size()), index(40)));
-          break;  // a repetition
-        default:
-          text.resize(at);
-          text += " ";
-          break;  // an early end
-      }
-    }
-    read_anything(text, tally);
+  for (std::uint64_t trial = 0; trial < fuzz::trials(20'000); ++trial) {
+    RandomStream random(1, trial);
+    CAPTURE(trial);
+    read_anything(fuzz::damaged(kValid, random), tally);
   }
-  CHECK(tally.read + tally.refused == 20'000);
+  CHECK(tally.read + tally.refused == fuzz::trials(20'000));
   CHECK(tally.read > 200);  // both ways are taken
   CHECK(tally.refused > 5'000);
 }
@@ -91,33 +63,9 @@ TEST_CASE("a config with a value replaced by any other is read or refused, never
                               "/train/schedule", "/train/target"}) {
     pointers.push_back(section);
   }
-  const char* values[] = {"null",
-                          "true",
-                          "0",
-                          "-1",
-                          "1",
-                          "3.7",
-                          "-0.0",
-                          "1e308",
-                          "-1e308",
-                          "5e-324",
-                          "9223372036854775807",
-                          "9223372036854775808",
-                          "-9223372036854775808",
-                          "18446744073709551615",
-                          "\"\"",
-                          "\"x\"",
-                          "\"none\"",
-                          "\"\\u0000\"",
-                          "[]",
-                          "[[]]",
-                          "{}",
-                          "{\"kind\": 0}",
-                          "{\"kind\": \"none\"}",
-                          "{\"\": {}}"};
   Tally tally;
   for (const auto& pointer : pointers) {
-    for (const char* value : values) {
+    for (const auto& value : fuzz::odd_values()) {
       Json changed = valid;
       changed[Json::json_pointer(pointer)] = Json::parse(value);
       CAPTURE(pointer, value);
@@ -125,7 +73,7 @@ TEST_CASE("a config with a value replaced by any other is read or refused, never
     }
   }
   CHECK(pointers.size() == 45);
-  CHECK(tally.read + tally.refused == 45 * std::size(values));
+  CHECK(tally.read + tally.refused == 45 * fuzz::odd_values().size());
   CHECK(tally.read > 50);
   CHECK(tally.refused > 500);
 }

@@ -1,15 +1,14 @@
 // Damaged files: whatever the bytes, the reader either reads or throws CheckpointError. Most telling with sanitizers.
 #include "ffn/core/error.hpp"
-#include "ffn/core/random.hpp"
 #include "ffn/record/safetensors.hpp"
-#include "support/catch_plain.hpp"
+#include "fuzz/damage.hpp"
 
 using namespace ffn;
 
 namespace {
 
 struct Outcome {
-  int read = 0, refused = 0;
+  std::uint64_t read = 0, refused = 0;
 
   // Anything but CheckpointError passes through and fails the test.
   void parse(const std::string& bytes) {
@@ -43,7 +42,7 @@ std::size_t header_end(const std::string& file) {
 TEST_CASE("random bytes over a file are read or refused, never anything else") {
   const std::string good = sample_file();
   Outcome outcome;
-  for (std::uint64_t trial = 0; trial < 20'000; ++trial) {
+  for (std::uint64_t trial = 0; trial < fuzz::trials(20'000); ++trial) {
     RandomStream random(1, trial);
     std::string bytes = good;
     const auto changes = 1 + random.below(4);
@@ -52,7 +51,7 @@ TEST_CASE("random bytes over a file are read or refused, never anything else") {
     outcome.parse(bytes);
   }
 
-  CHECK(outcome.read + outcome.refused == 20'000);
+  CHECK(outcome.read + outcome.refused == fuzz::trials(20'000));
   CHECK(outcome.read > 100);  // changes in the data alone leave a readable file
   CHECK(outcome.refused > 10'000);
 }
@@ -64,14 +63,14 @@ TEST_CASE("a file cut anywhere or with anything behind it is refused") {
   for (std::size_t more = 1; more < 20; ++more) outcome.parse(good + std::string(more, '\0'));
 
   CHECK(outcome.read == 0);
-  CHECK(outcome.refused == static_cast<int>(good.size()) + 19);
+  CHECK(outcome.refused == good.size() + 19);
 }
 
 TEST_CASE("characters of JSON thrown into the header are read or refused") {
   const std::string good = sample_file();
   const std::string alphabet = "{}[]\",:0123456789-+.eE\\u tfn";
   Outcome outcome;
-  for (std::uint64_t trial = 0; trial < 20'000; ++trial) {
+  for (std::uint64_t trial = 0; trial < fuzz::trials(20'000); ++trial) {
     RandomStream random(2, trial);
     std::string bytes = good;
     const auto header = static_cast<std::uint32_t>(header_end(good) - 8);
@@ -81,6 +80,6 @@ TEST_CASE("characters of JSON thrown into the header are read or refused") {
     outcome.parse(bytes);
   }
 
-  CHECK(outcome.read + outcome.refused == 20'000);
+  CHECK(outcome.read + outcome.refused == fuzz::trials(20'000));
   CHECK(outcome.refused > 10'000);
 }

@@ -25,7 +25,7 @@ constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_
 Json read_study_file(const fs::path& directory) {
   if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
   const fs::path file = directory / "study.json";
-  if (!fs::exists(file)) {
+  if (!path_exists(file)) {
     throw DataError(directory.string() + " is no study: it has no study.json",
                     "name the study's own directory, for example runs/<study>, not the one that it stands in");
   }
@@ -74,7 +74,7 @@ bool better(const Copy& a, const Copy& b) {
   return !a.summary && a.step > b.step;
 }
 
-bool is_run(const fs::path& directory) { return fs::exists(directory / "status.json") || fs::exists(directory / "summary.json"); }
+bool is_run(const fs::path& directory) { return path_exists(directory / "status.json") || path_exists(directory / "summary.json"); }
 
 bool left_out(const std::string& name) {
   return name.find(".old-") != std::string::npos || name.find(".tmp-") != std::string::npos || name[0] == '.';
@@ -101,7 +101,7 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 std::int64_t checkpoint_step(const RunDirectory& directory, const std::string& identity) {
-  if (!fs::exists(directory.checkpoint_path())) return 0;
+  if (!path_exists(directory.checkpoint_path())) return 0;
   const std::string source = directory.config_path().string();
   const auto document = parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, directory.path().string());
   const auto stored = directory.read_checkpoint(read_run_config(document, source), identity);
@@ -194,7 +194,7 @@ void copy_run(const fs::path& from, const fs::path& to) {
     group.write(incoming / name, bytes);
   }
   group.commit();
-  if (fs::exists(to)) fs::rename(to, lesser);
+  if (path_exists(to)) fs::rename(to, lesser);
   fs::rename(incoming, to);
   fs::remove_all(lesser);
 }
@@ -238,7 +238,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   }
   // The target takes part like a source, and first: of two equal copies its own stays.
   std::vector<fs::path> directories;
-  const bool exists = fs::exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
+  const bool exists = path_exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
     const Json there = read_study_file(target);

@@ -23,6 +23,10 @@ class FlushWatch {
   void note(int fd) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::string file = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)).string();
+    if (std::filesystem::is_directory(file)) {  // after the renames, which it makes last
+      directories.insert(file);
+      return;
+    }
     flushed.insert(file.substr(0, file.find(".tmp-")));
     std::string contents;
     for (const auto& path : watched_) contents += content(path);
@@ -30,6 +34,7 @@ class FlushWatch {
   }
 
   std::multiset<std::string> flushed;  // the names that temporaries are to have
+  std::set<std::string> directories;   // that were flushed
   std::set<std::string> seen;          // the contents of the watched files, whenever a file was flushed
   static FlushWatch* current;
 
@@ -59,7 +64,10 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
     for (const char* name : {"model.safetensors", "summary.json", "status.json"}) results.push_back(run.directory.path() / name);
   }
   for (const auto& path : results) expected.insert(path.string());
-  for (const auto& run : runs) expected.insert(run.directory.metrics_path().string());
+  for (const auto& run : runs) {
+    expected.insert(run.directory.metrics_path().string());
+    expected.insert(run.directory.config_path().string());
+  }
   const std::string before = content(results[2]) + content(results[5]);
   FlushWatch watch(results);
 
@@ -71,6 +79,7 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
   observer.finished(1, {});
 
   CHECK(watch.flushed == expected);
+  for (const auto& run : runs) CHECK(watch.directories.count(run.directory.path().string()) == 1);
   CHECK(watch.seen == std::set<std::string>{before});  // the statuses "running", and nothing else
   for (std::size_t run : {0, 1}) {
     CHECK(observer.summary(run));
@@ -99,6 +108,7 @@ TEST_CASE("checkpoints of one step appear together, when the metrics are on the 
   observer.checkpointed(1, {50, {}, some_weights()});
 
   CHECK(watch.flushed == expected);
+  for (const auto& run : runs) CHECK(watch.directories.count(run.directory.checkpoint_path().parent_path().string()) == 1);
   CHECK(watch.seen == std::set<std::string>{""});
   for (const auto& run : runs) {
     CHECK(checkpoint_of(run)->step == 50);

@@ -297,6 +297,7 @@ TEST_CASE("no bit of a checkpoint can change unnoticed") {
     put(run.checkpoint_path(), flipped);
     std::optional<StoredCheckpoint> read;
     const auto problem = message_of<CheckpointError>([&] { read = run.read_checkpoint(config, kIdentity); });
+    CHECK(problem.empty() == read.has_value());
     if (!problem.empty()) continue;
     // Spaces that fill up the header may be others.
     INFO("bit " << bit % 8 << " of byte " << bit / 8);

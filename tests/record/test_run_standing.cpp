@@ -147,15 +147,24 @@ TEST_CASE("what is no run of ours is refused and not touched") {
   put(mine / "checkpoint" / "state.safetensors", "mine");
   put(mine / "model.safetensors", "mine");
   fs::create_directories(run.directory.path().parent_path());
-  SECTION("a directory") { fs::rename(mine, run.directory.path()); }
-  SECTION("a symlink to one") { fs::create_directory_symlink(mine, run.directory.path()); }
+  const auto check_untouched = [&] {
+    CHECK(refused().find(run.directory.path().string() + " is no run of ffn-train") == 0);
+    CHECK(content(run.directory.weights_path()) == "mine");
+    CHECK(content(run.directory.checkpoint_path()) == "mine");
+  };
+  SECTION("a directory") {
+    fs::rename(mine, run.directory.path());
+    check_untouched();
+  }
+  SECTION("a symlink to one") {
+    fs::create_directory_symlink(mine, run.directory.path());
+    check_untouched();
+  }
   SECTION("with a config of its own") {
     fs::rename(mine, run.directory.path());
     put(run.directory.config_path(), "{}");
+    check_untouched();
   }
-  CHECK(refused().find(run.directory.path().string() + " is no run of ffn-train") == 0);
-  CHECK(content(run.directory.weights_path()) == "mine");
-  CHECK(content(run.directory.checkpoint_path()) == "mine");
 }
 
 TEST_CASE("a file in the run's place is refused") {

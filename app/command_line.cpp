@@ -55,6 +55,9 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", std::string("ffn-train ") + kVersion + " (" + kGitCommit + ")");
   app.set_help_flag("-h,--help", "this text");
   app.get_formatter()->column_width(34);
+#if CLI11_VERSION_MAJOR > 2 || (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR >= 5)
+  app.get_formatter()->enable_footer_formatting(false);  // examples are lines, not a paragraph
+#endif
   app.require_subcommand(0, 1);
   CommonOptions common;
   common.argv.assign(argv, argv + argc);

@@ -45,7 +45,7 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
                        {"computed_by", counts_json(result.computed_by)},
                        {"versions", counts_json(result.versions)},
                        {"notes", result.notes}};
-    std::cout << dump_json(json, 2) << "\n";
+    print_json(json);
     return 0;
   }
   std::cout << out << ": " << number(result.finished) << " finished, " << number(result.unfinished) << " begun, " << number(missing)

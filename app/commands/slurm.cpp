@@ -30,11 +30,12 @@ struct Options {
 };
 
 fs::path absolute(const fs::path& path) {
-  const fs::path normal = fs::absolute(path).lexically_normal();
+  const fs::path normal = absolute_path(path).lexically_normal();
   return normal.has_filename() ? normal : normal.parent_path();
 }
 
 SlurmJob job_of(const Options& options, const CommonOptions& common) {
+  if (options.config == "-") throw UsageError("a job cannot read its config from stdin", "write it to a file that all nodes see");
   const std::string config = resolve_config(options.config);
   CommonOptions with = common;
   with.overrides = options.overrides;
@@ -49,7 +50,7 @@ SlurmJob job_of(const Options& options, const CommonOptions& common) {
   check_study(study, config);
 
   job.program = fs::read_symlink("/proc/self/exe");
-  job.config = absolute(config), job.out = absolute(options.out), job.working_directory = fs::current_path();
+  job.config = absolute(config), job.out = absolute(options.out), job.working_directory = current_directory();
   job.name = study.name, job.directory = job.out / study.name;
   const std::size_t runs = study.seeds.size() * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);

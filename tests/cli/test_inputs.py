@@ -50,7 +50,7 @@ class Unwritable(Program):
         text = self.write("t.txt", "the rain in spain\n" * 60)
         self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 8}, "model": {"d_model": 8},
                                                      "train": {"steps": 2, "eval_every": 2}}))
-        commands = [("compare", study), ("compare", study, "--json"), ("compare", study, "--csv"), ("schema",), ("schema", "--markdown"),
+        commands = [("check", study), ("check", study, "--json"), ("slurm", "study.json"), ("merge", study, "-o", "merged"), ("compare", study), ("compare", study, "--json"), ("compare", study, "--csv"), ("schema",), ("schema", "--markdown"),
                     ("--config", config, "--dry-run"), ("--config", config), ("--config", config, "--json"), ("--config", config, "--fast-dev-run"),
                     ("--config", "study.json"), ("list", "keys"), ("list", "--json"), ("plan", "--config", config, "--no-probe"),
                     ("params", "--d-model", 8), ("validate", config), ("sample", "runs/t/seed-0", "--length", 1 << 22), ("--help",), ("--version",)]
@@ -123,6 +123,7 @@ class Reading(Program):
         self.refused(2, "--config", "-", input="{", says="-:1:")
         self.refused(2, "--config", "-", input=" " * (5 << 20), says="stdin is larger than 4 MiB")
         self.ok("validate", "-", input=json.dumps(XOR))
+        self.refused(2, "slurm", "-", input=json.dumps(STUDY), says="a job cannot read its config from stdin")
 
     def test_what_is_no_regular_file_is_refused_at_once_where_a_file_names_it(self):
         os.mkfifo(self.tmp / "fifo")
@@ -208,7 +209,8 @@ class Users(Program):
         config = self.write("x.json", XOR)
         gone = self.tmp / "gone"
         gone.mkdir()
-        for arguments in (f"--config {config}", "--config x.json", "validate x.json", "--config - seed=1,2", f"--config {config} seed=3"):
+        study = self.write("study.json", STUDY)
+        for arguments in (f"--config {config}", "--config x.json", f"slurm {study}", "validate x.json", "--config - seed=1,2", f"--config {config} seed=3"):
             result = subprocess.run(["bash", "-c", f"mkdir -p {gone} && cd {gone} && rmdir {gone} && exec {PROGRAM} {arguments}"], cwd=self.tmp,
                                     capture_output=True, text=True, input="{}", timeout=60)
             self.assertNotIn(BUG, result.stderr)

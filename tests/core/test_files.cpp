@@ -4,8 +4,6 @@
 
 #include <chrono>
 
-#include <chrono>
-
 #include "core/helpers.hpp"
 #include "ffn/core/files.hpp"
 #include "support/catch_plain.hpp"
@@ -230,3 +228,5 @@ TEST_CASE("temporaries that a killed process left go when they are old, and othe
   CHECK(fs::exists(scratch.path() / "study.json"));
   CHECK_NOTHROW(remove_old_temporaries(scratch.path() / "no"));
 }
+
+TEST_CASE("the parent of a name alone is there") { CHECK_FALSE(make_directories(fs::path("merged").parent_path())); }

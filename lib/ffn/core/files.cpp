@@ -299,6 +299,7 @@ void remove_old_temporaries(const fs::path& directory) {
 }
 
 bool make_directories(const fs::path& path) {
+  if (path.empty()) return false;  // the parent of a name alone: the current directory
   std::error_code error;
   if (fs::create_directory(path, error)) return true;  // the usual case: only the last one is missing
   const bool created = error && fs::create_directories(path, error);

@@ -148,7 +148,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   try {
     engine.train({{config}, {checkpoint}}, recorder);
   } catch (const std::exception& error) {
-    recorder.fail_unfinished(error.what());
+    recorder.fail_unfinished(reason_of(error));
     throw;
   }
   bar.finish();

@@ -180,6 +180,8 @@ def closed(t, random):
     full = random.random() < 0.4
     if full:
         which = [w for w in which if w == "<&-"] + [">/dev/full"]
+    if random.random() < 0.3:
+        which = [w for w in which if w != "2>&-"] + ["2>/dev/full"]
     result = t.train("-j", "2", wrap=("sh", "-c", 'exec "$@" ' + " ".join(which), "sh"))
     if full and result.code == 0:
         raise Failure("the table went to a full device with exit code 0")

@@ -62,6 +62,14 @@ class Unwritable(Program):
                 self.assertEqual(result.returncode, 1, result.stderr)
                 self.assertIn("cannot write to stdout: No space left on device", result.stderr)
 
+    @unittest.skipUnless(FULL.exists(), "no /dev/full")
+    def test_an_error_that_cannot_be_printed_keeps_its_exit_code(self):
+        with FULL.open("w") as full:
+            refused = subprocess.run(self.command("--config", "no.json"), cwd=self.tmp, stdout=subprocess.PIPE, stderr=full, timeout=60)
+            self.assertEqual(refused.returncode, 2)
+            trained = subprocess.run(self.command("--config", self.write("study.json", STUDY)), cwd=self.tmp, stdout=subprocess.PIPE, stderr=full, timeout=60)
+            self.assertEqual(trained.returncode, 0)
+
     def test_closed_descriptors_do_not_become_the_lock(self):
         self.write("study.json", STUDY)
         for closing in ("<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):

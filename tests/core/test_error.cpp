@@ -42,3 +42,8 @@ TEST_CASE("exit codes are those that scripts rely on") {
   CHECK(static_cast<int>(ExitCode::condition) == 5);
   CHECK(static_cast<int>(ExitCode::interrupted) == 75);
 }
+
+TEST_CASE("memory that is not to be had is said in words") {
+  CHECK(reason_of(std::bad_alloc()) == "not enough memory");
+  CHECK(reason_of(SystemError("cannot write x")) == "cannot write x");
+}

@@ -106,7 +106,7 @@ TEST_CASE("a damaged checkpoint is told, and one of sealed nonsense is read or r
   const auto before = read(good);
   REQUIRE(before);
   const auto bytes = attempt(
-      2'000, 40, [&](RandomStream& random) { return damaged(good, random, 1); },
+      500, 40, [&](RandomStream& random) { return damaged(good, random, 1); },
       [&](const std::string& text) {
         const auto stored = read(text);
         REQUIRE(stored);
@@ -116,7 +116,7 @@ TEST_CASE("a damaged checkpoint is told, and one of sealed nonsense is read or r
       });
   CHECK(bytes.refused > bytes.read);
   attempt(
-      2'000, 41,
+      500, 41,
       [&](RandomStream& random) {
         TensorFile file = parse_safetensors(good, "checkpoint");
         file.metadata.erase("ffn_checksum");

@@ -1,8 +1,14 @@
 #include "ffn/core/error.hpp"
 
+#include <new>
+
 #include "ffn/core/utf8.hpp"
 
 namespace ffn {
+
+std::string reason_of(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) ? "not enough memory" : error.what();
+}
 
 std::string Problem::text() const {
   std::string out;

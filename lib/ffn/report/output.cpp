@@ -41,7 +41,13 @@ std::streamsize OutputBuffer::xsputn(const char* text, std::streamsize count) {
 
 int OutputBuffer::sync() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  flush(/*all=*/false);
+  try {
+    flush(/*all=*/false);
+  } catch (const SystemError&) {
+    // std::cerr comes here from a destructor, after every insertion; and there is nobody left to tell.
+    if (fd_ != STDERR_FILENO) throw;
+    return -1;
+  }
   return 0;
 }
 

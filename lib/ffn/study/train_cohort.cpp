@@ -105,11 +105,11 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
     engine.train(cohort, *recorder);
   } catch (const std::exception& error) {
     // One session's error is not its neighbours': the cohort goes on, and the status says what happened.
-    log_error(error.what());
+    log_error(reason_of(error));
     try {
-      if (recorder) recorder->fail_unfinished(error.what());
+      if (recorder) recorder->fail_unfinished(reason_of(error));
     } catch (const std::exception& again) {
-      log_error(again.what());
+      log_error(reason_of(again));
     }
     for (std::size_t i = 0; i < session.runs.size(); ++i) {
       if (!recorder || !recorder->summary(i)) fail(session.plan_index[i], hooks, outcome);
@@ -145,7 +145,7 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       }
       stored = make_ready(directory, run.config, run.identity, look);
     } catch (const Error& error) {
-      log_error(error.what());
+      log_error(reason_of(error));
       if (!error.hint().empty()) log_info(error.hint());
       fail(index, hooks, outcome);
       continue;

@@ -67,7 +67,7 @@ class Worker {
       end.outcome = train_cohort(plan_, cohorts_[cohort], engine_, options_.argv, hooks(cohort));
     } catch (const std::exception& error) {
       end.kind = WorkerMessage::Kind::cohort_failed;
-      std::strncpy(end.reason, error.what(), sizeof end.reason - 1);
+      std::strncpy(end.reason, reason_of(error).c_str(), sizeof end.reason - 1);
     }
     send(end);
   }

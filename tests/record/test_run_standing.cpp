@@ -183,6 +183,11 @@ TEST_CASE("a process that died between its last files leaves a finished run") {
   const auto look = trained.look();
   CHECK(look.standing == Standing::finished);
   CHECK(look.mendable);
+  const fs::path temporary = trained.run.directory.path() / "status.json.tmp-1-0";
+  put(temporary, "");
+  mend(trained.run.directory, trained.run.config, look);
+  CHECK(trained.look().is_whole());
+  CHECK_FALSE(fs::exists(temporary));
   running.state = RunState::failed;  // its text was changed: not finished, whatever the summary says
   trained.run.directory.write_status(running);
   CHECK(trained.look().standing == Standing::failed);

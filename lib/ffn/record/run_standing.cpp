@@ -217,6 +217,7 @@ void mend(const RunDirectory& directory, const RunConfig& config, const RunLook&
   status.step = summary.steps;
   status.config_checksum = facts.checksum;
   directory.write_status(status);
+  directory.remove_temporaries();
   directory.remove_checkpoint();
   log_warning(directory.path().string() + ": " + look.about + "; written again from what is intact");
 }

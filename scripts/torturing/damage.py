@@ -186,7 +186,7 @@ def judge(t, study, touched, did):
                 raise Failure(f"the intact finished run {path.parent.relative_to(t.place)} was {'lost' if now is None else 'trained again'}")
         # What could not be repaired at once is found finished, or said again, the next time; and the bits stay right.
         again = t.train()
-        if again.code not in (0, 2, 3, 4):
+        if again.code not in (0, 1, 2, 3, 4):
             raise Failure(f"the second start: {again.tail()}")
         if again.code == 0 and results[0].code == 0 and touched:
             t.same_or_said(study, [again, t.run("compare", "out/study", "--json")], places)

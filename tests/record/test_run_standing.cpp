@@ -192,7 +192,28 @@ TEST_CASE("a process that died between its last files leaves a finished run") {
   const auto look = trained.look();
   CHECK(look.standing == Standing::finished);
   CHECK(look.mendable);
+  const fs::path temporary = trained.run.directory.path() / "status.json.tmp-1-0";
+  put(temporary, "");
+  mend(trained.run.directory, trained.run.config, look);
+  CHECK(trained.look().is_whole());
+  CHECK_FALSE(fs::exists(temporary));
   running.state = RunState::failed;  // its text was changed: not finished, whatever the summary says
   trained.run.directory.write_status(running);
   CHECK(trained.look().standing == Standing::failed);
+}
+
+TEST_CASE("a power cut right after a run began leaves one that begins again") {
+  const ScratchDirectory scratch;
+  const RecordedRun run = two_runs(scratch.path())[0];
+  fs::create_directories(run.directory.path());
+  run.directory.write_config(run.config);
+  const std::string whole = content(run.directory.config_path());
+  const auto standing = [&](const std::string& text) {
+    put(run.directory.config_path(), text);
+    return look_at(run.directory, run.config, run.identity).standing;
+  };
+  for (const std::string& text : {std::string(), whole.substr(0, 40), std::string(whole.size(), '\0'), whole}) CHECK(standing(text) == Standing::begun);
+  CHECK(standing("{}") == Standing::foreign);
+  put(run.directory.path() / "thesis.txt", "the only copy");
+  CHECK(standing("") == Standing::foreign);
 }

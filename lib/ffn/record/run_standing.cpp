@@ -1,5 +1,6 @@
 #include "ffn/record/run_standing.hpp"
 
+#include <algorithm>
 #include <system_error>
 
 #include "ffn/core/checksum.hpp"
@@ -46,6 +47,12 @@ std::string read_or_nothing(const fs::path& path) {
   }
 }
 
+// What a power cut may leave of a file that was not flushed: nothing, a beginning, zeros in between.
+bool is_torn(const std::string& text, const std::string& whole) {
+  return text.size() <= whole.size() &&
+         std::equal(text.begin(), text.end(), whole.begin(), [](char found, char written) { return found == written || found == '\0'; });
+}
+
 // A directory without any file that says whose it is.
 RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) {
   std::error_code error;
@@ -59,7 +66,9 @@ RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) 
   RunLook look;
   if (error) look.standing = Standing::foreign, look.about = "cannot be read: " + error.message();
   else if (!has_config && !has_more) look.standing = Standing::absent;
-  else if (has_config && read_or_nothing(directory.config_path()) == config_text(config)) look.standing = Standing::begun;  // killed early
+  else if (const std::string text = read_or_nothing(directory.config_path()), whole = config_text(config);
+           has_config && (text == whole || (!has_more && is_torn(text, whole))))
+    look.standing = Standing::begun;  // killed early
   else look.standing = Standing::foreign, look.about = "is no run of ffn-train: there is neither a status.json nor a summary.json";
   return look;
 }
@@ -77,7 +86,8 @@ RunLook judge_finished(const RunDirectory& directory, const RunConfig& config, c
   const auto facts = summary.files.find(config_name);
   if (facts != summary.files.end()) {
     const std::string text = read_or_nothing(directory.config_path());
-    if (checksum_of(text) != facts->second.checksum) damage.push_back(config_name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
+    if (checksum_of(text) != facts->second.checksum)
+      damage.push_back(config_name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
   }
   if (!status.damage.empty()) damage.push_back(status.damage);
   else if (!status.value) damage.emplace_back("status.json: missing");
@@ -98,9 +108,11 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
     const auto bytes = fs::file_size(path, error);
     if (error) return out.push_back(name + (is_there(path) ? ": cannot be read" : ": missing"));
     if (!facts) return bytes == 0 ? out.push_back(name + ": empty") : void();
-    if (bytes != facts->bytes) return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
+    if (bytes != facts->bytes)
+      return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
     try {
-      if (checksum_of(read_file(path, name, ExitCode::data, kMaxBytes)) != facts->checksum) out.push_back(name + ": damaged: its checksum differs");
+      if (checksum_of(read_file(path, name, ExitCode::data, kMaxBytes)) != facts->checksum)
+        out.push_back(name + ": damaged: its checksum differs");
     } catch (const Error& problem) {
       out.emplace_back(problem.what());
     }
@@ -205,6 +217,7 @@ void mend(const RunDirectory& directory, const RunConfig& config, const RunLook&
   status.step = summary.steps;
   status.config_checksum = facts.checksum;
   directory.write_status(status);
+  directory.remove_temporaries();
   directory.remove_checkpoint();
   log_warning(directory.path().string() + ": " + look.about + "; written again from what is intact");
 }

@@ -46,10 +46,10 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   for (bool first = true;; first = false) {
     std::vector<std::size_t> pending;
     for (const auto i : options.runs) {
-      const auto progress = finished.count(i) ? Progress::finished : first ? options.found.at(i) : progress_of(plan.runs[i]);
+      if (finished.count(i) || ended.count(i) || outcome.failed.count(i)) continue;
+      const auto progress = first ? options.found.at(i) : progress_of(plan.runs[i]);
       if (progress == Progress::finished) finished.insert(i);
-      const bool lacking = progress == Progress::pending || (progress == Progress::failed && first);
-      if (lacking && !outcome.failed.count(i) && !ended.count(i)) pending.push_back(i);
+      else if (progress == Progress::pending || first) pending.push_back(i);
     }
     if (first) {
       // Finished results can be looked at where nothing can be written.
@@ -89,7 +89,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     }
   }
   for (const auto i : options.runs) {
-    if (finished.count(i) && !ended.count(i)) ++outcome.reused;
+    if (finished.count(i)) ++outcome.reused;
     if (!finished.count(i) && !ended.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());

@@ -26,6 +26,8 @@ const char* name_of(Verdict verdict) {
       return "damaged, mendable";
     case Verdict::repeated:
       return "damaged, to be repeated";
+    case Verdict::unreadable:
+      return "unreadable";
     case Verdict::old:
       return "without checksums (version 0.1)";
   }
@@ -41,6 +43,8 @@ const char* remedy_of(Verdict verdict) {
       return "starting it again moves the run aside and trains it anew";
     case Verdict::unfinished:
       return "starting it again goes on from its checkpoint";
+    case Verdict::unreadable:
+      return "nothing is known of what cannot be read, and starting it again touches nothing of it";
     default:
       return "";
   }

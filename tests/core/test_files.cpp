@@ -93,7 +93,7 @@ TEST_CASE("an error of reading is no end of the file") {
     SUCCEED("no /proc here");
     return;
   }
-  CHECK(message<DataError>([] { read_file("/proc/self/mem", "text file", ExitCode::data, 100); }) ==
+  CHECK(message<ReadError>([] { read_file("/proc/self/mem", "text file", ExitCode::data, 100); }) ==
         "cannot read the text file /proc/self/mem: Input/output error");
 }
 

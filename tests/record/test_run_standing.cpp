@@ -167,6 +167,20 @@ TEST_CASE("what is no run of ours is refused and not touched") {
   }
 }
 
+TEST_CASE("what cannot be read is not damaged: it is left as it is") {
+  for (const std::string name : {"status.json", "summary.json", "metrics.jsonl", "model.safetensors"}) {
+    const Trained trained;
+    fs::remove(trained.file(name));
+    fs::create_symlink(name, trained.file(name));  // to itself: nobody can open it, root neither
+    const auto look = trained.look();
+    INFO(name << ": " << look.about);
+    CHECK(look.standing == Standing::unreadable);
+    CHECK(message_of<DataError>([&] { trained.ready(); }) == look.about);
+    CHECK(check_run(trained.run.directory).verdict == RunCheck::Verdict::unreadable);
+    CHECK_FALSE(trained.has_moved());
+  }
+}
+
 TEST_CASE("a file in the run's place is refused") {
   const ScratchDirectory scratch;
   const RecordedRun run = two_runs(scratch.path())[0];

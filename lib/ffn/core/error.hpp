@@ -63,6 +63,12 @@ struct DataError : Error {
   explicit DataError(const std::string& what, std::string hint = {}) : Error(ExitCode::data, what, std::move(hint)) {}
 };
 
+/// A file that is there and cannot be read (an error of the disk, no permission, too many open files): nothing is known of what
+/// it says, and another time it may be read.
+struct ReadError : Error {
+  explicit ReadError(const std::string& what, std::string hint = {}) : Error(ExitCode::data, what, std::move(hint)) {}
+};
+
 struct CheckpointError : Error {
   explicit CheckpointError(const std::string& what, std::string hint = {}) : Error(ExitCode::data, what, std::move(hint)) {}
 };

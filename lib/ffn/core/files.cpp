@@ -24,6 +24,12 @@ namespace fs = std::filesystem;
   throw UsageError(message, hint);
 }
 
+[[noreturn]] static void refuse_to_read(ExitCode code, const std::string& name, const std::string& what, int reason) {
+  const std::string message = "cannot read the " + what + " " + name + ": " + std::strerror(reason);
+  if (code == ExitCode::data) throw ReadError(message);
+  throw UsageError(message);
+}
+
 namespace {
 
 struct OpenFile {
@@ -56,7 +62,7 @@ std::string read_whole(int fd, std::uintmax_t size, const std::string& name, con
   while (true) {
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(code, "cannot read the " + what + " " + name + ": " + std::strerror(errno));
+    if (got < 0) refuse_to_read(code, name, what, errno);
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
     if (text.size() > max_bytes) too_large();
@@ -66,7 +72,7 @@ std::string read_whole(int fd, std::uintmax_t size, const std::string& name, con
 // `any_kind`: pipes and devices, too.
 std::string read_path(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes, bool any_kind) {
   const std::string name = path.string();
-  const auto cannot = [&](int reason) { refuse(code, "cannot read the " + what + " " + name + ": " + std::strerror(reason)); };
+  const auto cannot = [&](int reason) { refuse_to_read(code, name, what, reason); };
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) cannot(errno);

@@ -12,7 +12,7 @@ namespace ffn {
 
 /// The whole content of a regular file. `what` names its role in errors ("config", "text file").
 /// Throws UsageError or DataError (by `code`) for a missing file, a directory, a pipe or device, a file over `max_bytes` (by its
-/// size, before anything is read), an error of reading.
+/// size, before anything is read); UsageError or ReadError for an error of reading.
 std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
 
 /// The same for what a person named, which may be a pipe, a device or, as "-", stdin.

@@ -42,7 +42,7 @@ bool is_over(RunState state) { return state == RunState::done || state == RunSta
 std::string read_or_nothing(const fs::path& path) {
   try {
     return read_file(path, "file", ExitCode::data, kMaxBytes);
-  } catch (const Error&) {
+  } catch (const DataError&) {
     return "";
   }
 }
@@ -64,8 +64,8 @@ RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) 
     else if (!ours) has_more = true;
   }
   RunLook look;
-  if (error) look.standing = Standing::foreign, look.about = "cannot be read: " + error.message();
-  else if (!has_config && !has_more) look.standing = Standing::absent;
+  if (error) throw ReadError("cannot read the directory " + directory.path().string() + ": " + error.message());
+  if (!has_config && !has_more) look.standing = Standing::absent;
   else if (const std::string text = read_or_nothing(directory.config_path()), whole = config_text(config);
            has_config && (text == whole || (!has_more && is_torn(text, whole))))
     look.standing = Standing::begun;  // killed early
@@ -106,14 +106,16 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
     const fs::path path = directory.path() / name;
     std::error_code error;
     const auto bytes = fs::file_size(path, error);
-    if (error) return out.push_back(name + (is_there(path) ? ": cannot be read" : ": missing"));
+    if (error == std::errc::no_such_file_or_directory) return out.push_back(name + ": missing");
+    if (error == std::errc::is_a_directory || error == std::errc::not_supported) return out.push_back(name + ": no regular file");
+    if (error) throw ReadError("cannot read " + path.string() + ": " + error.message());
     if (!facts) return bytes == 0 ? out.push_back(name + ": empty") : void();
     if (bytes != facts->bytes)
       return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
     try {
       if (checksum_of(read_file(path, name, ExitCode::data, kMaxBytes)) != facts->checksum)
         out.push_back(name + ": damaged: its checksum differs");
-    } catch (const Error& problem) {
+    } catch (const DataError& problem) {
       out.emplace_back(problem.what());
     }
   };
@@ -128,7 +130,9 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   return out;
 }
 
-RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+namespace {
+
+RunLook look_closely(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
   const fs::path& run = directory.path();
   RunLook look;
   std::error_code error;
@@ -168,6 +172,18 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
   return look;
 }
 
+}  // namespace
+
+RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+  try {
+    return look_closely(directory, config, identity);
+  } catch (const ReadError& error) {
+    RunLook look;
+    look.standing = Standing::unreadable, look.about = error.what();
+    return look;
+  }
+}
+
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            const RunLook& look) {
   const std::string path = directory.path().string();
@@ -177,6 +193,8 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
       return std::nullopt;
     case Standing::foreign:
       throw DataError(path + " " + look.about, "move it away, or choose another name= or -o");
+    case Standing::unreadable:
+      throw DataError(look.about, "nothing was touched; start again when it can be read, or choose another name= or -o");
     case Standing::another:
       log_info(path + " held " + look.about + "; moved to " + aside());
       return std::nullopt;
@@ -240,9 +258,7 @@ std::optional<RunConfig> config_of(const RunDirectory& directory, const std::str
   }
 }
 
-}  // namespace
-
-RunCheck check_run(const RunDirectory& directory) {
+RunCheck check_closely(const RunDirectory& directory) {
   using Verdict = RunCheck::Verdict;
   const fs::path& run = directory.path();
   const auto status = read([](const fs::path& path) { return read_status(path); }, run);
@@ -250,6 +266,7 @@ RunCheck check_run(const RunDirectory& directory) {
   const std::string identity = status.value ? status.value->identity : summary.value ? summary.value->identity : "";
   RunCheck out;
   auto look = look_at(directory, RunConfig(), identity);
+  if (look.standing == Standing::unreadable) throw ReadError(look.about);
   if (look.standing == Standing::finished) {
     out.damage = std::move(look.damage);
     if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
@@ -266,6 +283,16 @@ RunCheck check_run(const RunDirectory& directory) {
   }
   out.verdict = out.damage.empty() || goes_on ? Verdict::unfinished : Verdict::repeated;
   return out;
+}
+
+}  // namespace
+
+RunCheck check_run(const RunDirectory& directory) {
+  try {
+    return check_closely(directory);
+  } catch (const ReadError& error) {
+    return {RunCheck::Verdict::unreadable, {error.what()}};
+  }
 }
 
 fs::path move_aside(const fs::path& path) {

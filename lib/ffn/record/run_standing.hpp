@@ -12,12 +12,13 @@
 namespace ffn {
 
 enum class Standing {
-  absent,    ///< nothing there, or an empty directory
-  foreign,   ///< something that is no run of ours
-  another,   ///< a run of another config, or computed by another engine than was asked for
-  begun,     ///< not over; goes on from its checkpoint if it has one
-  failed,    ///< ended in an error; goes on likewise
-  finished,  ///< done or diverged
+  absent,      ///< nothing there, or an empty directory
+  foreign,     ///< something that is no run of ours
+  unreadable,  ///< something that cannot be read now: nothing is known of it
+  another,     ///< a run of another config, or computed by another engine than was asked for
+  begun,       ///< not over; goes on from its checkpoint if it has one
+  failed,      ///< ended in an error; goes on likewise
+  finished,    ///< done or diverged
 };
 
 struct RunLook {
@@ -39,7 +40,8 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary, const std::string& except = {});
 
 /// For whoever holds the run's claim and is going to train it: where it can go on, or nothing if it begins. Moves aside what
-/// cannot be used, with a line in the log. Throws DataError for a directory that is foreign.
+/// cannot be used, with a line in the log. Throws DataError for a directory that is foreign or cannot
+/// be read.
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            const RunLook& look);
 
@@ -53,6 +55,7 @@ struct RunCheck {
     unfinished,  ///< goes on where its checkpoint is, or begins
     mendable,    ///< finished; what is damaged is written again from what is intact
     repeated,    ///< has to be trained again
+    unreadable,  ///< there is something that cannot be read
     old,         ///< finished under version 0.1, without checksums: nothing visible is wrong
   };
   Verdict verdict = Verdict::whole;

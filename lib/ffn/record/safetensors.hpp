@@ -24,7 +24,7 @@ std::string safetensors_bytes(const TensorFile& file);
 /// `source` names the file in it.
 TensorFile parse_safetensors(const std::string& bytes, const std::string& source);
 
-/// Throws CheckpointError, also for a file that is missing or cannot be read.
+/// Throws CheckpointError, also for a file that is missing; ReadError for one that cannot be read.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
 }  // namespace ffn

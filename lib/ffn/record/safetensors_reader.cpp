@@ -227,7 +227,7 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
   std::string bytes;
   try {
     bytes = read_file(path, "safetensors file", ExitCode::data, kMaxFileBytes);
-  } catch (const Error& error) {
+  } catch (const DataError& error) {
     throw CheckpointError(error.what(), error.hint());  // one type for "these weights cannot be had"
   }
   return parse_safetensors(bytes, path.string());

@@ -266,7 +266,8 @@ class Pool {
       if (RunDirectory(plan_.directory).mark() != mark_) return;  // it was removed, and is not made again
       const auto claim = RunClaim::take(run.directory);
       const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
-      if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign) continue;
+      if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign || look.standing == Standing::unreadable)
+        continue;
       RunStatus status;
       status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
       const RunDirectory directory(run.directory);

@@ -143,5 +143,5 @@ TEST_CASE("very many keys, long numbers and long texts take no time") {
   CHECK_FALSE(reads("[" + std::string(1'000'000, '9') + "]"));
   CHECK(reads("[0." + std::string(1'000'000, '3') + "]"));
   CHECK(reads("[\"" + std::string(10'000'000, 'x') + "\"]"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(120));  // a second; anything quadratic takes an hour
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(120));
 }

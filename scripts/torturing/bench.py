@@ -218,7 +218,7 @@ class Try:
             raise Failure(f"exit codes {codes} without a word that names {' or '.join(places)}: {next(r for r in results if r.code).tail()}")
         problems = differences(self.bench.undisturbed(study).runs, bits(self.place / "out"))
         stopped = codes[0] != 0  # and said why: what it did not get to is no result
-        silent = [(run, problem) for run, problem in problems if run.split("/", 1)[1] not in said and not (stopped and "gone" in problem)]
+        silent = [(run, problem) for run, problem in problems if run.split("/", 1)[1] not in said and not (stopped and ("gone" in problem or "is missing" in problem))]
         if silent:
             raise Failure(f"{silent[0][1]} and nobody said so")
         if not problems and not any(place in said for place in places):

@@ -1,6 +1,6 @@
 // What is read back from files: JSON within limits, and what is none. Cases as in JSONTestSuite (N. Seriot, "Parsing JSON is a
 // Minefield"): y_ must be read, n_ must not, i_ is ours to decide.
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "core/helpers.hpp"
@@ -135,7 +135,7 @@ TEST_CASE("very many keys, long numbers and long texts take no time") {
     for (int j = 0; j < 9'000; ++j) several += (j > 0 ? ",\"" : "\"") + std::to_string(j) + "\":0";
     several += "}";
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
   CHECK_FALSE(reads(keys + "}"));
   CHECK_FALSE(reads(several + "]"));
   CHECK_FALSE(reads_config(several + "]"));
@@ -143,5 +143,5 @@ TEST_CASE("very many keys, long numbers and long texts take no time") {
   CHECK_FALSE(reads("[" + std::string(1'000'000, '9') + "]"));
   CHECK(reads("[0." + std::string(1'000'000, '3') + "]"));
   CHECK(reads("[\"" + std::string(10'000'000, 'x') + "\"]"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(120));
+  CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5);
 }

@@ -138,10 +138,11 @@ void write_all(int fd, const std::string& bytes, const fs::path& path) {
   }
 }
 
-// Through a descriptor of its own. What is gone needs no flush.
-void flush(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return;
+// fsync() through a descriptor of its own. `flags` are open()'s; false, with errno, for a flush that failed, and what cannot be
+// opened for another reason than `excused` is an error. What is gone needs no flush.
+bool synced(const fs::path& path, int flags, int excused) {
+  const int fd = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == excused)) return true;
   if (fd < 0) fail("open", path);
   int result;
   do result = ::fsync(fd);
@@ -149,22 +150,18 @@ void flush(const fs::path& path) {
   const int reason = errno;
   ::close(fd);
   errno = reason;
-  if (result != 0) fail("flush", path);
+  return result == 0;
+}
+
+void flush(const fs::path& path) {
+  if (!synced(path, 0, ENOENT)) fail("flush", path);
 }
 
 // Its entries: what was created, renamed or removed in it.
 void flush_directory(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0 && (errno == ENOENT || errno == EACCES)) return;  // EACCES: one may pass through, not read; then it is not ours
-  if (fd < 0) fail("open", path);
-  int result;
-  do result = ::fsync(fd);
-  while (result != 0 && errno == EINTR);
-  const int reason = errno;
-  ::close(fd);
-  errno = reason;
+  if (synced(path, O_DIRECTORY, EACCES)) return;  // EACCES: one may pass through, not read; then it is not ours
   // Some file systems cannot (CIFS, some FUSE mounts): entries are as safe there as they make them.
-  if (result != 0 && reason != EINVAL && reason != ENOTSUP && reason != EROFS) fail("flush", path);
+  if (errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail("flush", path);
 }
 
 // Flushes that run side by side share the journal's commits and the disk's own flushes; one after the other, each waits for

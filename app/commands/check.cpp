@@ -23,9 +23,9 @@ const char* name_of(Verdict verdict) {
     case Verdict::unfinished:
       return "not finished";
     case Verdict::mendable:
-      return "damaged, mendable";
+      return "damaged but mendable";
     case Verdict::repeated:
-      return "damaged, to be repeated";
+      return "to be repeated";
     case Verdict::unreadable:
       return "unreadable";
     case Verdict::old:
@@ -76,8 +76,9 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
   }
   for (std::size_t i = 0; i < checks.size(); ++i) {
     if (checks[i].damage.empty()) continue;
-    std::cout << places.there[i].string() << ": " << remedy_of(checks[i].verdict) << "\n";
+    std::cout << places.there[i].string() << "\n";
     for (const auto& line : checks[i].damage) std::cout << "  " << line << "\n";
+    std::cout << "  " << remedy_of(checks[i].verdict) << "\n";
   }
   for (const auto& path : places.missing) std::cout << path.string() << ": listed in study.json, but not there; starting the study again trains it\n";
   std::cout << format_count(static_cast<std::int64_t>(checks.size())) << (checks.size() == 1 ? " run" : " runs");

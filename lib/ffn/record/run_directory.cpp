@@ -123,9 +123,9 @@ void RunDirectory::write_meta(const RunMeta& meta) const {
 
 void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
   status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
-  // A run that is lost while it trains is found by its checkpoint; one that is over has to stay over.
-  const bool over = status.state == RunState::done || status.state == RunState::diverged || status.state == RunState::failed;
-  write_file(path_ / kStatus, sealed_text(status_json(status)), over ? Durability::flushed : Durability::cached, group);
+  // A run that trains is found by its checkpoint, one that is over by its summary (run_standing): only failing leaves neither.
+  const bool alone = status.state == RunState::failed;
+  write_file(path_ / kStatus, sealed_text(status_json(status)), alone ? Durability::flushed : Durability::cached, group);
 }
 
 void RunDirectory::write_summary(const RunSummary& summary, FileGroup* group) const {

@@ -148,7 +148,6 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
     files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
     files[recorded.directory.weights_path().filename()] =
         recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
-    files_.flush_first(recorded.directory.config_path());
     files_.flush_first(recorded.directory.metrics_path());
     recorded.directory.write_summary(*waiting.summary, &files_);
   }

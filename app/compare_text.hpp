@@ -9,9 +9,16 @@ namespace ffn::app {
 
 enum class TableForm { terminal, markdown, csv };
 
-/// A table of the groups and one of the pairs with their verdicts, then what it comes to in words. Tables for a terminal
-/// leave out the less important columns that do not fit into `width`; 0 is as wide as it takes.
-std::string comparison_text(const Comparison& comparison, TableForm form, bool color, int width = 0);
+struct CompareView {
+  TableForm form = TableForm::terminal;
+  bool details = false;  ///< also everything that the verdicts rest on; Markdown and CSV always have it
+  bool explain = false;  ///< also what the words mean
+  bool color = false;
+  int width = 80;  ///< columns; 0 is as wide as it takes
+};
+
+/// The answer in a sentence or two, then a short table.
+std::string comparison_text(const Comparison& comparison, const CompareView& view);
 
 /// The groups alone, in few columns, cut to `width` columns and a dozen rows: for a display that is drawn over.
 std::string standing_text(const Comparison& comparison, int width);

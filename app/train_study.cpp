@@ -15,6 +15,7 @@
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_standing.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/progress.hpp"
@@ -70,13 +71,6 @@ const FfnSize* matched_size(const Variant& variant) {
 
 namespace {
 
-CompareRequest request_of(const Study& study) {
-  CompareRequest request;
-  request.config = study.config.compare;
-  if (request.config.by.empty() && !study.variants[0].assignments.empty()) request.config.by = study.variants[0].assignments[0].key;
-  return request;
-}
-
 // The study's runs in the study's order: as they stand on disk, or as pending where nothing of this identity is there.
 std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
   std::map<fs::path, FoundRun> found;
@@ -91,13 +85,12 @@ std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
 }
 
 Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
-  auto request = request_of(plan.study);
-  request.resamples = resamples;
+  const CompareRequest request{comparison_of(plan.study), resamples};
   FoundRuns found;
   if (from_disk && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
-  for (auto& note : notes_about({{}, damage, {}})) comparison.notes.push_back(std::move(note));
+  for (auto& note : notes_about({{}, damage, {}, {}, {}})) comparison.notes.push_back(std::move(note));
   return comparison;
 }
 
@@ -206,13 +199,10 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
   for (const auto& e : expectations) {
     const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
     const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : "cannot be said yet";
-    std::cout << "claim: " << printable(e.claim) << ": "
-              << styled(mark,
-                        met     ? Style::green
-                        : unmet ? Style::red
-                                : Style::yellow,
-                        color)
-              << " (" << printable(e.found) << ")\n";
+    std::string line = wrapped("claim: " + printable(e.claim) + ": " + mark + " (" + printable(e.found) + ")", terminal_width_of(1));
+    const auto style = met ? Style::green : unmet ? Style::red : Style::yellow;
+    if (const auto at = line.find(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, color));
+    std::cout << line;
     all = all && !unmet;
   }
   return all;
@@ -236,8 +226,7 @@ bool compare_and_save(const Plan& plan, const std::string& source, const CommonO
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) print_json(json);
   else {
-    const auto text = comparison_text(comparison, TableForm::terminal, color, is_terminal(1) ? terminal_width_of(1) : 0);
-    std::cout << printable(text, /*keep_colors=*/true);
+    std::cout << printable(comparison_text(comparison, {TableForm::terminal, false, false, color, terminal_width_of(1)}), /*keep_colors=*/true);
   }
   std::cout << std::flush;  // before anything is logged: an error of writing is thrown here
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
@@ -348,7 +337,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
-  if (!study.config.question.empty() && !common.json) std::cout << printable(study.config.question) << "\n\n";
+  if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
   const bool claims_hold = compare_and_save(plan, source, common);
   // A claim about the whole study is not judged by a part of it.
   if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
@@ -358,8 +347,8 @@ int train_study(const Study& study, const std::string& source, const TrainOption
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
   if (outcome.interrupted) log_info("interrupted; the same command goes on: " + shell_command(common.argv));
   else
-    log_info("results: " + plan.directory.string() + "    next: ffn-train compare " + shell_word(plan.directory.string()) +
-             (part.empty() ? " --metric val/loss" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));
+    log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
+             (part.empty() ? " --details" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));
   return static_cast<int>(code);
 }
 

@@ -55,6 +55,7 @@ Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
   for (std::size_t i = 0; i < checks.size(); ++i)
     out["runs"].push_back({{"directory", places.there[i].string()}, {"state", name_of(checks[i].verdict)}, {"damage", checks[i].damage}});
   for (const auto& path : places.missing) out["missing"].push_back(path.string());
+  out["damaged_studies"] = places.damaged_studies;
   return out;
 }
 
@@ -64,7 +65,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
   std::vector<RunCheck> checks(places.there.size());
   side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run(RunDirectory(places.there[i])); });
 
-  bool good = places.missing.empty();
+  bool good = places.missing.empty() && places.damaged_studies.empty();
   std::map<Verdict, std::size_t> counts;
   for (const auto& one : checks) {
     ++counts[one.verdict];
@@ -80,6 +81,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
     for (const auto& line : checks[i].damage) std::cout << "  " << line << "\n";
     std::cout << "  " << remedy_of(checks[i].verdict) << "\n";
   }
+  for (const auto& problem : places.damaged_studies) std::cout << problem << "\n  starting the study again writes it anew\n";
   for (const auto& path : places.missing) std::cout << path.string() << ": listed in study.json, but not there; starting the study again trains it\n";
   std::cout << format_count(static_cast<std::int64_t>(checks.size())) << (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";

@@ -1,17 +1,16 @@
 // ffn-train plan: what would run, what it costs, and what it could show. Trains nothing but a short probe.
-#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../load_config.hpp"
 #include "../train.hpp"
-#include "ffn/engine/interface.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
+#include "ffn/study/estimate.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -19,41 +18,6 @@
 namespace ffn::app {
 
 namespace {
-
-// Counts steps and stops after a while.
-class Probe final : public TrainObserver {
- public:
-  void stepped(std::int64_t step, double) override {
-    const auto now = std::chrono::steady_clock::now();
-    if (step == kWarmUp) began_ = now;
-    if (step > kWarmUp) seconds_per_step_ = std::chrono::duration<double>(now - began_).count() / static_cast<double>(step - kWarmUp);
-    stop_ = step > kWarmUp && std::chrono::duration<double>(now - began_).count() > 0.15;
-  }
-  bool stop_requested() override { return stop_; }
-  double seconds_per_step() const { return seconds_per_step_; }
-
- private:
-  static constexpr std::int64_t kWarmUp = 3;
-  std::chrono::steady_clock::time_point began_;
-  double seconds_per_step_ = 0;
-  bool stop_ = false;
-};
-
-double probe_seconds(const Plan& plan, const PlannedCohort& cohort) {
-  Cohort probe;
-  for (const auto index : cohort) {
-    probe.runs.push_back(plan.runs[index].config);
-    auto& train = probe.runs.back().train;
-    train.checkpoint_every = train.steps + 1;
-  }
-  Probe observer;
-  training_engine().train(probe, observer);
-  const auto& train = probe.runs[0].train;
-  const double evaluations = static_cast<double>(train.steps) / static_cast<double>(train.eval_every) + 2;
-  // An evaluation costs about a third of the steps that see as many examples: forward without backward.
-  const double examples = static_cast<double>(train.eval_examples) / static_cast<double>(train.batch_size);
-  return observer.seconds_per_step() * (static_cast<double>(train.steps) + evaluations * std::min(examples, 64.0) / 3);
-}
 
 std::string counted(std::size_t n, const char* what) {
   return format_count(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s");
@@ -79,18 +43,6 @@ struct Estimate {
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
 };
-
-// A cohort of each shape and size is probed; the others cost the same.
-double probe_all(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs) {
-  std::map<std::string, double> known;
-  double seconds = 0;
-  for (const auto& cohort : cohorts) {
-    const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
-    if (!known.count(key)) known[key] = probe_seconds(plan, cohort);
-    seconds += known[key];
-  }
-  return seconds / static_cast<double>(std::min(jobs, std::max<std::size_t>(1, cohorts.size())));
-}
 
 Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   Estimate out;
@@ -121,7 +73,7 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
-  if (probe) out.seconds = probe_all(plan, cohorts, jobs);
+  if (probe) out.seconds = estimate_seconds(plan, cohorts, jobs, training_engine());
   return out;
 }
 
@@ -169,11 +121,8 @@ Json to_json(const Study& study, const Estimate& e) {
 }
 
 std::string ffn_width(const RunConfig& config) {
-  const auto width = [&](const auto& ffn) -> std::string {
-    if constexpr (std::is_base_of_v<FfnSize, std::decay_t<decltype(ffn)>>) return format_count(ffn.hidden_width(config.model.d_model));
-    return "-";
-  };
-  return std::visit(width, config.model.ffn);
+  const FfnSize* size = size_of(config.model.ffn);
+  return size ? format_count(size->hidden_width(config.model.d_model)) : "-";
 }
 
 Table variants_table(const std::vector<Line>& lines) {

@@ -218,7 +218,7 @@ class Comparing(ProgramTest):
     def test_too_few_seeds_give_no_verdict_and_say_how_many_would(self):
         self.ok("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 60}}))
         text = self.ok("compare", "runs/study").stdout
-        self.assertIn("too few seeds: 3, at least 6 are needed", text)
+        self.assertIn("3 seeds are too few for a verdict; at least 6 are needed", " ".join(text.split()))
         self.fails(5, "compare", "runs/study", "--fail-if", "undecided")
 
     def test_plan_lists_the_runs_and_trains_nothing(self):

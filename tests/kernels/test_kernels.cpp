@@ -163,7 +163,7 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
       for (auto& x : logits) x *= 8;
       std::vector<std::int64_t> labels;
       for (std::int64_t i = 0; i < kRows; ++i) labels.push_back(i % 4 == 3 ? -1 : i * 7 % classes);
-      std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 2)));
+      std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 3)));
       const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), gradient.data(), scratch.data());
       double loss = 0;
       test::Worst worst;
@@ -190,13 +190,32 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
   }
 }
 
+TEST_CASE("a loss far below the rounding of 1 is still a loss", "[math]") {
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t classes : {2, 3, 40}) {
+      double before = 1;
+      for (const float margin : {5.0f, 12.0f, 17.0f, 25.0f, 60.0f}) {
+        std::vector<float> logits(static_cast<std::size_t>(classes), -1.5f), scratch(static_cast<std::size_t>(classes + 3));
+        logits[1] = -1.5f + margin;
+        const std::int64_t label = 1;
+        const double loss = build.kernels.cross_entropy(1, classes, logits.data(), &label, nullptr, scratch.data()).loss;
+        const double gap = static_cast<double>(logits[1]) - static_cast<double>(logits[0]);
+        CHECK(loss == Approx(std::log1p(static_cast<double>(classes - 1) * std::exp(-gap))).epsilon(1e-5));
+        CHECK(loss < before);
+        before = loss;
+      }
+    }
+  }
+}
+
 TEST_CASE("a loss that is no longer finite shows", "[math]") {
   for (const auto& build : builds()) {
     INFO(build.name);
     const float nan = std::nanf(""), inf = HUGE_VALF;
     for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
       const std::int64_t label = 1;
-      float gradient[2], scratch[4];
+      float gradient[2], scratch[5];
       CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, gradient, scratch).loss));
     }
   }

@@ -173,6 +173,27 @@ TEST_CASE("identical experts with renormalised weights equal one of them", "[nn]
   CHECK((forward(*moe, x) - forward(*dense, x)).abs().max().item<double>() < 1e-15);
 }
 
+TEST_CASE("the task trains the router, also where a token goes to one expert", "[nn]") {
+  for (const int top_k : {1, 2}) {
+    INFO("top_k " << top_k);
+    MoeConfig config;
+    config.num_experts = 3;
+    config.top_k = top_k;
+    config.d_ff = 5;
+    const auto moe = nn::make_ffn(1, kModel, config, 0);
+    nn::ParameterRow row(*moe, torch::kFloat64);
+    row.initialise({1});
+    forward(*moe, some_input(1, 9)).square().sum().backward();
+    bool found = false;
+    for (const auto& entry : row.entries()) {
+      if (entry.name.find("router") == std::string::npos) continue;
+      found = true;
+      CHECK(row.gradients()[0].narrow(0, entry.offset, entry.count).abs().max().item<double>() > 1e-6);
+    }
+    CHECK(found);
+  }
+}
+
 TEST_CASE("a ReLU FFN without bias is homogeneous of degree 1, a bilinear one of degree 2", "[nn]") {
   const auto check = [](const FfnConfig& config, double degree) {
     const auto ffn = nn::make_ffn(1, kModel, config, 0);

@@ -88,3 +88,27 @@ TEST_CASE("percentages and bytes") {
   CHECK(format_bytes(999'999) == "1.0 MB");
   CHECK(format_bytes(3.4e9) == "3.4 GB");
 }
+
+TEST_CASE("a number has the digits that its uncertainty deserves") {
+  CHECK(format_with(45.03, 9.76) == "45.0");
+  CHECK(format_with(45.03, 97) == "45");
+  CHECK(format_with(0.51234, 0.0123) == "0.512");
+  CHECK(format_with(12345.6, 2000) == "12346");
+  CHECK(format_with(-0.0001, 0.5) == "0.00");
+  CHECK(format_with(0.25, 0) == "0.250");
+  CHECK(format_with(0.25, kInfinity) == "0.250");
+  CHECK(format_with(kNan, 1) == "nan");
+  CHECK(format_signed(-4.5, 6.5) == "−4.5");
+  CHECK(format_signed(11.5, 6.5) == "+11.5");
+  CHECK(format_signed(0, 6.5) == "0.0");
+  CHECK(format_signed(-kInfinity, 1) == "−∞");
+  CHECK(format_signed(kInfinity, 1) == "+∞");
+}
+
+TEST_CASE("wrapped text keeps its words and its paragraphs") {
+  CHECK(wrapped("a bc def", 4) == "a bc\ndef\n");
+  CHECK(wrapped("a bc def", 0) == "a bc def");
+  CHECK(wrapped("longer than that", 3) == "longer\nthan\nthat\n");
+  CHECK(wrapped("one\n\ntwo", 9) == "one\n\ntwo\n");
+  CHECK(wrapped("±± ±±", 5) == "±± ±±\n");
+}

@@ -41,6 +41,12 @@ Metric find_metric(const std::string& name) {
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
 }
 
+// A run that ended well without a value of the metric does not log it; that is no failure.
+bool is_unmeasured(const FoundRun& run, const Metric& metric) {
+  return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
+}
+
+// Nothing for a run that diverged or failed.
 stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
   if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
   const auto* found = run.summary->find(metric.name);
@@ -83,6 +89,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     group.num_diverged += run->state == RunState::diverged;
     group.num_failed += run->state == RunState::failed;
     group.num_pending += !is_over(*run);
+    group.num_unmeasured += is_unmeasured(*run, metric);
     group.has_target = group.has_target || run->keys.count("train.target.metric") > 0;
     if (!is_over(*run)) continue;
     const auto steps = hit_of(*run, Measure::steps);
@@ -108,7 +115,10 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     const auto curve = stats::kaplan_meier(hits);
     const auto restricted = stats::restricted_mean(curve, curve.follow_up);
     group.mean = restricted.mean;
-    group.half_width = 1.96 * restricted.standard_error;
+    // Greenwood's ±1.96 standard errors cover 86 % where 95 are promised, at 6 seeds.
+    std::vector<double> cut;
+    for (const auto& hit : hits) cut.push_back(std::min(hit.reached() ? *hit.time : hit.budget, curve.follow_up));
+    if (cut.size() > 1) group.half_width = stats::mean(cut) - stats::t_interval(cut, 1 - alpha).low;
     group.iqm = stats::interquartile_mean(group.values);
   } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
@@ -125,9 +135,11 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
 
 // ---- one pair
 
-// Runs by seed; a seed that occurs twice in a group keeps its first run.
-std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun*>& runs) {
+// Runs that are over by seed; a seed that occurs twice in a group keeps its first run. None of a group that does not log the
+// metric: its diverged runs would lose, where the others have nothing to show.
+std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun*>& runs, const Metric& metric) {
   std::map<std::int64_t, const FoundRun*> out;
+  if (std::any_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); })) return out;
   for (const auto* run : runs) {
     if (is_over(*run)) out.insert({run->seed, run});
   }
@@ -136,7 +148,7 @@ std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun
 
 std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs, const std::vector<const FoundRun*>& reference,
                                        const Metric& metric, const stats::CompareOptions& options) {
-  const auto a = by_seed(runs), b = by_seed(reference);
+  const auto a = by_seed(runs, metric), b = by_seed(reference, metric);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
   for (const auto& [seed, run] : a) {
@@ -160,6 +172,20 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   return result;
 }
 
+// "relu: 0.01, gelu and silu: 0.002" where several values of `key` share one of `other`.
+std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
+  std::vector<std::string> parts;
+  for (const auto& value : ordered_values(runs, other)) {
+    std::vector<std::string> with;
+    for (const auto& run : runs) {
+      const auto& mine = value_of(run, key);
+      if (value_of(run, other) == value && std::find(with.begin(), with.end(), mine) == with.end()) with.push_back(mine);
+    }
+    parts.push_back(join(with, " and ") + ": " + value);
+  }
+  return join(parts);
+}
+
 // Variants that were computed differently differ by rounding, too; and a run that went on elsewhere has no bits to repeat.
 void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
   std::map<std::string, std::set<std::string>> used;  // value of `by` → what computed its runs
@@ -181,18 +207,46 @@ void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
         " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
 }
 
-void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
-  std::vector<std::string> along;
-  // A kind brings its own keys along; that is what it means to vary it.
-  const auto dot = out.by.rfind(".kind");
-  const std::string own = dot != std::string::npos && dot + 5 == out.by.size() ? out.by.substr(0, dot + 1) : "\n";
-  for (const auto& key : varying) {
-    if (key.rfind(own, 0) == 0) continue;
-    if (key != out.by && out.by != "variant" && determines(runs, out.by, key) && determines(runs, key, out.by)) along.push_back(key);
+// What is confounded with the compared key, or with one that makes the groups: each goes with it, and no column shows it.
+void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+  if (out.by == "variant") return;
+  std::vector<std::string> shown = {out.by};
+  for (const auto& [key, value] : out.facets.at(0).keys) shown.push_back(key);
+  std::set<std::string> said(shown.begin(), shown.end());
+  for (const auto& key : shown) {
+    // A kind brings its own keys along; that is what it means to vary it.
+    const auto dot = key.rfind(".kind");
+    const std::string own = dot != std::string::npos && dot + 5 == key.size() ? key.substr(0, dot + 1) : "\n";
+    std::vector<std::string> along;
+    for (const auto& other : varying) {
+      if (said.count(other) || other.rfind(own, 0) == 0 || !determines(runs, key, other)) continue;
+      said.insert(other);
+      along.push_back(other + (determines(runs, other, key) ? "" : " (" + values_along(runs, key, other) + ")"));
+    }
+    if (!along.empty()) out.notes.push_back(key + " does not vary alone: with it " + (along.size() == 1 ? "goes " : "go ") + join(along));
   }
-  if (!along.empty()) out.notes.push_back(out.by + " does not vary alone: with it go " + join(along));
+}
+
+void note_unmeasured(Comparison& out) {
+  std::set<std::string> values;
+  for (const auto& facet : out.facets) {
+    for (const auto& group : facet.groups) {
+      if (group.num_unmeasured > 0) values.insert(group.value);
+    }
+  }
+  if (!values.empty())
+    out.notes.push_back(out.metric + " is not measured with " + out.by + " = " + join({values.begin(), values.end()}) +
+                        ", and not compared there");
+}
+
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+  note_what_goes_along(runs, varying, out);
+  note_unmeasured(out);
   std::size_t lonely = 0;
-  for (const auto& facet : out.facets) lonely += facet.pairs.empty();
+  for (const auto& facet : out.facets) {
+    const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });
+    lonely += facet.pairs.empty() && measured;
+  }
   if (lonely > 0 && out.metric != "seconds_to_target") {
     out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
                         " = " + out.reference + " that is finished");
@@ -225,6 +279,17 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
   const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
   if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train list metrics` says which tasks have it");
   return metric;
+}
+
+// One table over several tasks would rank what has no common scale.
+void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by) {
+  if (by.rfind("task.", 0) == 0) return;
+  std::map<std::string, std::set<std::string>> places;  // task → studies
+  for (const auto& run : runs) places[value_of(run, "task.kind")].insert(run.path.parent_path().parent_path().string());
+  if (places.size() < 2) return;
+  std::string list;
+  for (const auto& [task, studies] : places) list += "\n  " + task + ": " + join({studies.begin(), studies.end()});
+  throw UsageError("these are runs of different tasks:" + list, "compare the directories of one task, or --by task.kind");
 }
 
 // The values of `by`, the reference first.
@@ -269,6 +334,21 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
 }
 
 using Group = std::vector<const FoundRun*>;
+
+// The pairs that there will be once everything is trained.
+std::size_t planned_pairs(const std::vector<Cell>& cells, const std::string& reference, const Metric& metric) {
+  if (metric.measure == Measure::seconds) return 0;
+  const auto measured = [&](const Group& runs) {
+    return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); });
+  };
+  std::size_t pairs = 0;
+  for (const auto& cell : cells) {
+    const auto with = cell.runs.find(reference);
+    if (with == cell.runs.end() || !measured(with->second)) continue;
+    for (const auto& [value, runs] : cell.runs) pairs += value != reference && measured(runs);
+  }
+  return pairs;
+}
 
 // A pair that is to be compared: resampling it takes longer than anything else here, and pairs do not wait for each other.
 struct PairJob {
@@ -333,6 +413,7 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   Comparison out;
   const auto runs = without_copies(without_computing(found, asked.by), asked.by, out.notes);
   const auto varying = varying_keys(runs);
+  refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
   out.by = pick_by(asked.by, runs, varying);
   out.metric = metric.name;
@@ -347,7 +428,7 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   options.alpha = out.alpha;
   options.min_effect = out.min_effect;
   options.resamples = request.resamples;
-  options.comparisons = std::max<std::size_t>(1, cells.size() * (values.size() - 1));
+  options.comparisons = std::max<std::size_t>(1, planned_pairs(cells, out.reference, metric));
   // Said here, which a study asks before it trains; the test itself would refuse at the end.
   if (metric.measure != Measure::seconds && stats::most_comparisons(out.alpha) < options.comparisons) {
     throw UsageError("alpha " + number_text(out.alpha) + " over " + std::to_string(options.comparisons) +

@@ -32,22 +32,29 @@ struct FoundRun {
 FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
 
 struct FoundRuns {
-  std::vector<FoundRun> runs;         ///< by path; those that are left out or missing stand among them as pending
+  /// A study's in the order of its plan, others by path; those that are damaged or missing stand among them as pending.
+  std::vector<FoundRun> runs;
   std::vector<std::string> left_out;  ///< damaged runs: path and reason, for a person
   std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
+  std::vector<std::string> extra;     ///< paths of runs in a study's directory that its study.json does not list
+  std::vector<std::string> damaged_studies;  ///< study.json that cannot be understood, and why: all runs below it count
 };
+
+/// Runs in a study's directory that its study.json does not list: an earlier single run, another sweep under the same name.
+enum class Extras { leave_out, include };
 
 /// Every run below the directories, directories that were moved aside left out. A run counts if its config is the one that it was
 /// trained with and its summary is as it was written. Throws DataError for a directory that is not there.
-FoundRuns find_runs(const std::vector<std::filesystem::path>& directories);
+FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extras extras = Extras::leave_out);
 
 /// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
 struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
+  std::vector<std::string> damaged_studies;  ///< study.json that cannot be understood, and why
 };
 RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);
 
-/// What a comparison has to say about runs that could not be found whole: one note each for those left out and those missing.
+/// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
 struct CompareRequest {
@@ -59,6 +66,7 @@ struct CompareRequest {
 struct GroupResult {
   std::string value;
   std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
+  std::size_t num_unmeasured = 0;               ///< done, and the metric is none that they log
   std::vector<double> values;                   ///< of the metric, finite ones
   std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
   std::size_t num_hits = 0;

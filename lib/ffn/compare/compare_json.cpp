@@ -24,6 +24,7 @@ Json group_json(const GroupResult& g) {
           {"diverged", g.num_diverged},
           {"failed", g.num_failed},
           {"pending", g.num_pending},
+          {"not_measured", g.num_unmeasured},
           {"mean", maybe(g.mean)},
           {"half_width", maybe(g.half_width)},
           {"iqm", g.iqm ? finite(*g.iqm) : Json(nullptr)},

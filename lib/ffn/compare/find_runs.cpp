@@ -12,6 +12,7 @@
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 
@@ -91,6 +92,12 @@ FoundRun read_run(const fs::path& path) {
 struct Place {
   fs::path path;
   bool listed_only = false;  // by a study.json; nothing is there
+  bool extra = false;        // it lies in a study's directory, and the study does not list it
+};
+
+struct Places {
+  std::vector<Place> all;
+  std::vector<std::string> damaged_studies;
 };
 
 bool is_run(const fs::path& directory) {
@@ -101,27 +108,26 @@ bool is_run(const fs::path& directory) {
   return false;
 }
 
-// Runs that the study lists. A study.json that cannot be understood lists none.
-void add_listed(const fs::path& directory, std::vector<Place>& places) {
-  std::error_code error;
-  if (!fs::is_regular_file(directory / "study.json", error)) return;
-  try {
-    const Json study = parse_json(read_file(directory / "study.json", "study", ExitCode::data, 1 << 26));
-    if (!study.is_object()) return;
-    for (const auto& variant : study.at("variants")) {
-      for (const auto& seed : study.at("seeds")) {
-        const auto path = directory / variant.at("name").get<std::string>() / ("seed-" + std::to_string(seed.get<std::int64_t>()));
-        if (!is_run(path)) places.push_back({path, true});
-      }
-    }
-  } catch (const Error&) {
-  } catch (const Json::exception&) {
-  }
-}
+using Listed = std::set<fs::path>;
 
-void search(const fs::path& directory, std::vector<Place>& places) {
-  if (is_run(directory)) return places.push_back({directory});
-  add_listed(directory, places);
+// `around`: what the study around this directory lists, if there is one.
+void search(const fs::path& directory, const Listed* around, Places& places) {
+  if (is_run(directory)) {
+    const bool listed = around && around->count(directory);  // then it stands among the places already
+    if (!listed) places.all.push_back({directory, false, around != nullptr});
+    return;
+  }
+  Listed listed;
+  try {
+    if (const auto study = read_study_file(directory)) {
+      for (const auto& run : study->run_directories(directory)) {
+        if (listed.insert(run).second) places.all.push_back({run, !is_run(run), false});
+      }
+      around = &listed;
+    }
+  } catch (const Error& error) {
+    places.damaged_studies.emplace_back(error.what());
+  }
   std::error_code error;
   std::vector<fs::path> children;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
@@ -131,7 +137,7 @@ void search(const fs::path& directory, std::vector<Place>& places) {
     if (!aside && at->is_directory(unknown)) children.push_back(at->path());
   }
   std::sort(children.begin(), children.end());
-  for (const auto& child : children) search(child, places);
+  for (const auto& child : children) search(child, around, places);
 }
 
 // The same directory, reached twice.
@@ -142,30 +148,40 @@ void drop_copies(std::vector<Place>& places) {
                places.end());
 }
 
-std::vector<Place> places_below(const std::vector<fs::path>& directories) {
-  std::vector<Place> places;
+Places places_below(const std::vector<fs::path>& directories) {
+  Places places;
   for (const auto& directory : directories) {
     std::error_code error;
     if (!fs::is_directory(directory, error)) throw DataError("no directory " + directory.string() + (error ? ": " + error.message() : ""));
-    search(directory.lexically_normal(), places);
+    search(directory.lexically_normal(), nullptr, places);
   }
-  drop_copies(places);
+  drop_copies(places.all);
   return places;
 }
 
-// A run that cannot be counted stands for itself as pending, with the config of another of its variant: a table says what lacks.
-void stand_in(const std::vector<Place>& uncounted, std::vector<FoundRun>& runs) {
-  std::map<fs::path, FoundRun> by_variant;
-  for (const auto& run : runs) by_variant.insert({run.path.parent_path(), run});
-  for (const auto& [path, listed] : uncounted) {
+// Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
+// lacks. Those without such another go.
+void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+  std::map<fs::path, std::size_t> by_variant;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (counted[i]) by_variant.insert({places[i].path.parent_path(), i});
+  }
+  std::vector<FoundRun> out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& path = places[i].path;
+    if (counted[i]) {
+      out.push_back(runs[i]);
+      continue;
+    }
     const auto sibling = by_variant.find(path.parent_path());
     const std::string name = path.filename().string();
     if (sibling == by_variant.end() || name.rfind("seed-", 0) != 0) continue;
-    FoundRun run = sibling->second;
+    FoundRun run = runs[sibling->second];
     run.path = path, run.seed = std::strtoll(name.c_str() + 5, nullptr, 10);
     run.state = RunState::pending, run.identity.clear(), run.summary.reset();
-    runs.push_back(std::move(run));
+    out.push_back(std::move(run));
   }
+  runs = std::move(out);
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -184,45 +200,57 @@ FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   return run;
 }
 
-FoundRuns find_runs(const std::vector<fs::path>& directories) {
-  const auto places = places_below(directories);
-  std::vector<FoundRun> read(places.size());
+FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
+  auto found_places = places_below(directories);
+  FoundRuns found;
+  found.damaged_studies = std::move(found_places.damaged_studies);
+  auto& places = found_places.all;
+  if (extras == Extras::leave_out) {
+    for (const auto& place : places) {
+      if (place.extra) found.extra.push_back(place.path.string());
+    }
+    places.erase(std::remove_if(places.begin(), places.end(), [](const Place& place) { return place.extra; }), places.end());
+  }
+  found.runs.resize(places.size());
   std::vector<std::string> problems(places.size());
   constexpr std::size_t kThreads = 8, kRunsPerThread = 32;
   side_by_side(std::min(kThreads, 1 + places.size() / kRunsPerThread), places.size(), [&](std::size_t i) {
     if (places[i].listed_only) return;
     try {
-      read[i] = read_run(places[i].path);
+      found.runs[i] = read_run(places[i].path);
     } catch (const Error& error) {  // one damaged run must not hide the others
       problems[i] = error.what();
     }
   });
-  FoundRuns found;
-  std::vector<Place> uncounted;
+  std::vector<bool> counted(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
+    counted[i] = !places[i].listed_only && problems[i].empty();
     if (places[i].listed_only) found.missing.push_back(places[i].path.string());
-    else if (!problems[i].empty()) found.left_out.push_back(problems[i]);
-    else found.runs.push_back(std::move(read[i]));
-    if (places[i].listed_only || !problems[i].empty()) uncounted.push_back(places[i]);
+    else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
-  stand_in(uncounted, found.runs);
-  std::stable_sort(found.runs.begin(), found.runs.end(), [](const FoundRun& a, const FoundRun& b) { return a.path < b.path; });
+  stand_in(counted, places, found.runs);
   return found;
 }
 
 RunPlaces find_run_places(const std::vector<fs::path>& directories) {
   RunPlaces out;
-  for (auto& place : places_below(directories)) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
+  auto places = places_below(directories);
+  for (auto& place : places.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
+  out.damaged_studies = std::move(places.damaged_studies);
   return out;
 }
 
 std::vector<std::string> notes_about(const FoundRuns& found) {
   const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is " : " runs are "); };
   std::vector<std::string> notes;
+  for (const auto& problem : found.damaged_studies)
+    notes.push_back(problem + "; every run below it is compared (starting the study once more writes the file again)");
   if (!found.left_out.empty())
     notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
                     " (the command that trained them repairs or repeats them; `ffn-train check` says more)");
   if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
+  if (!found.extra.empty())
+    notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) + "; --all takes them in");
   return notes;
 }
 

@@ -53,7 +53,7 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
 
   const std::int64_t sublayers = (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
   const auto places = m.norm.places();
-  const std::int64_t per_norm = m.norm.kind == "layer" ? 2 * d : d;
+  const std::int64_t per_norm = m.norm.centres() ? 2 * d : d;
   out.norms = dense((sublayers * places.per_sublayer() * m.blocks + (places.at_end ? 1 : 0)) * per_norm, 0);
   const auto in = task.input_width, classes = task.num_classes;
   if (task.tokens) {

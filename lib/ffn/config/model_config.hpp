@@ -40,12 +40,12 @@ struct GatedConfig : FfnSize {
   void describe(FieldVisitor& v);
 };
 
-/// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum.
+/// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum (K = 1: p itself).
 struct SoftmaxTopKConfig {
   static constexpr const char* kKind = "softmax_top_k";
   static constexpr const char* kDoc =
-      "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights. Balance loss "
-      "E·Σ fᵢPᵢ.";
+      "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights (top_k 1: with p "
+      "itself). Balance loss E·Σ fᵢPᵢ.";
   void describe(FieldVisitor&) {}
 };
 
@@ -105,6 +105,8 @@ struct NormConfig {
   std::string placement = "pre";
   double epsilon = 1e-5;
   void describe(FieldVisitor& v);
+  /// LayerNorm subtracts the mean and has a bias for it; RMSNorm does neither.
+  bool centres() const { return kind == "layer"; }
   /// The norms that there are: none of them for the kind "none".
   NormPlacement places() const;
 };

@@ -22,7 +22,7 @@ WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_
 
 WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config) {
   WeightAndBias norm{{"weight", {d_model}, Init::constant(1), kStays}, {}};
-  if (config.kind == "layer") norm.bias = ParameterSpec{"bias", {d_model}, Init::constant(0), kStays};
+  if (config.centres()) norm.bias = ParameterSpec{"bias", {d_model}, Init::constant(0), kStays};
   return norm;
 }
 

@@ -163,7 +163,7 @@ Network::Loss Network::step(const float* parameters, float* gradients, const Exa
   const float* logits = forward(pass, examples);
   float* dlogits = arena_.floats(rows * task_.num_classes);
   const auto sums =
-      kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 2)));
+      kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 3)));
   Loss loss{sums.loss / static_cast<double>(sums.scored), 0};
   const auto count = static_cast<double>(blocks_.size());
   for (const auto& block : blocks_) loss.balance += block.balance_loss() / count;
@@ -186,7 +186,7 @@ const float* Network::logits(const float* parameters, const Examples& examples) 
 CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
   const float* values = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 2)));
+  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 3)));
 }
 
 }  // namespace ffn::fused

@@ -46,7 +46,7 @@ Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
   return {weight_, expert_};
 }
 
-// The K largest, divided by their sum.
+// The K largest, divided by their sum; one alone stays what it is, or its weight would be 1 whatever the router says.
 void SoftmaxTopK::choose(Pass& pass) {
   const std::int64_t e_count = num_experts_, k_count = top_k_;
   weight_ = pass.arena.floats(rows_ * k_count);
@@ -63,6 +63,7 @@ void SoftmaxTopK::choose(Pass& pass) {
       sum += left[best];
       left[best] = -1;
     }
+    if (k_count == 1) continue;
     top_sum_[n] = sum;
     for (std::int64_t k = 0; k < k_count; ++k) weight_[n * k_count + k] /= sum;
   }
@@ -92,10 +93,15 @@ float* SoftmaxTopK::backward(Pass& pass, const float* dweight, float balance_wei
   return gate_.input_gradient(pass, rows_, dprobability);
 }
 
-// weight = top/Σ top   so   dtop[k] += (dweight[k] - Σ weight·dweight)/Σ top
+// K > 1: weight = top/Σ top   so   dtop[k] += (dweight[k] - Σ weight·dweight)/Σ top
+// K = 1: weight = top
 void SoftmaxTopK::choice_backward(const float* dweight, float* dprobability) const {
   for (std::int64_t n = 0; n < rows_; ++n) {
     const std::int64_t first = n * top_k_;
+    if (top_k_ == 1) {
+      dprobability[n * num_experts_ + expert_[first]] += dweight[first];
+      continue;
+    }
     float weighted = 0;
     for (std::int64_t i = first; i < first + top_k_; ++i) weighted += weight_[i] * dweight[i];
     for (std::int64_t i = first; i < first + top_k_; ++i)

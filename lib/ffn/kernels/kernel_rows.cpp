@@ -173,20 +173,35 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
   float* power = scratch;                   // (rows, classes): logit - largest, then e to that
   float* total = scratch + rows * classes;  // their sums per row
   float* loss = total + rows;               // what each row adds to the loss
+  float* rest = loss + rows;                // the sums without the largest, which is 1: a float has no 1 + rest below 6e-8
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t first = shift_row(classes, logits + i * classes, power + i * classes);
     const bool scored = labels[i] >= 0;
     sums.scored += scored;
     sums.correct += scored && labels[i] == first;
     loss[i] = scored ? power[i * classes + labels[i]] : 0.0f;
+    rest[i] = static_cast<float>(first);
   }
   for (int64_t i = 0; i < rows * classes; ++i) power[i] = exp_(power[i]);
   if (classes == 2) {
-    for (int64_t i = 0; i < rows; ++i) total[i] = power[2 * i] + power[2 * i + 1];
+    for (int64_t i = 0; i < rows; ++i) {
+      rest[i] = rest[i] == 0.0f ? power[2 * i + 1] : power[2 * i];
+      total[i] = power[2 * i] + power[2 * i + 1];
+    }
   } else {
-    for (int64_t i = 0; i < rows; ++i) total[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
+    for (int64_t i = 0; i < rows; ++i) {
+      float& top = power[i * classes + static_cast<int64_t>(rest[i])];
+      const float one = top;  // or NaN
+      top = 0.0f;
+      rest[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
+      total[i] = rest[i] + one;
+      top = one;
+    }
   }
-  for (int64_t i = 0; i < rows; ++i) loss[i] = labels[i] >= 0 ? log_(total[i]) - loss[i] : 0.0f;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float log_total = unless_nan(total[i], select(rest[i] <= 1.0f, log1p_(rest[i]), log_(total[i])));
+    loss[i] = labels[i] >= 0 ? log_total - loss[i] : 0.0f;
+  }
   double lane[kLanes] = {};
   for (int64_t i = 0; i < rows; ++i) lane[i % kLanes] += static_cast<double>(loss[i]);
   for (const double part : lane) sums.loss += part;

@@ -56,7 +56,7 @@ struct Kernels {
                         const float* inverse, float* dx, float* dweight, float* dbias);
 
   /// Cross-entropy of row i of `logits` (rows, classes) against labels[i], rows with negative labels left out.
-  /// With `dlogits`, writes the gradient of the mean over the scored rows. scratch: rows·(classes + 2) floats.
+  /// With `dlogits`, writes the gradient of the mean over the scored rows. scratch: rows·(classes + 3) floats.
   CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
                                     float* dlogits, float* scratch);
 

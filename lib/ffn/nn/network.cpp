@@ -62,7 +62,14 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& c
 Loss cross_entropy(const Tensor& logits, const Tensor& labels) {
   const Tensor scored = labels.ge(0);                                       // (R, N)
   const Tensor is_target = one_hot(labels, logits.size(-1), torch::kBool);  // (R, N, classes), nowhere true where not scored
-  const Tensor log_probability = torch::where(is_target, logits.log_softmax(-1), torch::zeros({}, logits.options())).sum(-1);  // (R, N)
+  // ln Σ eᶻ = max + ln(1 + the others' sum): a loss below the rounding of 1 stays more than 0.
+  const Tensor is_largest = one_hot(logits.detach().argmax(-1), logits.size(-1), torch::kBool);
+  const Tensor zero = torch::zeros({}, logits.options());
+  const auto at = [&](const Tensor& places) { return torch::where(places, logits, zero).sum(-1, /*keepdim=*/true); };  // (R, N, 1)
+  const Tensor largest = at(is_largest);
+  const Tensor others = torch::where(is_largest, zero, (logits - largest).exp()).sum(-1, /*keepdim=*/true);
+  const Tensor scored_mask = scored.unsqueeze(-1);
+  const Tensor log_probability = torch::where(scored_mask, at(is_target) - largest - others.log1p(), zero).squeeze(-1);  // (R, N)
   const Tensor count = scored.sum(-1);
   const Tensor mean = -log_probability.sum(-1) / count;
   const Tensor correct = logits.detach().argmax(-1).eq(labels).logical_and(scored).sum(-1);

@@ -5,7 +5,7 @@
 namespace ffn::nn {
 
 NormImpl::NormImpl(std::int64_t num_runs, std::int64_t d_model, const NormConfig& config)
-    : RunModule(num_runs), rms_(config.kind == "rms"), epsilon_(config.epsilon) {
+    : RunModule(num_runs), rms_(!config.centres()), epsilon_(config.epsilon) {
   const auto parameters = norm_parameters(d_model, config);
   weight_ = parameter(parameters.weight);
   bias_ = parameter(parameters.bias);

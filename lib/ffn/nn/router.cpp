@@ -13,7 +13,7 @@ Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext&) {
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
   const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
   const Tensor kept = probability * chosen;
-  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                          // (R, N, E)
+  const Tensor weight_of = top_k_ == 1 ? kept : kept / kept.sum(-1, /*keepdim=*/true);     // (R, N, E)
   const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);  // (R, N, K)
 
   const auto assignments = static_cast<double>(x.size(1) * top_k_);  // N·K

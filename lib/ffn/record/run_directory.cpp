@@ -65,7 +65,11 @@ fs::path single_run_path(const fs::path& root, const std::string& name, std::int
 }
 
 fs::path study_run_path(const fs::path& root, const std::string& study, const std::string& variant, std::int64_t seed) {
-  return root / study / variant / ("seed-" + std::to_string(seed));
+  return run_path_within(root / study, variant, seed);
+}
+
+fs::path run_path_within(const fs::path& study, const std::string& variant, std::int64_t seed) {
+  return study / variant / ("seed-" + std::to_string(seed));
 }
 
 std::optional<RunStatus> read_status(const fs::path& run) {

@@ -20,6 +20,8 @@ std::filesystem::path single_run_path(const std::filesystem::path& root, const s
 /// `root/study/variant/seed-k`: a run of a study.
 std::filesystem::path study_run_path(const std::filesystem::path& root, const std::string& study, const std::string& variant,
                                      std::int64_t seed);
+/// The same within a study's directory, whatever that is called.
+std::filesystem::path run_path_within(const std::filesystem::path& study, const std::string& variant, std::int64_t seed);
 
 /// config.json, as text.
 std::string config_text(const RunConfig& config);

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
+
+#include "ffn/core/utf8.hpp"
 
 namespace ffn {
 namespace {
@@ -69,6 +72,39 @@ std::string format_significant(double value, int digits) {
   if (value != 0 && (exponent < -4 || exponent >= 6)) return text;
   const int decimals = digits - 1 - exponent;
   return fixed(value, decimals > 0 ? decimals : 0);
+}
+
+std::string format_with(double value, double uncertainty) {
+  if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9) return format_significant(value);
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(uncertainty)));
+  if (decimals > 9) return format_significant(value);
+  const std::string text = fixed(value, decimals > 0 ? decimals : 0);
+  return text.find_first_of("123456789") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
+}
+
+std::string format_signed(double value, double uncertainty) {
+  if (std::isinf(value)) return value > 0 ? "+∞" : "−∞";
+  const std::string text = format_with(std::abs(value), uncertainty);
+  if (text.find_first_of("123456789") == std::string::npos) return text;
+  return (value < 0 ? "−" : "+") + text;
+}
+
+std::string wrapped(const std::string& text, int width) {
+  if (width <= 0) return text;
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::size_t column = 0;
+    for (std::string word; words >> word;) {
+      const auto wide = display_width(word);
+      if (column > 0 && column + 1 + wide > static_cast<std::size_t>(width)) out += "\n", column = 0;
+      if (column > 0) out += " ", ++column;
+      out += word, column += wide;
+    }
+    out += "\n";
+  }
+  return out;
 }
 
 std::string format_percent(double fraction, int decimals) {

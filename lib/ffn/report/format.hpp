@@ -1,5 +1,5 @@
 // Numbers for people. Machine-readable output (JSON, CSV) writes numbers in full and does not come here.
-// Standard library only; the decimal point is a point in every locale that the program sets (it sets none).
+// Standard library and core; the decimal point is a point in every locale that the program sets (it sets none).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,16 @@ std::string format_duration(double seconds);
 /// Exactly `digits` significant digits, no exponent between 0.0001 and a million: "0.0123", "1.50", "3.1e-05".
 /// Digits before the point are never rounded away: 12345.6 is "12346".
 std::string format_significant(double value, int digits = 3);
+
+/// With as many decimals as show two digits of its uncertainty, in the same units: 45.03 ± 9.76 is "45.0". Three significant digits
+/// where that is 0 or not finite.
+std::string format_with(double value, double uncertainty);
+
+/// The same with its sign, − being U+2212; 0 has none, infinity is "∞".
+std::string format_signed(double value, double uncertainty);
+
+/// Paragraphs in lines of at most `width` columns, broken at blanks; a word that is longer stays whole. 0 leaves the text as it is.
+std::string wrapped(const std::string& text, int width);
 
 /// 0.975 is "97.5 %".
 std::string format_percent(double fraction, int decimals = 1);

@@ -26,6 +26,7 @@ class Table {
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::size_t num_rows() const { return rows_.size(); }
+  bool is_highlighted(std::size_t row) const { return highlighted_[row]; }
 
   /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Line breaks and tabs become
   /// blanks, other controls '?': a cell cannot break the table or speak to the terminal.

@@ -11,6 +11,7 @@
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/record/run_standing.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/study/study_lock.hpp"
 
 namespace ffn {
@@ -22,22 +23,18 @@ constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_
 
 // ---- studies
 
-Json read_study_file(const fs::path& directory) {
+Json read_study(const fs::path& directory) {
   if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-  const fs::path file = directory / "study.json";
-  if (!path_exists(file)) {
+  if (!path_exists(study_file_path(directory))) {
     throw DataError(directory.string() + " is no study: it has no study.json",
                     "name the study's own directory, for example runs/<study>, not the one that it stands in");
   }
-  Json study = parse_json(read_file(file, "study file", ExitCode::data, kMaxJsonBytes));
-  const bool whole = study.is_object() && study.contains("seeds") && study["seeds"].is_array() && study.contains("variants") &&
-                     study["variants"].is_array() && study.contains("document");
-  if (!whole) throw DataError(file.string() + " is damaged", "start the study there once more: that writes it again");
-  return study;
+  return read_study_json(directory);
 }
 
 // What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
 Json essence(Json study) {
+  for (const char* key : {"schema_version", "compare"}) study.erase(key);  // another version's; what follows from the document
   if (study["document"].is_object()) {
     for (const char* key : {"compute", "$schema", "extends"}) study["document"].erase(key);
     if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
@@ -222,9 +219,9 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const fs::path target = named(given_target);
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
-  const Json study = read_study_file(sources.at(0));
+  const Json study = read_study(sources.at(0));
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Json other = read_study_file(sources[i]);
+    const Json other = read_study(sources[i]);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     if (essence(other) == essence(study)) continue;
@@ -241,7 +238,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const bool exists = path_exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-    const Json there = read_study_file(target);
+    const Json there = read_study(target);
     if (essence(there) != essence(study)) {
       throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
                           first_difference(essence(there), essence(study)) + " differs in their study.json",
@@ -287,7 +284,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     ++result.computed_by[hands(*copy.summary)];
     ++result.versions[version_of(target / run)];
   }
-  if (!exists) write_file_atomically(target / "study.json", dump_json(study, 2) + "\n");
+  if (!exists) write_file_atomically(study_file_path(target), study_text(study));
   return result;
 }
 

@@ -7,26 +7,27 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/study_file.hpp"
 
 namespace ffn {
 
 namespace {
 
-// What the study is, for `compare` and for people: its document and how keys vary.
-void write_study_file(const Plan& plan) {
-  Json variants = Json::array();
-  for (const auto& variant : plan.study.variants) {
-    Json assignments = Json::object();
-    for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
-    variants.push_back({{"name", variant.name}, {"assignments", assignments}});
+// Written again where it is damaged or says something else.
+void keep_study_file(const Plan& plan, bool has_work) {
+  const auto file = study_file_path(plan.directory);
+  const std::string text = study_text(plan.study);
+  try {
+    if (path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text) return;
+  } catch (const Error&) {  // too long, or not readable
   }
-  const Json out = {{"schema_version", 1},
-                    {"name", plan.study.name},
-                    {"seeds", plan.study.seeds},
-                    {"variants", variants},
-                    {"document", *plan.study.document}};
-  make_directories(plan.directory);
-  write_file_atomically(plan.directory / "study.json", dump_json(out, 2) + "\n");
+  try {
+    make_directories(plan.directory);
+    write_file_atomically(file, text);
+  } catch (const SystemError& error) {
+    if (has_work) throw;
+    log_warning(error.what());  // finished results can be looked at where nothing can be written
+  }
 }
 
 std::string run_name(const Plan& plan, std::size_t run) {
@@ -51,10 +52,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
       if (progress == Progress::finished) finished.insert(i);
       else if (progress == Progress::pending || first) pending.push_back(i);
     }
-    if (first) {
-      // Finished results can be looked at where nothing can be written.
-      if (!pending.empty() || !std::filesystem::exists(plan.directory / "study.json")) write_study_file(plan);
-    }
+    if (first) keep_study_file(plan, !pending.empty());
     if (pending.empty() || (options.stop && options.stop())) break;
 
     if (!log) log.emplace(plan.directory / "log.txt");

@@ -1,0 +1,112 @@
+#include "ffn/record/study_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "ffn/config/json_reader.hpp"
+#include "ffn/config/json_writer.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/record/json_text.hpp"
+#include "ffn/record/run_directory.hpp"
+#include "ffn/record/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uintmax_t kMaxBytes = 64 << 20;
+
+CompareConfig compare_from(const Json& json, const std::string& source) {
+  Document document;
+  document.tree() = json;
+  JsonReader reader(document);
+  CompareConfig compare;
+  reader.read([&](FieldVisitor& v) { compare.describe(v); });
+  if (!reader.problems.empty()) throw DataError(source + ": compare: " + reader.problems[0].message);
+  return compare;
+}
+
+// Version 0.1 did not write down what came of the study's wish.
+CompareConfig compare_of_document(const StudyFile& study, const std::string& source) {
+  const Json& document = *study.document;
+  CompareConfig compare;
+  if (document.is_object() && document.contains("compare")) compare = compare_from(document["compare"], source);
+  if (compare.by.empty() && !study.variants.empty() && !study.variants[0].assignments.empty())
+    compare.by = study.variants[0].assignments[0].key;
+  return compare;
+}
+
+StudyFile study_from(const Json& json, const std::string& source) {
+  StudyFile study;
+  json.at("name").get_to(study.name);
+  json.at("seeds").get_to(study.seeds);
+  for (const auto& item : json.at("variants")) {
+    StudyFile::Variant variant{item.at("name").get<std::string>(), {}};
+    if (variant.name.find('/') != std::string::npos || variant.name == "..")
+      throw DataError(source + ": names a variant " + record_detail::shown(variant.name));
+    for (const auto& assignment : item.at("assignments").items()) variant.assignments.push_back({assignment.key(), assignment.value()});
+    study.variants.push_back(std::move(variant));
+  }
+  study.document = json.at("document");
+  study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
+  return study;
+}
+
+}  // namespace
+
+std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
+  std::vector<fs::path> out;
+  for (const auto seed : seeds) {
+    for (const auto& variant : variants) out.push_back(run_path_within(study, variant.name, seed));
+  }
+  return out;
+}
+
+CompareConfig comparison_of(const Study& study) {
+  CompareConfig compare = study.config.compare;
+  if (compare.by.empty() && !study.variants[0].assignments.empty()) compare.by = study.variants[0].assignments[0].key;
+  return compare;
+}
+
+fs::path study_file_path(const fs::path& study) { return study / "study.json"; }
+
+std::string study_text(const Json& study) { return record_detail::sealed_text(study); }
+
+std::string study_text(const Study& study) {
+  Json variants = Json::array();
+  for (const auto& variant : study.variants) {
+    Json assignments = Json::object();
+    for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
+    variants.push_back({{"name", variant.name}, {"assignments", assignments}});
+  }
+  return study_text(Json{{"schema_version", kSchemaVersion},
+                         {"name", study.name},
+                         {"seeds", study.seeds},
+                         {"variants", variants},
+                         {"compare", write_json(comparison_of(study))},
+                         {"document", *study.document}});
+}
+
+Json read_study_json(const fs::path& study) {
+  const fs::path file = study_file_path(study);
+  Json out;
+  try {
+    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxBytes), file.string(), [&](const Json& json) {
+      study_from(json, file.string());
+      out = json;
+    });
+  } catch (const DataError& error) {
+    if (!error.hint().empty()) throw;
+    throw DataError(error.what(), "start the study there once more: that writes it again");
+  }
+  return out;
+}
+
+std::optional<StudyFile> read_study_file(const fs::path& study) {
+  const fs::path file = study_file_path(study);
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() == fs::file_type::not_found) return std::nullopt;
+  return study_from(read_study_json(study), file.string());
+}
+
+}  // namespace ffn

@@ -1,0 +1,43 @@
+// study.json: which runs belong to a study, in which order, and how they are compared. Whoever looks at a study asks this file.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/config/study_config.hpp"
+
+namespace ffn {
+
+struct StudyFile {
+  struct Variant {
+    std::string name;                     ///< of its directory
+    std::vector<Assignment> assignments;  ///< in the order of the axes
+  };
+  std::string name;
+  std::vector<std::int64_t> seeds;
+  std::vector<Variant> variants;
+  CompareConfig compare;  ///< with the key that is compared, where the study has one
+  JsonValue document;     ///< as read, overrides applied
+
+  /// Directories of its runs, seed by seed as they are planned.
+  std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;
+};
+
+/// How a study's variants are compared: as its config says; by its first axis where it does not.
+CompareConfig comparison_of(const Study& study);
+
+std::filesystem::path study_file_path(const std::filesystem::path& study);
+
+/// Its text, with a checksum.
+std::string study_text(const Study& study);
+std::string study_text(const Json& study);
+
+/// What stands in the file, without checksum. Throws DataError naming the file if it is damaged.
+Json read_study_json(const std::filesystem::path& study);
+
+/// Nothing if there is no such file. Throws DataError naming the file if it is damaged.
+std::optional<StudyFile> read_study_file(const std::filesystem::path& study);
+
+}  // namespace ffn

@@ -1,0 +1,254 @@
+#include "ffn/report/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn {
+
+namespace {
+
+using stats::Verdict;
+
+constexpr std::size_t kMostNamed = 4;  // of a list that goes on
+
+// "a, b and c"; of many, the first few and how many more.
+std::string enumeration(const std::vector<std::string>& words) {
+  if (words.empty()) return "";
+  if (words.size() == 1) return words[0];
+  std::vector<std::string> shown = words;
+  std::string last = shown.back();
+  shown.pop_back();
+  if (words.size() > kMostNamed) {
+    shown.assign(words.begin(), words.begin() + kMostNamed);
+    last = std::to_string(words.size() - kMostNamed) + " more";
+  }
+  return join(shown) + " and " + last;
+}
+
+std::string unit_of(const std::string& metric) {
+  return metric == "steps_to_target" ? " steps" : metric == "flops_to_target" ? " FLOPs" : metric == "seconds_to_target" ? " s" : "";
+}
+
+std::string number_of(const Comparison& c, double x, double uncertainty) {
+  return c.metric == "flops_to_target" ? format_short(x) : format_with(x, uncertainty);
+}
+
+// Values of `by` in order, each with its mean over the facets that have all of them.
+struct Standing {
+  std::string value;
+  double mean = 0, half_width = 0;
+  std::size_t first_in = 0;    ///< facets in which it is the best
+  bool never = false;          ///< no run got there
+};
+
+const GroupResult* group_of(const Facet& facet, const std::string& value) {
+  const auto found = std::find_if(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& g) { return g.value == value; });
+  return found != facet.groups.end() && found->mean ? &*found : nullptr;
+}
+
+std::vector<std::string> values_of(const Comparison& c) {
+  std::vector<std::string> values;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      if (group.mean && std::find(values.begin(), values.end(), group.value) == values.end()) values.push_back(group.value);
+    }
+  }
+  return values;
+}
+
+struct Standings {
+  std::vector<Standing> all;  ///< the best first
+  std::size_t facets = 0;     ///< that they are over
+};
+
+Standings standings_of(const Comparison& c) {
+  Standings out;
+  for (const auto& value : values_of(c)) out.all.push_back({value, 0, 0, 0, true});
+  if (out.all.empty()) return out;
+  for (const auto& facet : c.facets) {
+    std::vector<const GroupResult*> groups;
+    for (const auto& standing : out.all) groups.push_back(group_of(facet, standing.value));
+    if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
+    ++out.facets;
+    double best = groups.at(0)->mean.value();
+    for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *g->mean) : std::min(best, *g->mean);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      auto& standing = out.all[i];
+      standing.mean += *groups[i]->mean, standing.half_width += groups[i]->half_width.value_or(0);
+      standing.first_in += *groups[i]->mean == best;
+      standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
+    }
+  }
+  if (out.facets == 0) return out;
+  for (auto& standing : out.all) standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
+  std::stable_sort(out.all.begin(), out.all.end(),
+                   [&](const Standing& a, const Standing& b) { return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean; });
+  return out;
+}
+
+// The one key that makes the facets, if it is one.
+std::string only_key(const Comparison& c) {
+  const auto& keys = c.facets.at(0).keys;
+  return keys.size() == 1 ? last_segment(keys.begin()->first) : "";
+}
+
+std::string who_leads(const Comparison& c) {
+  const auto [all, facets] = standings_of(c);
+  if (all.size() < 2 || facets == 0) return "";
+  const auto& first = all[0];
+  if (first.never) return "No run got to the target.";
+  double uncertainty = 0;  // one for all: the same digits
+  for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
+  const auto shown = [&](const Standing& s) { return s.never ? std::string("never") : number_of(c, s.mean, uncertainty); };
+  if (all.back().mean == first.mean) {
+    std::vector<std::string> names;
+    for (const auto& standing : all) names.push_back(standing.value);
+    return enumeration(names) + (is_time_metric(c.metric) ? " get there at the same time: " : " have the same " + c.metric + ": ") + shown(first) +
+           unit_of(c.metric) + ".";
+  }
+  std::string text = first.value;
+  text += is_time_metric(c.metric) ? " gets there first" : std::string(" has the ") + (c.higher_is_better ? "highest " : "lowest ") + c.metric;
+  if (facets > 1) {
+    const std::string key = only_key(c);
+    text += first.first_in < facets ? (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) + " taken together"
+            : key.empty()           ? " in every group"
+                                    : " at every " + key;
+  }
+  text += ": " + shown(first) + unit_of(c.metric) + (facets > 1 ? " on average" : "") + "; ";
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(all[i].value + " " + shown(all[i]));
+  if (all.size() > kMostNamed + 2) others.back() = "and " + std::to_string(all.size() - 1 - kMostNamed) + " more";
+  return text + join(others) + ".";
+}
+
+/// Pairs of one value that came to one verdict.
+struct Found {
+  std::string value;
+  std::vector<const PairResult*> pairs;
+  std::vector<const Facet*> facets;
+};
+
+bool all_tied(const PairResult& pair) {
+  return pair.paired.ties == pair.paired.num_seeds && pair.judgement.verdict != Verdict::too_few_seeds;
+}
+
+std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(const PairResult&)>& holds) {
+  std::vector<Found> out;
+  for (const auto& value : values_of(c)) {
+    Found found{value, {}, {}};
+    for (const auto& facet : c.facets) {
+      for (const auto& pair : facet.pairs) {
+        if (pair.value == value && holds(pair)) found.pairs.push_back(&pair), found.facets.push_back(&facet);
+      }
+    }
+    if (!found.pairs.empty()) out.push_back(std::move(found));
+  }
+  return out;
+}
+
+std::size_t facets_with(const Comparison& c, const std::string& value) {
+  std::size_t n = 0;
+  for (const auto& facet : c.facets)
+    n += std::any_of(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& pair) { return pair.value == value; });
+  return n;
+}
+
+// " at every expansion", " at expansion 4 and 8", " in 3 of 12 groups"; nothing where there is one facet.
+std::string where(const Comparison& c, const Found& found) {
+  const std::size_t all = facets_with(c, found.value), some = found.facets.size();
+  if (c.facets.size() < 2) return "";
+  const std::string key = only_key(c);
+  if (some == all && all > 1) return key.empty() ? " in every group" : " at every " + key;
+  if (key.empty() || some > kMostNamed) return " in " + std::to_string(some) + " of " + std::to_string(all) + " groups";
+  std::vector<std::string> at;
+  for (const auto* facet : found.facets) at.push_back(facet->keys.begin()->second);
+  return " at " + key + " " + enumeration(at);
+}
+
+// ", by 14 to 17 steps"; of one pair with its interval.
+std::string by_how_much(const Comparison& c, const Found& found) {
+  std::vector<Effect> effects;
+  for (const auto* pair : found.pairs) {
+    if (const auto effect = effect_of(*pair)) effects.push_back(*effect);
+  }
+  if (effects.size() != found.pairs.size()) return "";
+  const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
+  if (effects.size() == 1) {
+    const auto& e = effects[0];
+    const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high);
+    const double near = std::min(std::abs(e.low), std::abs(e.high)), far = std::max(std::abs(e.low), std::abs(e.high));
+    return ", by " + size(e.size, e) + unit_of(c.metric) +
+           (one_sided ? " (" + format_percent(1 - c.alpha, 0) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
+  }
+  const auto [least, most] =
+      std::minmax_element(effects.begin(), effects.end(), [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
+  const std::string low = size(least->size, *least), high = size(most->size, *most);
+  return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
+}
+
+std::string how_sure(const Comparison& c) {
+  const auto is = [](Verdict verdict) { return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair); }; };
+  std::vector<std::string> sure;
+  for (const auto verdict : {Verdict::better, Verdict::worse}) {
+    for (const auto& found : with_verdict(c, is(verdict))) {
+      const std::string word = stats::to_string(verdict);
+      sure.push_back(found.value + " is " + word + " than " + c.reference + where(c, found) + by_how_much(c, found));
+    }
+  }
+  std::vector<std::string> same, unsure, tied;
+  for (const auto& found : with_verdict(c, is(Verdict::no_meaningful_difference))) same.push_back(found.value + where(c, found));
+  for (const auto& found : with_verdict(c, is(Verdict::undecided))) unsure.push_back(found.value + where(c, found));
+  for (const auto& found : with_verdict(c, [](const PairResult& pair) { return all_tied(pair); })) tied.push_back(found.value + where(c, found));
+  std::string text;
+  if (sure.size() > 2 * kMostNamed) {
+    const std::size_t more = sure.size() - 2 * kMostNamed;
+    sure.resize(2 * kMostNamed);
+    sure.push_back(std::to_string(more) + " more verdicts");
+  }
+  if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
+  if (!same.empty())
+    text += " Sure that it differs from " + c.reference + " by less than " + format_significant(c.min_effect, 2) + unit_of(c.metric) + ": " +
+            enumeration(same) + ".";
+  if (!unsure.empty()) text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + c.reference : "") + ".";
+  if (!tied.empty()) text += " The same as " + c.reference + " with every seed: " + enumeration(tied) + ".";
+  for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
+    const auto& pair = *found.pairs[0];
+    return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
+           " too few for a verdict; at least " + std::to_string(pair.judgement.seeds_for_verdict) + " are needed.";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string facet_title(const Facet& facet) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : facet.keys) parts.push_back(last_segment(key) + " " + value);
+  return join(parts);
+}
+
+bool is_time_metric(const std::string& metric) {
+  constexpr const char* kEnd = "_to_target";
+  constexpr std::size_t kLength = 10;
+  return metric.size() > kLength && metric.compare(metric.size() - kLength, kLength, kEnd) == 0;
+}
+
+std::optional<Effect> effect_of(const PairResult& pair) {
+  const auto& difference = pair.paired.difference;
+  if (!difference) return std::nullopt;
+  return Effect{difference->mean, difference->interval.low, difference->interval.high};
+}
+
+std::string answer_text(const Comparison& c) {
+  if (c.facets.empty()) return "";
+  const std::string text = who_leads(c) + how_sure(c);
+  return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
+}
+
+}  // namespace ffn

@@ -1,0 +1,28 @@
+// A comparison in plain words, for a person who knows no statistics.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ffn/compare/compare.hpp"
+
+namespace ffn {
+
+/// Who leads and by how much, then what of that is sure: one or two sentences on one line, such as
+/// "relu gets there first at every expansion: 28 steps on average; gelu 33, silu 44. Sure: silu is worse than relu at every
+/// expansion, by 14 to 17 steps. Not sure: gelu at expansion 1 and 2." Empty without anything to compare.
+std::string answer_text(const Comparison& comparison);
+
+/// What the effect of a pair is shown by, in the metric's units.
+struct Effect {
+  double size, low, high;
+};
+std::optional<Effect> effect_of(const PairResult& pair);
+
+/// "relu", "expansion 4, lr 0.01": the last part of a dotted key; what makes a facet.
+std::string last_segment(const std::string& key);
+std::string facet_title(const Facet& facet);
+
+bool is_time_metric(const std::string& metric);
+
+}  // namespace ffn

@@ -1,0 +1,158 @@
+#include "ffn/study/estimate.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ffn/core/files.hpp"
+#include "ffn/study/train_cohort.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Mean time of what is measured in pieces; the first piece, which touches memory for the first time, counts only if it is the only one.
+class Pieces {
+ public:
+  void add(double seconds, std::int64_t count) {
+    if (++pieces_ == 2) seconds_ = 0, count_ = 0;
+    seconds_ += seconds, count_ += count;
+  }
+  std::optional<double> mean() const { return count_ > 0 ? std::optional<double>(seconds_ / static_cast<double>(count_)) : std::nullopt; }
+
+ private:
+  int pieces_ = 0;
+  double seconds_ = 0;
+  std::int64_t count_ = 0;
+};
+
+// Tells the time of steps from that of evaluations. The trainer asks whether to stop after every evaluation and reports after
+// every few steps, and the two take turns.
+class Stopwatch final : public TrainObserver {
+ public:
+  Pieces steps, evaluations;
+
+  explicit Stopwatch(double limit) : limit_(limit) {}
+  void evaluated(std::size_t, const Evaluation&) override { evaluated_ = true; }
+  bool stop_requested() override {
+    end_evaluation();
+    began_ = Clock::now();
+    return seconds_since(start_) > limit_ && evaluations.mean() && steps.mean();
+  }
+  void stepped(std::int64_t step, double) override {
+    steps.add(seconds_since(began_), step - step_);
+    step_ = step;
+    began_ = Clock::now();
+  }
+  void finished(std::size_t, const RunResult&) override { end_evaluation(); }
+
+ private:
+  void end_evaluation() {
+    if (evaluated_ && step_ > 0) evaluations.add(seconds_since(began_), 1);
+    evaluated_ = false;
+  }
+
+  double limit_;
+  bool evaluated_ = false;
+  std::int64_t step_ = 0;
+  Clock::time_point start_ = Clock::now(), began_ = start_;
+};
+
+// Seconds of the runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
+double tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
+  Cohort probe;
+  const bool stacked = !plan.runs[cohort[0]].config.compute.on_cpu();
+  for (const auto index : cohort) {
+    probe.runs.push_back(plan.runs[index].config);
+    if (!stacked) break;
+  }
+  const TrainConfig train = probe.runs[0].train;
+  const auto time = [&](std::int64_t eval_every, double limit) {
+    for (auto& run : probe.runs) run.train.eval_every = eval_every, run.train.checkpoint_every = train.steps + 1;
+    Stopwatch watch(limit);
+    engine.train(probe, watch);
+    return watch;
+  };
+  // Often enough that a probe sees both.
+  constexpr double kLimit = 0.3;
+  constexpr std::int64_t kOften = 3;
+  const auto watch = time(std::min(train.eval_every, kOften), kLimit);
+  const double evaluations = static_cast<double>(train.steps / train.eval_every + 1);
+  const double one = watch.steps.mean().value_or(0) * static_cast<double>(train.steps) + watch.evaluations.mean().value_or(0) * evaluations;
+  return stacked ? one : one * static_cast<double>(cohort.size());
+}
+
+// A directory on the disk that the results will lie on; it goes with everything in it.
+class Scratch {
+ public:
+  explicit Scratch(const fs::path& wanted) {
+    std::error_code error;
+    fs::path above = absolute_path(wanted);
+    while (!fs::is_directory(above, error) && above.has_relative_path()) above = above.parent_path();
+    for (const auto& parent : {above, fs::temp_directory_path(error)}) {
+      const fs::path path = parent / (".ffn-train-plan-" + std::to_string(::getpid()));
+      if (fs::create_directory(path, error)) {
+        path_ = path;
+        return;
+      }
+    }
+  }
+  ~Scratch() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const fs::path& path() const { return path_; }  ///< empty if nothing can be written
+
+ private:
+  fs::path path_;
+};
+
+// The whole cohort with all its files, or nothing where none can be written.
+std::optional<double> tried_as_a_whole(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const fs::path& scratch) {
+  if (scratch.empty()) return std::nullopt;
+  Plan copy;
+  copy.directory = scratch;
+  PlannedCohort all;
+  for (const auto index : cohort) {
+    copy.runs.push_back(plan.runs[index]);
+    copy.runs.back().directory = scratch / std::to_string(index);
+    all.push_back(copy.runs.size() - 1);
+  }
+  const auto start = Clock::now();
+  const auto outcome = train_cohort(copy, all, engine, {}, {});
+  return outcome.trained == all.size() ? std::optional<double>(seconds_since(start)) : std::nullopt;
+}
+
+}  // namespace
+
+double estimate_seconds(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, Engine& engine) {
+  constexpr double kShort = 1;
+  const Scratch scratch(plan.directory);
+  std::map<std::string, double> known;
+  std::vector<double> busy(std::max<std::size_t>(1, jobs), 0.0);  // until when each worker is
+  for (const auto& cohort : cohorts) {
+    const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
+    auto found = known.find(key);
+    if (found == known.end()) {
+      double seconds = tried_in_part(plan, cohort, engine);
+      if (seconds < kShort) seconds = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(seconds);
+      found = known.emplace(key, seconds).first;
+    }
+    *std::min_element(busy.begin(), busy.end()) += found->second;  // whoever is free first takes the next
+  }
+  return *std::max_element(busy.begin(), busy.end());
+}
+
+}  // namespace ffn

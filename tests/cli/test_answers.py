@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What a comparison answers: with which runs, against what, in which words."""
+import json
+import os
+import re
+import shutil
+
+from program import ProgramTest, main
+
+STUDY = {
+    "name": "study", "seeds": 6,
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
+    "train": {"steps": 200, "eval_every": 20, "optimizer": {"lr": 0.005}},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "silu"]}},
+}
+
+
+def table(comparison):
+    """(facet, value) → verdict and p of every pair, of a comparison as JSON."""
+    return {(json.dumps(f["keys"]), p["value"]): (p["reference"], p["verdict"], p["p"], p["p_holm"]) for f in comparison["facets"] for p in f["pairs"]}
+
+
+class Membership(ProgramTest):
+    def compared(self, *args):
+        return json.loads(self.ok("compare", *args, "--json").stdout)
+
+    def test_a_comparison_afterwards_is_the_one_at_the_end_of_the_study(self):
+        self.write("xor.json", {k: v for k, v in STUDY.items() if k not in ("sweep", "name")} | {"name": "xor"})
+        self.ok("--config", "xor.json", "model.ffn.activation=silu,relu,gelu", "-q")
+        at_end = json.loads((self.tmp / "runs/xor/compare.json").read_text())
+        self.assertEqual(at_end["reference"], "silu")
+        afterwards = self.compared("runs/xor")
+        self.assertEqual(table(afterwards), table(at_end))
+        self.assertEqual([g["value"] for g in afterwards["facets"][0]["groups"]], ["silu", "relu", "gelu"])
+
+    def test_alpha_and_min_effect_are_the_studys_own(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "compare": {"metric": "val/loss", "alpha": 0.2, "min_effect": 0.5}}), "-q")
+        afterwards = self.compared("runs/study")
+        self.assertEqual((afterwards["alpha"], afterwards["min_effect"]), (0.2, 0.5))
+        self.assertEqual(self.compared("runs/study", "--alpha", "0.01")["alpha"], 0.01)
+        self.assertEqual(self.compared("runs/study", "--metric", "val/accuracy")["min_effect"], 0)  # in another metric's units
+
+    def test_runs_that_the_study_does_not_list_are_no_part_of_it(self):
+        path = self.write("study.json", STUDY)
+        self.ok("--config", path, "-q")
+        alone = self.compared("runs/study")
+        self.ok("--config", path, "-q", "-o", "other", "model.ffn.activation=tanh,relu2")
+        for run in (self.tmp / "other/study").iterdir():
+            if run.is_dir() and not (self.tmp / "runs/study" / run.name).exists():
+                shutil.copytree(run, self.tmp / "runs/study" / run.name)
+        beside = self.compared("runs/study")
+        self.assertEqual(table(beside), table(alone))
+        self.assertIn("12 runs are left out, being no part of the study", " ".join(beside["notes"]))
+        everything = self.compared("runs/study", "--all")
+        self.assertEqual(len(everything["facets"][0]["pairs"]), 4)
+        self.assertEqual(everything["facets"][0]["pairs"][0]["comparisons"], 4)
+
+    def test_a_damaged_study_file_is_named_and_written_again(self):
+        path = self.write("study.json", STUDY)
+        self.ok("--config", path, "-q")
+        file = self.tmp / "runs/study/study.json"
+        whole = file.read_text()
+        file.write_text(whole.replace('"gelu"', '"gelo"', 1))
+        self.assertIn("study.json: damaged: its checksum differs", " ".join(self.compared("runs/study")["notes"]))
+        self.assertIn("study.json: damaged", self.fails(3, "check", "runs/study").__str__() + self.run_program("check", "runs/study").stdout)
+        self.ok("--config", path, "-q")
+        self.assertEqual(file.read_text(), whole)
+
+    def test_different_tasks_are_refused_with_the_list(self):
+        self.ok("--config", self.write("a.json", {**STUDY, "name": "a", "seeds": 2}), "-q")
+        self.ok("--config", self.write("b.json", {**STUDY, "name": "b", "seeds": 2, "task": {"kind": "sequence_xor", "length": 4}}), "-q")
+        error = self.fails(2, "compare", "runs")
+        self.assertIn("different tasks", error)
+        self.assertIn("xor: runs/a", error)
+        self.assertIn("sequence_xor: runs/b", error)
+
+
+class Notes(ProgramTest):
+    def test_what_goes_along_with_the_compared_key_is_named(self):
+        study = {**STUDY, "sweep": {"zip": [{"model.ffn.activation": ["relu", "gelu", "silu"], "train.optimizer.lr": [0.01, 0.002, 0.002]}]}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        notes = " ".join(json.loads(self.ok("compare", "runs/study", "--json").stdout)["notes"])
+        self.assertIn("model.ffn.activation does not vary alone: with it goes train.optimizer.lr (gelu and silu: 0.002, relu: 0.01)", notes)
+
+    def test_a_metric_that_a_variant_does_not_log_is_not_measured(self):
+        study = {**STUDY, "compare": {"by": "model.ffn.kind", "metric": "train/balance_loss"},
+                 "sweep": {"grid": {"model.ffn.kind": ["moe", "positionwise"]}}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 2, "top_k": 1}}
+        result = self.run_program("--config", self.write("study.json", study), "-q")
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout) if result.returncode == 0 else None
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(comparison["facets"][0]["pairs"], [])
+        self.assertIn("train/balance_loss is not measured with model.ffn.kind = positionwise", " ".join(comparison["notes"]))
+
+
+class Words(ProgramTest):
+    def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
+        study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
+        study["train"] = {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 0.05}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertRegex(out, r"^(relu|silu) gets there first")
+        for form in ([], ["--details"], ["--explain"]):
+            text = self.ok("compare", "runs/study", *form).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+        self.assertNotIn("p (Holm)", out)
+        self.assertIn("p (Holm)", self.ok("compare", "runs/study", "--details").stdout)
+        wide = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": "200"}).stdout
+        self.assertIn("FLOPs/token", wide)
+
+    def test_the_bars_stand_on_one_axis(self):
+        out = self.ok("--config", self.write("study.json", STUDY), "-q").stdout
+        bars = re.findall(r"[├←●][─┼●]*[●┤→]", out)
+        self.assertEqual(len(bars), 2, out)
+
+    def test_too_few_seeds_are_said_in_the_first_sentence(self):
+        out = self.ok("--config", self.write("study.json", STUDY), "-q", "seeds=3").stdout
+        self.assertIn("3 seeds are too few for a verdict", out.split("\n\n")[0].replace("\n", " "))
+
+
+if __name__ == "__main__":
+    main()

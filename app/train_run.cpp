@@ -82,6 +82,12 @@ ProgressOptions progress_options(const RunConfig& config, const CommonOptions& c
   return options;
 }
 
+// Before anything is written, the run's lock among it.
+void refuse_another(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+  const auto look = look_at(directory, config, identity);
+  if (look.standing == Standing::another) throw refusal_of_another(directory, look);
+}
+
 }  // namespace
 
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
@@ -108,11 +114,12 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
   Engine& engine = training_engine();
   const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
+  const std::string identity = run_identity(config);
+  if (!options.fresh) refuse_another(directory, config, identity);
   const auto claim = RunClaim::take(directory.path());
   if (!claim)
     throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
                 "wait for it, or choose another name= or -o");
-  const std::string identity = run_identity(config);
   if (options.fresh && path_exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   const auto look = look_at(directory, config, identity);
   if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);

@@ -20,6 +20,7 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/beacon.hpp"
+#include "ffn/study/other_study.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/shard.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -303,6 +304,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   const std::string part = shard.count == 1 ? "" : "shard " + number(shard.index) + " of " + number(shard.count);
   auto found = progress_of(plan.runs);
+  if (!options.fresh) refuse_other_study(plan, found);
   const bool has_work =
       options.fresh || std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
   std::optional<StudyLock> lock;

@@ -12,7 +12,7 @@
 #include "ffn/core/shell.hpp"
 #include "ffn/record/lock_file.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/study/plan.hpp"
+#include "ffn/study/other_study.hpp"
 #include "ffn/study/slurm_script.hpp"
 
 namespace ffn::app {
@@ -52,6 +52,8 @@ SlurmJob job_of(const Options& options, const CommonOptions& common) {
   job.program = fs::read_symlink("/proc/self/exe");
   job.config = absolute(config), job.out = absolute(options.out), job.working_directory = current_directory();
   job.name = study.name, job.directory = job.out / study.name;
+  const Plan plan = make_plan(study, job.out);
+  refuse_other_study(plan, progress_of(plan.runs));
   const std::size_t runs = study.seeds.size() * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);

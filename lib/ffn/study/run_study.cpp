@@ -33,6 +33,8 @@ std::string run_name(const Plan& plan, std::size_t run) {
   return plan.study.variants[plan.runs[run].variant].name + "/seed-" + std::to_string(plan.runs[run].config.seed);
 }
 
+bool is_lost(Progress progress) { return progress == Progress::failed || progress == Progress::another; }
+
 }  // namespace
 
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
@@ -90,7 +92,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   }
   for (const auto i : options.runs) {
     if (finished.count(i)) ++outcome.reused;
-    if (!finished.count(i) && !ended.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
+    if (!finished.count(i) && !ended.count(i) && is_lost(progress_of(plan.runs[i]))) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
   return outcome;

@@ -31,7 +31,9 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 Progress progress_of(const PlannedRun& run) {
   const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
   if (look.is_whole()) return Progress::finished;
-  return look.standing == Standing::failed ? Progress::failed : Progress::pending;
+  return look.standing == Standing::failed    ? Progress::failed
+         : look.standing == Standing::another ? Progress::another
+                                              : Progress::pending;
 }
 
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
@@ -122,7 +124,7 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again");
+    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again with --fresh, or under another name=...");
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
@@ -170,7 +172,7 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     train_session(session, engine, argv, hooks, outcome);
     if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
     for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      mark_failed(session.runs[i], "its text changed while it was trained; start again");
+      mark_failed(session.runs[i], "its text changed while it was trained; start again with --fresh");
       fail(session.plan_index[i], hooks, outcome);
     }
   }

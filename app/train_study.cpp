@@ -310,7 +310,10 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   std::optional<StudyLock> lock;
   std::optional<Beacon> beacon;
   if (has_work) {  // what cannot be had is found before anything is written
-    for (const auto& variant : study.variants) training_engine().prepare(variant.config);
+    for (const auto& variant : study.variants) {
+      require_memory(variant.config);
+      training_engine().prepare(variant.config);
+    }
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
     if (!part.empty())
       log_info(part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");

@@ -200,11 +200,25 @@ TEST_CASE("another config's run is left where it is, and what differs is named")
   const std::string path = trained.run.directory.path().string();
   CHECK(message_of<UsageError>([&] { make_ready(trained.run.directory, other, run_identity(other), look); }) ==
         path + " holds a run of another config:\n"
-               "  model.attention: null → {\"heads\":4,\"causal\":false,\"scores\":\"c...\n"
+               "  model.attention: null → {\"heads\":4,\"causal\":true,\"scores\":\"co...\n"
                "  model.ffn.kind: \"positionwise\" → \"moe\"\n"
                "  train.steps: 400 → 500");
   CHECK(trained.look().is_whole());
   CHECK_FALSE(trained.has_moved());
+}
+
+TEST_CASE("a status of another run among files that are right is damage, not another run") {
+  RunStatus other;
+  other.state = RunState::done, other.identity = "ffff";
+  const Trained trained, killed(kKilled);
+  trained.run.directory.write_status(other);
+  const auto look = trained.look();
+  CHECK(look.standing == Standing::finished);
+  CHECK(look.about == "status.json: of another run");
+  CHECK(look.mendable);
+  killed.run.directory.write_status(other);
+  CHECK(killed.look().standing == Standing::begun);
+  CHECK(killed.ready()->checkpoint.step == 200);
 }
 
 TEST_CASE("a run that another engine computed is named with both engines") {

@@ -144,6 +144,13 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
 
 namespace {
 
+// Whether a status of another identity is a file that lost its way, and not a sign of another run. A text that was edited makes
+// another run of the same config.json.
+bool all_but_status_is_ours(const RunDirectory& directory, const RunConfig& config, const std::string& identity, const Read<RunSummary>& summary) {
+  if (summary.value) return summary.value->identity == identity;
+  return !std::holds_alternative<TextConfig>(config.task) && read_or_nothing(directory.config_path()) == config_text(config);
+}
+
 RunLook look_closely(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
   const fs::path& run = directory.path();
   RunLook look;
@@ -154,8 +161,10 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
     look.standing = Standing::foreign, look.about = "is no directory";
     return look;
   }
-  const auto status = read([](const fs::path& path) { return read_status(path); }, run);
+  auto status = read([](const fs::path& path) { return read_status(path); }, run);
   auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
+  if (status.value && status.value->identity != identity && all_but_status_is_ours(directory, config, identity, summary))
+    status = {std::nullopt, "status.json: of another run"};
   const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
   if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
 

@@ -69,7 +69,7 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
              return key == other || is_below(key, other) || (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
            });
   };
-  Json now = resolved_json(plan.runs.at(0).config);
+  const Json now = resolved_json(plan.runs.at(0).config);
   // Where one side has a section and the other none, and a key of it is swept, the sweep is what brought it.
   const std::set<std::string> keys = swept;
   for (const auto& key : keys) {

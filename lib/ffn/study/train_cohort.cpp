@@ -1,8 +1,10 @@
 #include "ffn/study/train_cohort.hpp"
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/side_by_side.hpp"
@@ -56,20 +58,26 @@ struct Session {
 class HookObserver final : public TrainObserver {
  public:
   HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
-      : session_(session), hooks_(hooks), outcome_(outcome) {}
+      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {}
+  void evaluated(std::size_t run, const Evaluation& evaluation) override {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name == metric::kValLoss.name) val_loss_[run] = value;
+    }
+  }
   void stepped(std::int64_t step, double loss) override {
     if (hooks_.stepped) hooks_.stepped(step, loss);
   }
   void finished(std::size_t run, const RunResult& result) override {
     if (result.end == RunEnd::interrupted) outcome_.interrupted = true;
     else ++outcome_.trained;
-    if (hooks_.finished) hooks_.finished(session_.plan_index[run], result.end);
+    if (hooks_.finished) hooks_.finished(session_.plan_index[run], result, val_loss_[run]);
   }
 
  private:
   const Session& session_;
   const CohortHooks& hooks_;
   CohortOutcome& outcome_;
+  std::vector<double> val_loss_;  // the last of each run
 };
 
 void fail(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {

@@ -20,7 +20,7 @@ std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs);
 struct CohortHooks {
   std::function<void(std::size_t run, std::int64_t from_step)> started;  ///< index into Plan::runs
   std::function<void(std::int64_t step, double loss)> stepped;
-  std::function<void(std::size_t run, RunEnd end)> finished;
+  std::function<void(std::size_t run, const RunResult& result, double val_loss)> finished;
   std::function<void(std::size_t run)> failed;
   std::function<bool()> stop;
 };

@@ -1,10 +1,15 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <iostream>
 
 #include "commands.hpp"
+#include "ffn/config/names.hpp"
 #include "ffn/core/error.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {
@@ -12,7 +17,6 @@ namespace ffn::app {
 Option Option::required() { return Option(*option_->required()); }
 Option Option::type(const char* name) { return Option(*option_->type_name(name)); }
 Option Option::shows_default() { return Option(*option_->capture_default_str()); }
-Option Option::value_if_bare(const char* value) { return Option(*option_->expected(0, 1)->default_str(value)); }
 Option Option::integer_in(std::int64_t low, std::int64_t high) { return Option(*option_->check(CLI::Range(low, high))); }
 Option Option::real_in(double low, double high) { return Option(*option_->check(CLI::Range(low, high))); }
 Option Option::non_negative() { return Option(*option_->check(CLI::NonNegativeNumber)); }
@@ -22,6 +26,14 @@ Option Option::one_of(std::vector<std::string> words, bool listed_in_help) {
   return Option(*option_->check(is_member));
 }
 Option Option::excludes(const Option& other) { return Option(*option_->excludes(other.option_)); }
+Option Option::directory() {
+  const auto check = [option = option_](std::string& given) {
+    if (given.empty()) throw UsageError(option->get_name() + " names no directory", "leave it out, or write " + option->get_name() + " DIR");
+    given = expand_home(given);
+    return std::string();
+  };
+  return Option(*option_->transform(CLI::Validator(check, "")));
+}
 bool Option::given() const { return option_->count() > 0; }
 
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *chosen_}; }
@@ -50,6 +62,61 @@ void CommandLine::run(Action action) {
 
 std::string CommandLine::help() const { return app_->help(); }
 
+std::vector<std::string> CommandLine::subcommands() const {
+  std::vector<std::string> names;
+  for (const auto* command : app_->get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+namespace {
+
+// As CLI11 takes them: "-o=DIR" is "-o DIR", and an optional number is none of the words that follow.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto& word = words[i];
+    if (word.size() > 3 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) && word[2] == '=') word.erase(2, 1);
+    const bool number_follows = i + 1 < words.size() && !words[i + 1].empty() && words[i + 1].find_first_not_of("-0123456789") == std::string::npos;
+    if (word == kFastDevRun && !number_follows) word += std::string("=") + kFastDevRunSteps;
+  }
+  return words;
+}
+
+// An option that nobody declared is often a key of the config.
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& option, const std::vector<std::string>& words) {
+  const auto equals = option.find('=');
+  const std::string flag = option.substr(0, equals), name = flag.substr(flag.find_first_not_of('-'));
+  std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
+  if (const auto at = std::find(words.begin(), words.end(), option); value.empty() && at != words.end() && at + 1 != words.end()) value = at[1];
+  if (value.empty() || value[0] == '-') value = "VALUE";
+
+  const auto paths = paths_ending_in(name);
+  std::vector<std::string> names;
+  for (const auto* known : app.get_options()) {
+    for (const auto& long_name : known->get_lnames()) names.push_back("--" + long_name);
+  }
+  const std::string what = "unknown option " + flag;
+  const std::string command = app.get_parent() ? "ffn-train " + app.get_name() : "ffn-train";
+  if (paths.empty()) throw UsageError(what + did_you_mean(flag, names), "`" + command + " --help` shows the options");
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> meant;
+  for (std::size_t i = 0; i < std::min(kMost, paths.size()); ++i) meant.push_back(paths[i] + "=" + value);
+  throw UsageError(what + "; did you mean " + join(meant, " or ") + "?", "keys of the config are set without dashes: key=value");
+}
+
+// CLI11's text, or a better one where it is known what was meant.
+int refuse(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  if (dynamic_cast<const CLI::Success*>(&error)) return app.exit(error);
+  for (const auto& left : app.remaining(true)) {
+    if (left.size() < 2 || left[0] != '-' || left.find_first_not_of('-') == std::string::npos) continue;
+    refuse_option(app.get_subcommands().empty() ? app : *app.get_subcommands()[0], left, words);
+  }
+  app.exit(error);  // CLI11's own codes (100 and up) would mean nothing to a script
+  return static_cast<int>(ExitCode::usage);
+}
+
+}  // namespace
+
 int run_command_line(int argc, char** argv) {
   CLI::App app("ffn-train: which feed-forward layer, and how sure are we?", "ffn-train");
   app.set_version_flag("--version", std::string("ffn-train ") + kVersion + " (" + kGitCommit + ")");
@@ -62,19 +129,23 @@ int run_command_line(int argc, char** argv) {
   CommonOptions common;
   common.argv.assign(argv, argv + argc);
   Action chosen;
-  add_commands(CommandLine(app, chosen), common);
+  const CommandLine program(app, chosen);
+  add_commands(program, common);
+  common.commands = program.subcommands();
   // After the commands: those added later would inherit it.
   app.footer(
       "Examples:\n"
-      "  ffn-train --config configs/xor.json\n"
-      "  ffn-train --config configs/xor.json model.ffn.activation=silu train.optimizer.lr=3e-3\n"
-      "  ffn-train --config configs/text.json task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
+      "  ffn-train xor\n"
+      "  ffn-train xor model.ffn.activation=relu,silu seeds=10\n"
+      "  ffn-train text task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
+      "  ffn-train cp activations my-study.json && ffn-train my-study.json\n"
       "  ffn-train list keys model.ffn");
+  const auto words = words_of(argc, argv);
+  if (!words.empty() && std::find(common.commands.begin(), common.commands.end(), words[0]) == common.commands.end()) require_command(words[0], common);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    // CLI11's own codes (100 and up) would mean nothing to a script.
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    return refuse(app, error, words);
   }
   return chosen();
 }

@@ -26,12 +26,13 @@ class Option {
   Option required();
   Option type(const char* name);  ///< what its help calls the value
   Option shows_default();
-  Option value_if_bare(const char* value);  ///< the option may stand without a value, which then is this
   Option integer_in(std::int64_t low, std::int64_t high);
   Option real_in(double low, double high);
   Option non_negative();
   Option one_of(std::vector<std::string> words, bool listed_in_help = true);
   Option excludes(const Option& other);
+  /// A directory: no empty name; "~/" is the home directory where no shell saw to it.
+  Option directory();
 
   bool given() const;  ///< on the command line; known when the action runs
 
@@ -62,6 +63,7 @@ class CommandLine {
   void run(Action action);
 
   std::string help() const;
+  std::vector<std::string> subcommands() const;
 
  private:
   CLI::App* app_;

@@ -1,9 +1,14 @@
 #include "commands.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
+
+#include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
+#include "load_config.hpp"
 
 namespace ffn::app {
 
@@ -38,10 +43,12 @@ ColorMode color_mode(const CommonOptions& common) {
 
 void add_output_options(CommandLine command, CommonOptions& common) {
   command.flag("--json", common.json, "one JSON document on stdout");
-  command.flag(
+  const auto verbose = command.flag(
       "-v,--verbose", [&common](std::int64_t n) { common.verbosity += static_cast<int>(n); }, "say more");
-  command.flag(
-      "-q,--quiet", [&common](std::int64_t n) { common.verbosity -= static_cast<int>(n); }, "say less: results and warnings only");
+  command
+      .flag(
+          "-q,--quiet", [&common](std::int64_t n) { common.verbosity -= static_cast<int>(n); }, "say less: results and warnings only")
+      .excludes(verbose);
   command.option("--color", common.color, "auto, always or never (NO_COLOR also counts)")
       .type("WHEN")
       .one_of({"auto", "always", "never"}, /*listed_in_help=*/false);
@@ -52,6 +59,70 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
+}
+
+Option add_config_options(CommandLine command, CommonOptions& common) {
+  command.option("words", common.overrides, "a config (a file, the name of a shipped one, or - for stdin) and key=value changes to it")
+      .type("CONFIG KEY=VALUE");
+  return command.option("--config", common.config, "the same as CONFIG").type("FILE");
+}
+
+namespace {
+
+constexpr const char* kNoConfigHint = "`ffn-train list configs` shows those that are shipped; a file of yours will do, too";
+
+// A file may have "=" in its name, as those of a study's runs have.
+bool is_override(const std::string& word) { return word.find('=') != std::string::npos && !names_config(word); }
+
+}  // namespace
+
+void require_command(const std::string& word, const CommonOptions& common) {
+  if (word.empty() || word[0] == '-' || is_override(word) || names_config(word)) return;
+  const auto meant = did_you_mean(word, common.commands);
+  if (!meant.empty()) throw UsageError("no command and no config '" + word + "'" + meant, "`ffn-train --help` shows the commands");
+}
+
+namespace {
+
+// What is left of the words are configs.
+void take_overrides(std::vector<std::string>& words, CommonOptions& common) {
+  const auto configs_end = std::stable_partition(words.begin(), words.end(), [](const std::string& word) { return !is_override(word); });
+  common.overrides.insert(common.overrides.end(), configs_end, words.end());
+  words.erase(configs_end, words.end());
+  for (auto& word : words) word = expand_home(word);
+}
+
+}  // namespace
+
+void add_configs_options(CommandLine command, std::vector<std::string>& configs) {
+  command.option("words,--config", configs, "configs (files, or the names of shipped ones) and key=value changes to them").type("CONFIG... KEY=VALUE");
+}
+
+void require_configs(std::vector<std::string>& configs, CommonOptions& common) {
+  take_overrides(configs, common);
+  if (configs.empty()) throw UsageError("no config is named", kNoConfigHint);
+}
+
+void take_config(CommonOptions& common) {
+  std::vector<std::string> words;
+  words.swap(common.overrides);
+  take_overrides(words, common);
+  common.config = expand_home(common.config);
+  if (words.empty()) return;
+  if (common.config.empty()) {
+    require_command(words[0], common);
+    common.config = words[0];
+    words.erase(words.begin());
+  }
+  if (words.empty()) return;
+  if (names_config(words[0]) || names_config(common.config))
+    throw UsageError("'" + words[0] + (names_config(words[0]) ? "' is a second config" : "' is neither key=value nor a config"),
+                     "one command trains one config, which may be a study of many runs; changes to it are written key=value");
+}
+
+void require_config(CommonOptions& common) {
+  take_config(common);
+  if (common.config.empty()) throw UsageError("no config is named", kNoConfigHint);
 }
 
 std::vector<std::string> all_overrides(const CommonOptions& common) {
@@ -76,6 +147,9 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_verify(program, common);
   add_merge(program, common);
   add_slurm(program, common);
+  add_cp(program, common);
+  add_runs(program, common);
+  add_clean(program, common);
 }
 
 }  // namespace ffn::app

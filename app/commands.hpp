@@ -16,7 +16,7 @@ namespace ffn::app {
 
 struct CommonOptions {
   std::string config;
-  std::vector<std::string> overrides;  ///< key=value
+  std::vector<std::string> overrides;  ///< key=value; until take_config() the config may stand among them
   std::string out = "runs";
   int jobs = 0;  ///< 0: one per core
   bool json = false;
@@ -24,7 +24,11 @@ struct CommonOptions {
   std::string color = "auto";
   std::optional<std::string> engine, device;  ///< short for overrides of compute.engine and compute.device
   std::vector<std::string> argv;
+  std::vector<std::string> commands;  ///< the names of the subcommands
 };
+
+/// The option whose number may be left out, and what it then is.
+inline constexpr const char *kFastDevRun = "--fast-dev-run", *kFastDevRunSteps = "10";
 
 ColorMode color_mode(const CommonOptions& common);
 
@@ -49,6 +53,9 @@ void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
 void add_merge(CommandLine program, CommonOptions& common);
 void add_slurm(CommandLine program, CommonOptions& common);
+void add_cp(CommandLine program, CommonOptions& common);
+void add_runs(CommandLine program, CommonOptions& common);
+void add_clean(CommandLine program, CommonOptions& common);
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);
@@ -58,6 +65,19 @@ void add_output_options(CommandLine command, CommonOptions& common);
 
 /// --engine, --device: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);
+
+/// A config, as the first word or with --config, and overrides behind it.
+Option add_config_options(CommandLine command, CommonOptions& common);
+/// Finds the config among the words. Throws UsageError for a second one, and for a mistyped subcommand.
+void take_config(CommonOptions& common);
+/// The same, where there has to be one.
+void require_config(CommonOptions& common);
+/// The same for several configs; the overrides are for each.
+void add_configs_options(CommandLine command, std::vector<std::string>& configs);
+void require_configs(std::vector<std::string>& configs, CommonOptions& common);
+/// Throws UsageError if the word is no config and nearly a subcommand.
+void require_command(const std::string& word, const CommonOptions& common);
+
 /// The overrides that were given, those options among them.
 std::vector<std::string> all_overrides(const CommonOptions& common);
 

@@ -1,6 +1,5 @@
 #include "load_config.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "ffn/config/study_config.hpp"
@@ -10,53 +9,62 @@
 namespace ffn::app {
 namespace fs = std::filesystem;
 
-std::vector<std::string> shipped_files(const std::string& what) {
+namespace {
+
+bool is_file(const std::string& path) {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  std::vector<std::string> files;
-  std::vector<fs::path> folders{what};
-  // Here, in the installation, or in the source tree that the program was built in (build/release/bin).
-  if (const fs::path bin = program.parent_path(); !error) {
-    folders.push_back(bin.parent_path() / "share" / "ffn-train" / what);
-    folders.push_back(bin.parent_path().parent_path().parent_path() / what);
-  }
-  for (const fs::path& folder : folders) {
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".json" && entry.path().filename() != "schema.json") files.push_back(entry.path().string());
-    }
-    if (!files.empty()) break;
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+  return path_exists(path) && !fs::is_directory(path, error);
 }
 
-// "xor" → "configs/xor.json", if the name is no file itself.
-std::string resolve_config(const std::string& config) {
-  std::error_code error;
-  const bool named = path_exists(config) && !fs::is_directory(config, error);
-  if (named || config.empty() || config == "-" || config.find('/') != std::string::npos) return config;
-  std::vector<std::string> names;
-  for (const char* what : {"configs", "experiments"}) {
-    for (const auto& file : shipped_files(what)) {
-      const std::string stem = fs::path(file).stem().string();
-      if (stem == config || stem + ".json" == config) return file;
-      names.push_back(stem);
-    }
+enum class Where { here_or_shipped, shipped };
+
+// "xor" → "configs/xor.json", "experiments/gated" → "experiments/gated.json"; "" if there is none.
+std::string path_of_name(const std::string& name, Where where = Where::here_or_shipped) {
+  const std::string normal = fs::path(name).lexically_normal().string();
+  const std::string file = fs::path(normal).extension() == ".json" ? normal : normal + ".json";
+  for (const char* folder : {"", "configs/", "experiments/"}) {
+    const std::string path = folder + file;
+    const bool has_folder = path.find('/') != std::string::npos;
+    if (has_folder && (shipped_files().count(path) || (where == Where::here_or_shipped && is_file(path)))) return path;
   }
-  const auto remedy = did_you_mean(config, names);
+  return "";
+}
+
+std::vector<std::string> short_names() {
+  std::vector<std::string> names;
+  for (const auto& [path, text] : shipped_files()) names.push_back(short_name(path));
+  return names;
+}
+
+}  // namespace
+
+std::string shipped_path(const std::string& name) {
+  const std::string path = path_of_name(name, Where::shipped);
+  if (path.empty()) throw UsageError("no shipped config '" + name + "'" + did_you_mean(name, short_names()), "`ffn-train list configs` and `ffn-train list experiments` show them");
+  return path;
+}
+
+std::string short_name(const std::string& path) {
+  const fs::path stem = fs::path(path).stem();
+  return path_of_name(stem.string(), Where::shipped) == path ? stem.string() : (fs::path(path).parent_path() / stem).string();
+}
+
+bool names_config(const std::string& config) {
+  return config == "-" || is_file(expand_home(config)) || (!config.empty() && !path_of_name(config).empty());
+}
+
+std::string resolve_config(const std::string& config) {
+  if (config.empty() || config == "-" || is_file(config)) return config;
+  const std::string path = path_of_name(config);
+  if (!path.empty()) return path;
+  const auto remedy = did_you_mean(config, short_names());
   if (!remedy.empty() && !path_exists(config))
     throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
   return config;
 }
 
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
-  Document document = load_document(resolve_config(config));
-  for (const auto& override_text : overrides) {
-    if (override_text.find('=') == std::string::npos && path_exists(override_text)) {
-      throw UsageError("'" + override_text + "' is a file, not an override",
-                       "give one config with --config; a study or several calls train several");
-    }
-  }
+  Document document = load_document(resolve_config(config), shipped_files());
   apply_overrides(document, overrides);
   return document;
 }

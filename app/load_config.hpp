@@ -6,13 +6,23 @@
 
 namespace ffn::app {
 
-/// The file (a shipped config may be named without path and .json), its bases and the overrides.
-Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
+/// The configs and experiments that are part of the program: "configs/xor.json" → text. Written by the build (CMakeLists.txt).
+const ShippedFiles& shipped_files();
 
-/// The file that is meant: `config` itself, or the shipped one of that name.
+/// What a person calls a shipped file: "xor"; "experiments/gated" where a config has the short name.
+std::string short_name(const std::string& path);
+
+/// The path of the shipped file of that name. Throws UsageError if there is none.
+std::string shipped_path(const std::string& name);
+
+/// The path that is meant: `config` itself if there is such a file, or the config or experiment of that name, on disk here or shipped.
+/// Throws UsageError for a name that is nearly one of them.
 std::string resolve_config(const std::string& config);
 
-/// Directories with shipped configs or experiments: ./configs, and those of the installation. `what` is the folder's name.
-std::vector<std::string> shipped_files(const std::string& what);
+/// Whether it is a file, the name of a config or experiment, or stdin.
+bool names_config(const std::string& config);
+
+/// The config, its bases and the overrides.
+Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
 
 }  // namespace ffn::app

@@ -21,6 +21,9 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 /// What is wrong with a study's comparison and claims, before anything is trained. Throws UsageError or ConfigError.
 void check_study(const Study& study, const std::string& source);
 
+/// Throws UsageError for a config that this machine cannot hold.
+void require_memory(const RunConfig& config);
+
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);
 

@@ -15,6 +15,7 @@
 #include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
+#include "ffn/train/memory.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -82,9 +83,42 @@ ProgressOptions progress_options(const RunConfig& config, const CommonOptions& c
   return options;
 }
 
+// What stands in the way of training, before anything is moved or written, the run's lock among it.
+void check_before(const RunDirectory& directory, const RunConfig& config, const std::string& identity, bool fresh) {
+  const auto look = look_at(directory, config, identity);
+  if (!fresh && look.standing == Standing::another) throw refusal_of_another(directory, look);
+  if (!fresh && (look.is_whole() || look.mendable)) return;
+  require_memory(config);
+  training_engine().prepare(config);
+}
+
+// "594 parameters"
+std::string parameters_text(double parameters) { return format_count(static_cast<std::int64_t>(parameters)) + " parameters"; }
+
+// For log.txt and -v: how a run ended.
+std::string end_text(const RunSummary& summary) {
+  std::string text = summary.end == RunEnd::diverged ? "diverged at step " : "done at step ";
+  text += format_count(summary.steps);
+  for (const auto& metric : summary.metrics) text += ", " + metric.name + " " + format_significant(metric.final_value, 4);
+  return text + (summary.hit ? "; target reached at step " + format_count(summary.hit->step) : "");
+}
+
 }  // namespace
 
+void require_memory(const RunConfig& config) {
+  if (!config.compute.on_cpu()) return;  // a GPU's stack is chosen by its memory
+  const auto least = least_memory(config, task_shape(config.task));
+  const double usable = usable_memory();
+  if (least.total() <= usable) return;
+  throw UsageError("this config takes " + format_bytes(least.total()) + " of memory at least, and there are " + format_bytes(usable) + " here: " +
+                       parameters_text(least.parameters) + " with gradient and optimizer take " + format_bytes(least.weights) +
+                       ", one training step " + format_bytes(least.step) + ", the validation set " + format_bytes(least.validation),
+                   least.weights >= least.total() / 2 ? "a smaller model.d_model, d_ff or num_experts, or fewer blocks, take less"
+                                                      : "a smaller train.batch_size or train.eval_examples takes less");
+}
+
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
+  require_memory(config);
   config.train.steps = std::min(config.train.steps, steps);
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
@@ -108,11 +142,12 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
   Engine& engine = training_engine();
   const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
+  const std::string identity = run_identity(config);
+  check_before(directory, config, identity, options.fresh);
   const auto claim = RunClaim::take(directory.path());
   if (!claim)
     throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
                 "wait for it, or choose another name= or -o");
-  const std::string identity = run_identity(config);
   if (options.fresh && path_exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   const auto look = look_at(directory, config, identity);
   if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);
@@ -142,6 +177,9 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   recorder.forward_to(&progress);
   recorder.stop_when(stop_requested);
   const LogFile log_file(directory.log_path());
+  log_debug(config.name + " seed " + std::to_string(config.seed) + ", identity " + identity + ", " +
+            parameters_text(least_memory(config, task_shape(config.task)).parameters) + ": " +
+            (run.resumed_at ? "goes on from step " + format_count(*run.resumed_at) : "begins") + ", " + format_count(config.train.steps) + " steps");
   LogOptions log_options{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [&bar] { bar.clear(); }};
   set_up_log(log_options);
   log_info("engine: " + info.text() + " (" + info.reason + ")");
@@ -155,6 +193,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   log_options.before_line = {};
   set_up_log(log_options);
   if (const auto& summary = recorder.summary(0)) {
+    log_debug(end_text(*summary));
     print_summary(directory, config, *summary, common);
     return exit_code(summary->end);
   }

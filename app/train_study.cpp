@@ -21,6 +21,7 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/beacon.hpp"
+#include "ffn/study/other_study.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/shard.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -292,12 +293,16 @@ int train_study(const Study& study, const std::string& source, const TrainOption
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   const std::string part = shard.count == 1 ? "" : "shard " + number(shard.index) + " of " + number(shard.count);
   auto found = progress_of(plan.runs);
+  if (!options.fresh) refuse_other_study(plan, found);
   const bool has_work =
       options.fresh || std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
   std::optional<StudyLock> lock;
   std::optional<Beacon> beacon;
   if (has_work) {  // what cannot be had is found before anything is written
-    for (const auto& variant : study.variants) training_engine().prepare(variant.config);
+    for (const auto& variant : study.variants) {
+      require_memory(variant.config);
+      training_engine().prepare(variant.config);
+    }
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
     if (!part.empty())
       log_info(part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");

@@ -1,11 +1,12 @@
 // ffn-train list: the catalogues, from the same tables that the program uses.
-#include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/kernels/activations.hpp"
@@ -28,31 +29,34 @@ Rows kinds(const std::variant<Ts...>&) {
 }
 
 Listing list_files(const std::string& what) {
-  Listing listing{{"file", what == "configs" ? "task" : "question"}, {}};
-  for (const auto& file : shipped_files(what)) {
-    const auto document = load_document(file);
+  Listing listing{{"name", what == "configs" ? "task" : "question"}, {}};
+  for (const auto& [file, text] : shipped_files()) {
+    if (file.rfind(what + "/", 0) != 0) continue;
+    const auto document = load_with_overrides(file, {});
     const Json task = document.tree().value("task", Json::object());
     const Json shown = what == "experiments" ? document.tree().value("question", Json())
                        : task.is_object()    ? task.value("kind", Json())
                                              : task;
-    listing.rows.push_back({file, shown.is_string() ? shown.get<std::string>() : "-"});
+    listing.rows.push_back({short_name(file), shown.is_string() ? shown.get<std::string>() : "-"});
   }
-  if (listing.rows.empty())
-    throw UsageError("no " + what + " here", "run in the source tree, or install with cmake --install build/release");
   return listing;
 }
 
 Listing list_keys(const std::string& prefix) {
-  Listing listing{{"key", "type", "default", "allowed", "meaning"}, {}};
+  Listing listing{{"key", "of kind", "type", "default", "allowed", "meaning"}, {}};
+  std::map<std::vector<std::string>, std::size_t> row_of;  // what is the same for several kinds is one row
   for (const auto& key : key_docs(describe_document)) {
-    std::string plain;  // "model.ffn[moe].top_k" → "model.ffn.top_k", the form in which people type it
-    bool inside = false;
-    for (const char c : key.path) {
-      if (c == '[' || c == ']') inside = c == '[';
-      else if (!inside) plain += c;
+    std::string path = override_path(key.path), kind, fallback = key.fallback, allowed = key.allowed, type = key.type;
+    const auto open = key.path.rfind('[');
+    if (path.rfind(prefix, 0) != 0 || key.path.back() == ']') continue;  // a kind: `list ffns` and the like say what each is
+    if (open != std::string::npos) kind = key.path.substr(open + 1, key.path.find(']', open) - open - 1);
+    if (allowed.rfind("kind: ", 0) == 0) {  // a section whose kind is chosen
+      path += ".kind", type = "choice", allowed.erase(0, 6);
+      fallback.erase(0, 5);
     }
-    if (plain.rfind(prefix, 0) != 0 && key.path.rfind(prefix, 0) != 0) continue;
-    listing.rows.push_back({key.path, key.type, key.fallback, key.allowed, key.doc});
+    const auto [at, is_new] = row_of.insert({{path, type, fallback, allowed, key.doc}, listing.rows.size()});
+    if (is_new) listing.rows.push_back({path, kind, type, fallback, allowed, key.doc});
+    else listing.rows[at->second][1] += ", " + kind;
   }
   if (listing.rows.empty()) throw UsageError("no key begins with '" + prefix + "'", "`ffn-train list keys` shows all of them");
   return listing;

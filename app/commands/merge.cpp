@@ -62,7 +62,7 @@ void add_merge(CommandLine program, CommonOptions& common) {
   auto directories = std::make_shared<std::vector<std::string>>();
   auto out = std::make_shared<std::string>();
   command.option("directories", *directories, "directories of the study; they are read, never changed").required().type("DIR...");
-  command.option("-o,--out", *out, "where the whole goes: a new directory, or one of the same study").required().type("DIR");
+  command.option("-o,--out", *out, "where the whole goes: a new directory, or one of the same study").required().type("DIR").directory();
   add_output_options(command, common);
   command.run([&common, directories, out] { return merge(*directories, *out, common); });
 }

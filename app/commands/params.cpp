@@ -105,8 +105,7 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
 void add_params(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("params", "parameters and FLOPs, attention against FFN");
   auto options = std::make_shared<LayerOptions>();
-  command.option("--config", common.config, "count a config's model").type("FILE");
-  command.option("overrides", common.overrides, "key=value ...").type("KEY=VALUE");
+  add_config_options(command, common);
   const auto width = command.option("--d-model", options->d_model, "width of the residual stream").integer_in(1, 1 << 20);
   command.option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default").integer_in(1, 1 << 22);
   command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
@@ -117,9 +116,10 @@ void add_params(CommandLine program, CommonOptions& common) {
   command.flag("--attention-bias", options->attention_bias, "attention projections with biases");
   add_output_options(command, common);
   command.run([&common, options, width] {
+    take_config(common);
     if (!common.config.empty()) print_model(common);
     else if (width.given()) print_layer(*options, common);
-    else throw UsageError("params needs --config FILE or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
+    else throw UsageError("params needs a config or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
     return 0;
   });
 }

@@ -180,14 +180,16 @@ int plan_study(const CommonOptions& common, bool probe) {
 void add_plan(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
   auto no_probe = std::make_shared<bool>(false);
-  command.option("--config", common.config, "config or study").required().type("FILE");
-  command.option("overrides", common.overrides, "key=value ...").type("KEY=VALUE");
-  command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default();
+  add_config_options(command, common);
+  command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();
   command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
   command.flag("--no-probe", *no_probe, "do not measure the time");
   add_compute_options(command, common);
   add_output_options(command, common);
-  command.run([&common, no_probe] { return plan_study(common, !*no_probe); });
+  command.run([&common, no_probe] {
+    require_config(common);
+    return plan_study(common, !*no_probe);
+  });
 }
 
 }  // namespace ffn::app

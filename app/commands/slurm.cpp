@@ -12,7 +12,7 @@
 #include "ffn/core/shell.hpp"
 #include "ffn/record/lock_file.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/study/plan.hpp"
+#include "ffn/study/other_study.hpp"
 #include "ffn/study/slurm_script.hpp"
 
 namespace ffn::app {
@@ -21,11 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Options {
-  std::string config;
-  std::vector<std::string> overrides;
   SlurmJob job;
   int tasks = 4, workers = 1;
-  std::string out = "runs", more;
+  std::string more;
   bool shards = false, submit = false;
 };
 
@@ -35,23 +33,23 @@ fs::path absolute(const fs::path& path) {
 }
 
 SlurmJob job_of(const Options& options, const CommonOptions& common) {
-  if (options.config == "-") throw UsageError("a job cannot read its config from stdin", "write it to a file that all nodes see");
-  const std::string config = resolve_config(options.config);
-  CommonOptions with = common;
-  with.overrides = options.overrides;
+  if (common.config == "-") throw UsageError("a job cannot read its config from stdin", "write it to a file that all nodes see");
+  const std::string config = resolve_config(common.config);
   SlurmJob job = options.job;
-  job.arguments = all_overrides(with);
+  job.arguments = all_overrides(common);
   std::istringstream words(options.more);
   for (std::string word; words >> word;) job.options.push_back(word);
   const auto document = load_with_overrides(config, job.arguments);
   if (!is_study(document))
-    throw UsageError(options.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
+    throw UsageError(common.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
   const auto study = read_study(document, config);
   check_study(study, config);
 
   job.program = fs::read_symlink("/proc/self/exe");
-  job.config = absolute(config), job.out = absolute(options.out), job.working_directory = current_directory();
+  job.config = path_exists(config) ? absolute(config) : fs::path(config), job.out = absolute(common.out), job.working_directory = current_directory();
   job.name = study.name, job.directory = job.out / study.name;
+  const Plan plan = make_plan(study, job.out);
+  refuse_other_study(plan, progress_of(plan.runs));
   const std::size_t runs = study.seeds.size() * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);
@@ -84,9 +82,8 @@ int slurm(const Options& options, const CommonOptions& common) {
 void add_slurm(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("slurm", "a study as a Slurm job array: print the script, or submit it");
   auto options = std::make_shared<Options>();
-  command.option("config", options->config, "config file of a study, or the name of a shipped one").required().type("CONFIG");
-  command.option("overrides", options->overrides, "changes to the config, for example seeds=20").type("KEY=VALUE");
-  command.option("-o,--out", options->out, "where results go; all nodes have to see it").type("DIR").shows_default();
+  add_config_options(command, common);
+  command.option("-o,--out", common.out, "where results go; all nodes have to see it").type("DIR").shows_default().directory();
   command.option("--tasks", options->tasks, "tasks of the array, which share the study's runs")
       .integer_in(1, 100000)
       .type("N")
@@ -99,7 +96,10 @@ void add_slurm(CommandLine program, CommonOptions& common) {
   command.flag("--shards", options->shards, "give each task a part of its own (--shard): where locks do not reach all nodes");
   command.flag("--submit", options->submit, "submit it, and print how to follow it");
   add_compute_options(command, common);
-  command.run([&common, options] { return slurm(*options, common); });
+  command.run([&common, options] {
+    require_config(common);
+    return slurm(*options, common);
+  });
 }
 
 }  // namespace ffn::app

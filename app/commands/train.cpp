@@ -1,4 +1,4 @@
-// ffn-train --config FILE: train what the file describes, one run or a whole study.
+// ffn-train CONFIG: train what the file describes, one run or a whole study.
 #include "../train.hpp"
 
 #include <iostream>
@@ -6,7 +6,7 @@
 
 #include "../load_config.hpp"
 #include "../signals.hpp"
-#include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/record/lock_file.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/study/shard.hpp"
@@ -34,6 +34,7 @@ int train(const TrainOptions& options, const CommonOptions& common) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   const auto document = load_with_overrides(common.config, all_overrides(common));
   handle_stop_signals();
+  log_debug("config: " + resolve_config(common.config) + (common.overrides.empty() ? "" : " with " + join(common.overrides, " ")));
   if (is_study(document)) {
     const auto study = read_study(document, common.config);
     if (options.dry_run) return dry_run(*study.document);
@@ -51,25 +52,20 @@ int train(const TrainOptions& options, const CommonOptions& common) {
 }
 
 // The program's name alone asks for help.
-int without_config(const CommandLine& program, const CommonOptions& common) {
-  if (common.overrides.empty()) {
-    std::cout << program.help();
-    return 0;
-  }
-  const std::string& first = common.overrides[0];
-  throw UsageError("nothing to do with '" + first + "'",
-                   "give a config: ffn-train --config " + (path_exists(first) ? first : "configs/xor.json"));
+int without_config(const CommandLine& program, bool alone) {
+  if (!alone) throw UsageError("no config to change", "name one first: ffn-train xor key=value; `ffn-train list configs` shows those that are shipped");
+  std::cout << program.help();
+  return 0;
 }
 
 }  // namespace
 
 void add_train(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<TrainOptions>();
-  const auto config = program.option("--config", common.config, "config file, the name of a shipped one, or - for stdin").type("FILE");
-  program.option("overrides", common.overrides, "changes to the config, for example train.steps=500").type("KEY=VALUE");
-  program.option("-o,--out", common.out, "where results go").type("DIR").shows_default();
-  program.option("--fast-dev-run", options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
-      .value_if_bare("10")
+  const auto config = add_config_options(program, common);
+  program.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
+  program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
+      .integer_in(1, std::int64_t{1} << 53)
       .type("N");
   const auto shard =
       program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
@@ -79,7 +75,11 @@ void add_train(CommandLine program, CommonOptions& common) {
   program.flag("--dry-run", options->dry_run, "print the resolved config and stop");
   add_compute_options(program, common);
   add_output_options(program, common);
-  program.run([program, &common, options, config] { return config.given() ? train(*options, common) : without_config(program, common); });
+  program.run([program, &common, options, config] {
+    const bool alone = !config.given() && common.overrides.empty();
+    if (!alone) take_config(common);
+    return config.given() || !common.config.empty() ? train(*options, common) : without_config(program, alone);
+  });
 }
 
 }  // namespace ffn::app

@@ -14,8 +14,8 @@ namespace ffn::app {
 namespace {
 
 // Throws what is wrong. Reads a text task's file too: its absence is found here.
-void check(const std::string& file) {
-  const Document document = load_with_overrides(file, {});
+void check(const std::string& file, const std::vector<std::string>& overrides) {
+  const Document document = load_with_overrides(file, overrides);
   if (is_study(document)) {
     check_study(read_study(document, file), file);
   } else {
@@ -24,10 +24,10 @@ void check(const std::string& file) {
 }
 
 // One file's entry in the report; what is wrong is said on stderr unless the whole is to be JSON.
-Json entry_of(const std::string& file, bool quiet, int& worst) {
+Json entry_of(const std::string& file, const std::vector<std::string>& overrides, bool quiet, int& worst) {
   Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
   try {
-    check(file);
+    check(file, overrides);
     if (!quiet) std::cout << printable(file) << ": ok\n";
   } catch (const ConfigError& error) {
     entry["ok"] = false;
@@ -48,7 +48,7 @@ Json entry_of(const std::string& file, bool quiet, int& worst) {
 int validate(const std::vector<std::string>& files, const CommonOptions& common) {
   int worst = 0;
   Json report = Json::array();
-  for (const auto& file : files) report.push_back(entry_of(file, common.json, worst));
+  for (const auto& file : files) report.push_back(entry_of(file, common.overrides, common.json, worst));
   if (common.json) print_json(report);
   return worst;
 }
@@ -58,9 +58,12 @@ int validate(const std::vector<std::string>& files, const CommonOptions& common)
 void add_validate(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("validate", "check configs; all errors at once");
   auto files = std::make_shared<std::vector<std::string>>();
-  command.option("files", *files, "config files").required().type("FILE...");
+  add_configs_options(command, *files);
   add_output_options(command, common);
-  command.run([&common, files] { return validate(*files, common); });
+  command.run([&common, files] {
+    require_configs(*files, common);
+    return validate(*files, common);
+  });
 }
 
 }  // namespace ffn::app

@@ -42,8 +42,8 @@ double worst_of(const VerifyResult& result) {
 
 bool agrees(const VerifyResult& result) { return !result.not_covered.empty() || worst_of(result) <= kLimit; }
 
-std::vector<std::pair<std::string, RunConfig>> runs_of(const std::string& file) {
-  const Document document = load_with_overrides(file, {});
+std::vector<std::pair<std::string, RunConfig>> runs_of(const std::string& file, const std::vector<std::string>& overrides) {
+  const Document document = load_with_overrides(file, overrides);
   if (!is_study(document)) return {{file, read_run_config(document, file)}};
   std::vector<std::pair<std::string, RunConfig>> runs;
   const Study study = read_study(document, file);
@@ -117,7 +117,7 @@ int verify(const Options& options, const CommonOptions& common) {
   Json out = Json::array();
   for (const auto& file : options.files) {
     if (interrupted) break;
-    for (const auto& [name, config] : runs_of(file)) {
+    for (const auto& [name, config] : runs_of(file, common.overrides)) {
       const Verified verified{name, load_libtorch().verify(config, request)};
       interrupted = stop_requested();  // in the middle: the sides did not take the same steps
       if (interrupted) break;
@@ -149,10 +149,13 @@ int verify(const Options& options, const CommonOptions& common) {
 void add_verify(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
   auto options = std::make_shared<Options>();
-  command.option("configs", options->files, "configs or studies").required().type("CONFIG...");
+  add_configs_options(command, options->files);
   command.option("--steps", options->steps, "steps to train before weights are compared").integer_in(1, 100000).shows_default();
   add_output_options(command, common);
-  command.run([&common, options] { return verify(*options, common); });
+  command.run([&common, options] {
+    require_configs(options->files, common);
+    return verify(*options, common);
+  });
 }
 
 }  // namespace ffn::app

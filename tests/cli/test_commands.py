@@ -30,9 +30,8 @@ class Starting(ProgramTest):
         self.assertGreaterEqual(len(files), 9)
         self.assertEqual(listed, files, "app/commands/ and add_commands() in app/commands.cpp")
 
-    def test_an_unknown_option_and_a_file_without_config_end_with_2(self):
+    def test_an_unknown_option_ends_with_2(self):
         self.fails(2, "--nonsense")
-        self.assertIn("--config", self.fails(2, self.write("xor.json", XOR)))
 
 
 class Catalogues(ProgramTest):
@@ -147,9 +146,14 @@ class OneRun(ProgramTest):
         self.ok("--config", run / "config.json", "-o", self.tmp / "again")
         self.assertEqual((run / "model.safetensors").read_bytes(), (self.tmp / "again/xor/seed-0/model.safetensors").read_bytes())
 
-    def test_another_config_in_the_same_place_moves_the_old_results_aside(self):
+    def test_another_config_in_the_same_place_is_refused_and_moves_nothing_without_fresh(self):
         self.train()
-        self.assertIn("another config", self.train("train.steps=20").stderr)
+        before = self.files()
+        error = self.fails(2, "--config", "xor.json", "train.steps=20", "model.ffn.activation=silu")
+        for piece in ("runs/xor/seed-0 holds a run of another config", "train.steps: 30 → 20", 'model.ffn.activation: "relu" → "silu"', "name=", "-o", "--fresh"):
+            self.assertIn(piece, error)
+        self.assertEqual(self.files(), before)
+        self.train("train.steps=20", "--fresh")
         self.assertTrue((self.tmp / "runs/xor/seed-0.old-1/model.safetensors").is_file())
 
     def test_the_weights_load_in_python(self):

@@ -47,8 +47,12 @@ class Engines(ProgramTest):
         self.ok("--config", "x.json", "--engine", "libtorch")
         self.assertIn("already trained", self.ok("--config", "x.json").stderr)
         self.assertIn("already trained", self.ok("--config", "x.json", "--engine", "libtorch").stderr)
-        again = self.ok("--config", "x.json", "--engine", "fused").stderr
-        self.assertIn("held this run by another engine than was asked for; moved to", again)
+        before = self.files()
+        refused = self.fails(2, "--config", "x.json", "--engine", "fused")
+        self.assertIn("compute.engine: libtorch → fused", refused)
+        self.assertIn("--fresh", refused)
+        self.assertEqual(self.files(), before)
+        self.ok("--config", "x.json", "--engine", "fused", "--fresh")
         self.assertTrue((self.tmp / "runs/x/seed-1.old-1/model.safetensors").exists())
         self.assertTrue(self.read("runs/x/seed-1/summary.json")["computed_by"][0].startswith("fused"))
 

@@ -123,12 +123,14 @@ class Survival(ProgramTest):
         process = self.start("busy")
         self.wait_for("busy/**/metrics.jsonl")
         fresh = self.run_program("--config", "study.json", "-o", "busy", "--fresh")
+        wider = self.run_program("--config", "study.json", "-o", "busy", "seeds=4")
         other = self.run_program("--config", "study.json", "-o", "busy", "train.steps=500")
         os.kill(process.pid, signal.SIGTERM)
         process.communicate(timeout=60)
-        self.assertEqual((fresh.returncode, other.returncode), (75, 75))
+        self.assertEqual((fresh.returncode, wider.returncode, other.returncode), (75, 75, 2))
         self.assertIn("at work", fresh.stderr)
-        self.assertIn("another study of this name", other.stderr)
+        self.assertIn("another study of this name", wider.stderr)
+        self.assertIn("train.steps: 200000 → 500", other.stderr)
         self.assertEqual([p for p in (self.tmp / "busy").rglob("*") if ".old-" in p.name], [])
 
     def test_a_damaged_checkpoint_costs_its_run_a_restart_and_its_neighbours_nothing(self):
@@ -155,7 +157,8 @@ class Survival(ProgramTest):
         self.assertEqual(process.returncode, 4)
         states = [json.loads(p.read_text())["state"] for p in (self.tmp / "text").rglob("status.json")]
         self.assertNotIn("done", states)
-        self.ok("--config", "study.json", "-o", "text", "-q")
+        self.assertIn("task.file: its text changed", self.fails(2, "--config", "study.json", "-o", "text", "-q"))
+        self.ok("--config", "study.json", "-o", "text", "-q", "--fresh")
 
     def test_a_worker_that_dies_costs_one_retry(self):
         self.write("study.json", {**STUDY, "seeds": 1, "train": {**STUDY["train"], "steps": 20000}})
@@ -191,6 +194,26 @@ class Extending(ProgramTest):
         self.assertIn("0 trained now, 6 found finished", self.study().stderr)
         self.assertIn("2 trained now, 6 found finished", self.study("seeds=4").stderr)
         self.assertIn("4 trained now, 8 found finished", self.study("seeds=4", "model.ffn.activation=relu,silu,gelu").stderr)
+
+    def test_another_study_of_the_name_is_refused_and_moves_nothing_without_fresh(self):
+        self.study()
+        before = self.files()
+        for changes, says in ((("train.steps=80",), "and 5 more hold a run of another config:\n  train.steps: 60 → 80\n"),
+                              (("train.steps=80", "model.ffn.activation=gelu,tanh"), "runs/study holds another study of this name:\n  train.steps: 60 → 80\n")):
+            error = self.fails(2, "--config", "study.json", *changes)
+            for piece in (says, "name=", "-o", "--fresh"):
+                self.assertIn(piece, error)
+            self.assertEqual(self.files(), before)
+        self.study("train.steps=80", "--fresh")
+        self.assertEqual([p.name for p in (self.tmp / "runs").iterdir() if ".old-" in p.name], ["study.old-1"])
+
+    def test_variants_that_left_a_study_stay_where_they_are(self):
+        self.study()
+        self.assertIn("3 trained now, 3 found finished", self.study("model.ffn.activation=relu,gelu").stderr)
+        self.assertIn("3 trained now, 0 found finished", self.study("model.ffn.activation=tanh").stderr)
+        self.assertIn("12 trained now, 0 found finished", self.study("model.ffn.expansion=1,2").stderr)
+        self.assertIn("6 trained now, 0 found finished", self.study("model.ffn.activation=sigmoid", "model.ffn.kind=gated,moe").stderr)
+        self.assertEqual([p for p in self.files() if ".old-" in p], [])
 
     def test_a_second_start_prints_the_same_table(self):
         self.assertEqual(self.study().stdout, self.study().stdout)

@@ -56,8 +56,71 @@ TEST_CASE("an unknown key with nothing near is answered with the keys that exist
 
 TEST_CASE("a key of another kind is unknown") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"top_k\": 2}}}") ==
-        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; known here: activation, bias, d_ff, dropout, expansion, kind, match, "
-        "match_tolerance");
+        "x.json:1  /model/ffn/top_k: unknown key \"top_k\"; only kind moe has it");
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"num_experts\": 2}}}") ==
+        "x.json:1  /model/ffn/num_experts: unknown key \"num_experts\"; only kind moe has it");
+}
+
+TEST_CASE("a key that stands elsewhere is found by its last part") {
+  const auto unknown = [](const char* key, const char* remedy) {
+    return "x.json:1  /" + std::string(key) + ": unknown key \"" + std::string(key) + "\"; did you mean " + remedy + "?";
+  };
+  CHECK(problems_in("{\"activation\": \"relu\"}") == unknown("activation", "model.ffn.activation"));
+  CHECK(problems_in("{\"lr\": 1}") == unknown("lr", "train.optimizer.lr"));
+  CHECK(problems_in("{\"ffn\": {}}") == unknown("ffn", "model.ffn"));
+  CHECK(problems_in("{\"epsilon\": 1}") == unknown("epsilon", "model.norm.epsilon or train.optimizer.epsilon"));
+  CHECK(problems_in("{\"train\": {\"lr\": 1}}") == "x.json:1  /train/lr: unknown key \"lr\"; did you mean train.optimizer.lr?");
+  CHECK(problems_in("{\"compare\": {}}") ==
+        "x.json:1  /compare: unknown key \"compare\"; it is for a study, which has \"seeds\" or \"sweep\"");
+}
+
+TEST_CASE("what is called otherwise elsewhere is answered with its name here") {
+  const auto activation = [](const std::string& name) { return problems_in("{\"model\": {\"ffn\": {\"activation\": \"" + name + "\"}}}"); };
+  CHECK(activation("swish").find("unknown value \"swish\"; here that is silu. Known: identity, ") != std::string::npos);
+  CHECK(activation("SwiGLU").find("; here that is kind=gated activation=silu. Known: ") != std::string::npos);
+  CHECK(activation("geglu").find("; here that is kind=gated activation=gelu. Known: ") != std::string::npos);
+  CHECK(activation("reglu").find("; here that is kind=gated activation=relu. Known: ") != std::string::npos);
+  CHECK(problems_in(R"({"model": {"ffn": {"kind": "swiglu"}}})").find("unknown kind \"swiglu\"; here that is kind=gated activation=silu. Known: ") !=
+        std::string::npos);
+}
+
+TEST_CASE("a list outside of the sweep is told where it belongs") {
+  CHECK(problems_in("{\"train\": {\"steps\": [1, 2]}}") ==
+        "x.json:1  /train/steps: expected an integer, got [1,2]; to compare these, put them into \"sweep\": {\"grid\": {\"train.steps\": [1,2]}}");
+  CHECK(problems_in(R"({"model": {"ffn": {"activation": ["relu"]}}})").find("{\"grid\": {\"model.ffn.activation\": [\"relu\"]}}") != std::string::npos);
+  CHECK(problems_in("{\"seed\": [1, 2]}") == "x.json:1  /seed: expected an integer, got [1,2]; several seeds are \"seeds\"");
+  CHECK(problems_in("{\"name\": [1]}") == "x.json:1  /name: expected a string, got [1]");
+  auto document = parse_document("{}", "x.json", "/");
+  apply_override(document, "train.steps=[1,2]");
+  CHECK(problems_of([&] { read_run_config(document, "x.json"); }) ==
+        "override 'train.steps=[1,2]'  /train/steps: expected an integer, got [1,2]; to compare values, write them without brackets: "
+        "train.steps=a,b");
+}
+
+TEST_CASE("a width on top of the other way to say it replaces that") {
+  const auto with = [](const std::string& text, const std::string& assignment) {
+    auto document = parse_document(text, "x.json", "/");
+    apply_override(document, assignment);
+    return std::get<PositionwiseConfig>(read_run_config(document, "x.json").model.ffn);
+  };
+  const auto narrow = with(R"({"model": {"ffn": {"expansion": 2}}})", "model.ffn.d_ff=64");
+  CHECK(narrow.d_ff == 64);
+  CHECK_FALSE(narrow.expansion);
+  const auto wide = with(R"({"model": {"ffn": {"d_ff": 64}}})", "model.ffn.expansion=2");
+  CHECK_FALSE(wide.d_ff);
+  CHECK(wide.expansion == 2.0);
+  CHECK(with(R"({"model": {"ffn": {"d_ff": 64}}})", "model.ffn.expansion=null").d_ff == 64);
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 64, \"expansion\": 2}}}").find("both d_ff (64) and expansion are set; remove one") != std::string::npos);
+}
+
+TEST_CASE("a target that no value reaches is refused") {
+  const auto target = [](const std::string& text) { return problems_in("{\"train\": {\"target\": {" + text + "}}}"); };
+  CHECK(target("\"metric\": \"val/accuracy\", \"at_least\": 1.5") ==
+        "x.json:1  /train/target/at_least: val/accuracy is never above 1, so it cannot be at least 1.5");
+  CHECK(target("\"metric\": \"val/loss\", \"at_most\": -1") ==
+        "x.json:1  /train/target/at_most: val/loss is never below 0, so it cannot be at most -1");
+  CHECK(target("\"metric\": \"val/accuracy\", \"at_least\": 1").empty());
+  CHECK(target("\"metric\": \"val/loss\", \"at_most\": 0").empty());
 }
 
 TEST_CASE("an unknown key's text stays on one line, short and harmless") {

@@ -115,7 +115,7 @@ TEST_CASE("a relative text in a sweep starts at the study's file") {
 
 TEST_CASE("a wrong value in a sweep is reported where it stands") {
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
-            .find("s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu)") !=
+            .find("s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
         std::string::npos);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
             .find("s.json:6  /model/ffn/activation: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
@@ -155,6 +155,51 @@ TEST_CASE("problems of the sweep itself are reported together") {
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") ==
         "s.json:1  /sweep: no variant is left");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1, 1]}}})") == "s.json:1  /sweep: the variant blocks=1 occurs twice");
+}
+
+TEST_CASE("a mistake that several variants share is said once") {
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2],\n\"train.stesp\": [5]}}}") ==
+        "s.json:2  /train/stesp: unknown key \"stesp\"; did you mean \"steps\"?");
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2, 3],\n\"model.d_model\": [0, 8]}}}") ==
+        "s.json:2  /model/d_model: 0 is out of range; expected between 1 and 65536 (in variant blocks=1+d_model=0 and 2 more)");
+}
+
+TEST_CASE("a key of one kind that is swept in a grid with another kind is sent to include") {
+  const char* expected =
+      "s.json:1  /model/ffn/top_k: unknown key \"top_k\"; only kind moe has it; a grid crosses every value with every kind: give this one to "
+      "sweep.include as {\"model.ffn.kind\": \"positionwise\"}, and the others to the grid (in variant ";
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.kind": ["positionwise", "moe"], "model.ffn.top_k": [1, 2]}}})") ==
+        expected + std::string("kind=positionwise+top_k=1 and 1 more)"));
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.top_k": [1, 2], "model.ffn.kind": ["positionwise", "moe"]}}})") ==
+        expected + std::string("top_k=1+kind=positionwise and 1 more)"));
+  CHECK(names(study_from(R"({"sweep": {"grid": {"model.ffn.kind": ["moe"], "model.ffn.top_k": [1, 2]}, "include": [{"model.ffn.kind": "positionwise"}]}})")) ==
+        "kind=moe+top_k=1 kind=moe+top_k=2 kind=positionwise");
+}
+
+TEST_CASE("variants of include are compared whole unless a key is named") {
+  const auto included = study_from(R"({"sweep": {"include": [{"model.blocks": 1}, {"model.blocks": 2}]}})");
+  CHECK(included.config.compare.by == "variant");
+  CHECK((*included.document)["compare"]["by"] == "variant");
+  CHECK(study_from(R"({"sweep": {"include": [{"model.blocks": 1}]}, "compare": {"by": "model.blocks"}})").config.compare.by == "model.blocks");
+  CHECK(study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2]}}})").config.compare.by.empty());
+}
+
+TEST_CASE("a metric that no variant logs cannot be compared") {
+  const auto metric = [](const std::string& name, const std::string& more = "") {
+    return problems_in_study("{\"seeds\": 2,\n\"compare\": {\"metric\": \"" + name + "\"}" + more + "}");
+  };
+  CHECK(metric("val/acuracy").find("s.json:2  /compare/metric: unknown metric \"val/acuracy\"; did you mean \"val/accuracy\"? Known: steps_to_target, ") == 0);
+  CHECK(metric("val/perplexity") == "s.json:2  /compare/metric: no variant logs val/perplexity: it is logged for text tasks only");
+  CHECK(metric("train/balance_loss") ==
+        "s.json:2  /compare/metric: no variant logs train/balance_loss: it is logged for models with a mixture of experts only");
+  CHECK(metric("train/balance_loss", R"(, "sweep": {"grid": {"model.ffn.kind": ["positionwise", "moe"]}})").empty());
+  CHECK(metric("steps_to_target") == "s.json:2  /compare/metric: no variant has a target, so there is no steps_to_target; set train.target, or compare val/loss");
+  CHECK(metric("flops_to_target", R"(, "train": {"target": {"at_least": 0.9}})").empty());
+}
+
+TEST_CASE("a width that is swept over the other way to say it replaces that") {
+  const auto study = study_from(R"({"model": {"ffn": {"expansion": 2}}, "sweep": {"grid": {"model.ffn.d_ff": [8, 16]}}})");
+  CHECK(size_of(study.variants[1].config.model.ffn)->hidden_width(32) == 16);
 }
 
 TEST_CASE("a sweep that explodes is refused at once") {

@@ -189,13 +189,45 @@ TEST_CASE("a file in the run's place is refused") {
   CHECK(look_at(run.directory, run.config, run.identity).standing == Standing::foreign);
 }
 
-TEST_CASE("another config's run steps aside whole") {
+TEST_CASE("another config's run is left where it is, and what differs is named") {
   const Trained trained;
-  const RunConfig other = small_run(5);
+  RunConfig other = small_run(0);
+  other.train.steps = 500;
+  other.model.ffn = MoeConfig{};
+  other.model.attention.emplace();
   const auto look = look_at(trained.run.directory, other, run_identity(other));
   CHECK(look.standing == Standing::another);
-  CHECK_FALSE(make_ready(trained.run.directory, other, run_identity(other), look));
-  CHECK(fs::exists(trained.run.directory.path().string() + ".old-1/summary.json"));
+  const std::string path = trained.run.directory.path().string();
+  CHECK(message_of<UsageError>([&] { make_ready(trained.run.directory, other, run_identity(other), look); }) ==
+        path + " holds a run of another config:\n"
+               "  model.attention: null → {\"heads\":4,\"causal\":true,\"scores\":\"co...\n"
+               "  model.ffn.kind: \"positionwise\" → \"moe\"\n"
+               "  train.steps: 400 → 500");
+  CHECK(trained.look().is_whole());
+  CHECK_FALSE(trained.has_moved());
+}
+
+TEST_CASE("a status of another run among files that are right is damage, not another run") {
+  RunStatus other;
+  other.state = RunState::done, other.identity = "ffff";
+  const Trained trained, killed(kKilled);
+  trained.run.directory.write_status(other);
+  const auto look = trained.look();
+  CHECK(look.standing == Standing::finished);
+  CHECK(look.about == "status.json: of another run");
+  CHECK(look.mendable);
+  killed.run.directory.write_status(other);
+  CHECK(killed.look().standing == Standing::begun);
+  CHECK(killed.ready()->checkpoint.step == 200);
+}
+
+TEST_CASE("a run that another engine computed is named with both engines") {
+  const Trained trained;
+  RunConfig other = trained.run.config;
+  other.compute.engine = "libtorch";
+  const auto look = look_at(trained.run.directory, other, trained.run.identity);
+  CHECK(refusal_of_another(trained.run.directory, look, 2).what() ==
+        trained.run.directory.path().string() + " and 2 more hold this run as another engine computed it:\n  compute.engine: fused → libtorch");
 }
 
 TEST_CASE("a process that died between its last files leaves a finished run") {

@@ -1,10 +1,14 @@
 #include "ffn/config/json_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 
@@ -33,10 +37,22 @@ std::optional<std::int64_t> whole_number(const Json& value) {
   return static_cast<std::int64_t>(x);
 }
 
-// A suggestion where one is near, and always the whole list.
+// A suggestion where there is one, and always the whole list.
 std::string or_known(const std::string& typed, const std::vector<std::string>& names) {
-  const auto suggestion = did_you_mean(typed, names);
+  const auto usual = usual_name(typed);
+  const auto suggestion = usual.empty() ? did_you_mean(typed, names) : "; here that is " + usual + ".";
   return (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names);
+}
+
+// What to do about a key that is not known here: it is another kind's or a study's, it stands elsewhere, it is mistyped.
+std::string key_remedy(const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
+                       const std::vector<std::string>& names) {
+  if (const auto owners = kinds.find(key); owners != kinds.end()) return "; only kind " + join(owners->second, " or ") + " has it";
+  const auto& all = override_paths();
+  if (section.empty() && std::find(all.begin(), all.end(), key) != all.end())
+    return "; it is for a study, which has \"seeds\" or \"sweep\"";
+  const std::string near = did_you_mean(key, names), elsewhere = did_you_mean_path(key);
+  return !elsewhere.empty() ? elsewhere : !near.empty() ? near : "; known here: " + join(names);
 }
 
 }  // namespace
@@ -54,7 +70,21 @@ void JsonReader::problem(const std::string& pointer, const std::string& message)
 }
 
 void JsonReader::wrong_type(const Field& field, const char* expected, const Json& found) {
-  problem(pointer_to(field.name), std::string("expected ") + expected + ", got " + shortened(found));
+  const std::string pointer = pointer_to(field.name);
+  problem(pointer, std::string("expected ") + expected + ", got " + shortened(found) +
+                       (found.is_array() && !std::strchr(expected, '{') ? instead_of_list(pointer, found) : ""));
+}
+
+// A list where one value belongs: whoever writes it wants to compare them.
+std::string JsonReader::instead_of_list(const std::string& pointer, const Json& list) const {
+  if (pointer == "/seed") return "; several seeds are \"seeds\"";
+  const bool of_runs = pointer.rfind("/model/", 0) == 0 || pointer.rfind("/train/", 0) == 0 || pointer.rfind("/task/", 0) == 0 ||
+                       pointer.rfind("/compute/", 0) == 0;
+  if (!of_runs || list.empty()) return "";
+  std::string key;
+  for (const char c : pointer.substr(1)) key += c == '/' ? '.' : c;
+  if (document_.origin(pointer).line == 0) return "; to compare values, write them without brackets: " + key + "=a,b";
+  return "; to compare these, put them into \"sweep\": {\"grid\": {\"" + key + "\": " + shortened(list) + "}}";
 }
 
 const Json* JsonReader::find(const char* name) {
@@ -71,7 +101,7 @@ const Json* JsonReader::find_value(const char* name) {
 }
 
 void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind,
-                         const std::set<std::string>& superseded) {
+                         const KindKeys& kinds) {
   scopes_.push_back({node, pointer, {}});
   if (has_kind) scopes_.back().known.insert("kind");
   describe(*this);
@@ -82,10 +112,8 @@ void JsonReader::members(const Json* node, const std::string& pointer, const Des
       if (known.count(item.key())) continue;
       // A kind that was chosen on top of a config leaves the older kind's keys without meaning, not wrong.
       const auto layer = [&](const std::string& key) { return document_.origin(pointer + "/" + escape_pointer(key)).layer; };
-      if (superseded.count(item.key()) && layer(item.key()) < layer("kind")) continue;
-      const std::string remedy = did_you_mean(item.key(), names);
-      problem(pointer + "/" + escape_pointer(item.key()),
-              "unknown key " + shortened(item.key()) + (remedy.empty() ? "; known here: " + join(names) : remedy));
+      if (kinds.count(item.key()) && layer(item.key()) < layer("kind")) continue;
+      problem(pointer + "/" + escape_pointer(item.key()), "unknown key " + shortened(item.key()) + key_remedy(pointer, item.key(), kinds, names));
     }
   }
   scopes_.pop_back();
@@ -144,7 +172,7 @@ void JsonReader::path(const Field& field, std::string& member) {
   const Json* value = find(field.name);
   if (!value) return;
   if (!value->is_string()) return wrong_type(field, "a path", *value);
-  const std::filesystem::path typed = value->get<std::string>();
+  const std::filesystem::path typed = expand_home(value->get<std::string>());
   const auto& origin = document_.origin(pointer_to(field.name));
   if (first_invalid_utf8(origin.directory))
     return problem(pointer_to(field.name), "the config's directory is not named in UTF-8, so config.json could not hold this path");
@@ -192,13 +220,15 @@ void JsonReader::optional_section(const Field& field, const OptionalSection& sec
 
 namespace {
 
-// Keys of all kinds of a union: "ffn[moe].top_k" → "top_k". Visiting leaves the union at its first choice's defaults.
-std::set<std::string> keys_of_all_kinds(const Field& field, const FieldVisitor::Union& section) {
-  std::set<std::string> keys;
+// Keys of all kinds of a union, and whose they are: "ffn[moe].top_k" → "top_k" of "moe". Visiting leaves the union at its first
+// choice's defaults.
+JsonReader::KindKeys keys_of_all_kinds(const Field& field, const FieldVisitor::Union& section) {
+  JsonReader::KindKeys keys;
   for (const auto& key : key_docs([&](FieldVisitor& v) { v.union_section(field, section); })) {
-    const auto at = key.path.find("].");
+    const auto open = key.path.find('['), at = key.path.find("].");
     const bool is_kind = key.path.back() == ']';  // of a union inside
-    if (at != std::string::npos && !is_kind && key.path.find('.', at + 2) == std::string::npos) keys.insert(key.path.substr(at + 2));
+    if (at == std::string::npos || is_kind || key.path.find('.', at + 2) != std::string::npos) continue;
+    keys[key.path.substr(at + 2)].push_back(key.path.substr(open + 1, at - open - 1));
   }
   return keys;
 }
@@ -209,9 +239,8 @@ void JsonReader::union_section(const Field& field, const Union& section) {
   const Json* value = find(field.name);
   const std::string pointer = pointer_to(field.name);
   if (value && !value->is_object()) return wrong_type(field, "an object { \"kind\": … }", *value);
-  std::set<std::string> superseded;
+  const KindKeys kinds_keys = value && !value->empty() ? keys_of_all_kinds(field, section) : KindKeys();
   if (value && value->contains("kind")) {
-    superseded = keys_of_all_kinds(field, section);
     const Json& kind = (*value)["kind"];
     std::vector<std::string> kinds;
     bool selected = false;
@@ -226,7 +255,7 @@ void JsonReader::union_section(const Field& field, const Union& section) {
       return problem(pointer + "/kind", "unknown kind " + shortened(kind) + or_known(typed, kinds));
     }
   }
-  members(value, pointer, section.describe, /*has_kind=*/true, superseded);
+  members(value, pointer, section.describe, /*has_kind=*/true, kinds_keys);
 }
 
 bool JsonReader::in_error(const std::string& pointer) const {

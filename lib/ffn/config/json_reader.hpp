@@ -1,6 +1,7 @@
 // Reads a Document into config structs and collects everything that is wrong with it.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "ffn/config/field_visitor.hpp"
@@ -10,6 +11,9 @@ namespace ffn {
 
 class JsonReader final : public FieldVisitor {
  public:
+  /// The keys of a union's kinds, and which kinds have them.
+  using KindKeys = std::map<std::string, std::vector<std::string>>;
+
   explicit JsonReader(const Document& document);
 
   void integer(const Field&, std::int64_t&, Bounds<std::int64_t>) override;
@@ -44,9 +48,9 @@ class JsonReader final : public FieldVisitor {
   std::string pointer_to(const std::string& name) const;
   void problem(const std::string& pointer, const std::string& message);
   void wrong_type(const Field&, const char* expected, const Json& found);
-  /// `superseded` are keys of a union's other kinds.
+  std::string instead_of_list(const std::string& pointer, const Json& list) const;
   void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false,
-               const std::set<std::string>& superseded = {});
+               const KindKeys& kinds = {});
   template <class T>
   void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
   bool in_error(const std::string& pointer) const;                // it or a section around it

@@ -2,6 +2,7 @@
 // row (metric::kTrainLoss); targets and comparisons find rows by name and need the direction.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct MetricRow {
   bool higher_is_better;
   LoggedBy logged_by;
   const char* doc;
+  double low = 0, high = std::numeric_limits<double>::infinity();  ///< no value lies beyond
 };
 
 namespace metric {
@@ -29,14 +31,17 @@ inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::ev
 inline constexpr MetricRow kValLoss{"val/loss", false, LoggedBy::every_run,
                                     "cross-entropy on the validation set, in nats per scored position"};
 inline constexpr MetricRow kValAccuracy{"val/accuracy", true, LoggedBy::every_run,
-                                        "share of scored validation positions whose most probable class is right"};
+                                        "share of scored validation positions whose most probable class is right", 0, 1};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
-inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only"};
+inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 
 }  // namespace metric
 
 /// In the order in which a run logs them.
 const std::vector<MetricRow>& metric_catalogue();
+
+/// What is compared beside metrics: when the target was hit.
+inline constexpr const char* kTimesToTarget[] = {"steps_to_target", "flops_to_target", "seconds_to_target"};
 
 /// nullptr when there is none of that name.
 const MetricRow* find_metric_row(const std::string& name);

@@ -49,10 +49,23 @@ void RunConfig::describe(FieldVisitor& v) {
   }
 }
 
+void keep_newer_width(Document& document) {
+  const Json::json_pointer at("/model/ffn");
+  if (!document.tree().contains(at) || !document.tree()[at].is_object()) return;
+  Json& ffn = document.tree()[at];
+  const auto layer_of = [&](const char* key) {
+    const bool set = ffn.contains(key) && !ffn[key].is_null();
+    return set ? document.origin("/model/ffn/" + std::string(key)).layer : -1;
+  };
+  const int d_ff = layer_of("d_ff"), expansion = layer_of("expansion");
+  if (d_ff >= 0 && expansion >= 0 && d_ff != expansion) ffn.erase(d_ff < expansion ? "d_ff" : "expansion");
+}
+
 RunConfig read_run_config(const Document& document, const std::string& source) {
   RunConfig config;
   Document copy = document;
   copy.tree().erase("$schema");  // an editor's hint, not ours
+  keep_newer_width(copy);
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
   resolve_widths(config.model);

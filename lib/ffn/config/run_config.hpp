@@ -22,6 +22,9 @@ struct RunConfig {
 /// Reads a run from a document. Throws ConfigError with every problem.
 RunConfig read_run_config(const Document& document, const std::string& source);
 
+/// d_ff and expansion are one width: of two that were written in different layers, the newer replaces the older.
+void keep_newer_width(Document& document);
+
 /// The complete config as JSON, directly re-runnable.
 Json resolved_json(const RunConfig& config);
 

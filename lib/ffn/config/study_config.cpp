@@ -4,11 +4,14 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "ffn/config/json_reader.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/suggest.hpp"
 
@@ -279,14 +282,80 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   return out;
 }
 
+// Whether the comparison that the study asks for can be had.
+void check_metric(const Study& study, Expansion& expansion) {
+  const std::string& asked = study.config.compare.metric;
+  if (asked.empty() || study.variants.empty()) return;
+  const auto any = [&](const auto& holds) {
+    return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });
+  };
+  const auto bad = [&](const std::string& why) { expansion.problem("/compare/metric", why); };
+  std::vector<std::string> names(std::begin(kTimesToTarget), std::end(kTimesToTarget));
+  if (std::find(names.begin(), names.end(), asked) != names.end()) {
+    if (!any([](const RunConfig& config) { return config.train.target.has_value(); }))
+      bad("no variant has a target, so there is no " + asked + "; set train.target, or compare val/loss");
+    return;
+  }
+  if (const MetricRow* row = find_metric_row(asked)) {
+    if (!any([&](const RunConfig& config) { return is_logged(*row, config); }))
+      bad("no variant logs " + asked + ": it is logged for " + text_of(row->logged_by).who + " only");
+    return;
+  }
+  for (const auto& row : metric_catalogue()) names.push_back(row.name);
+  const auto suggestion = did_you_mean(asked, names);
+  bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names));
+}
+
+// Problems of variants, each said once.
+class SharedProblems {
+ public:
+  void add(Problem problem, const std::string& variant) {
+    auto& where = variants_[problem.text()];
+    if (where.empty()) problems_.push_back(std::move(problem));
+    where.push_back(variant);
+  }
+
+  void move_to(std::vector<Problem>& all, std::size_t num_variants) {
+    for (auto& problem : problems_) {
+      const auto& where = variants_[problem.text()];
+      const std::string more = where.size() > 1 ? " and " + std::to_string(where.size() - 1) + " more" : "";
+      if (where.size() == 1 || where.size() < num_variants) problem.message += " (in variant " + where[0] + more + ")";
+      all.push_back(std::move(problem));
+    }
+  }
+
+ private:
+  std::vector<Problem> problems_;
+  std::map<std::string, std::vector<std::string>> variants_;
+};
+
+// A key that only one kind has, swept in a grid together with the kind.
+std::string instead_of_grid(const Combination& combination, const std::string& pointer) {
+  const std::string section = pointer.substr(0, pointer.rfind('/') + 1);
+  bool swept = false;
+  const Entry* kind = nullptr;
+  for (const auto& entry : combination) {
+    if (entry.pointer.rfind("/sweep/grid/", 0) != 0) continue;
+    swept = swept || pointer_of(entry.key) == pointer;
+    if (pointer_of(entry.key) == section + "kind") kind = &entry;
+  }
+  if (!swept || !kind) return "";
+  return "; a grid crosses every value with every kind: give this one to sweep.include as {\"" + kind->key + "\": " + shortened(kind->value) +
+         "}, and the others to the grid";
+}
+
 // The document that all variants share, with the variant's values in place.
 Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
   Document document = common;
-  for (const auto& [key, value, pointer] : combination) {
-    try {
-      set_value(document, key, value, expansion.document.origin(pointer));
-    } catch (const UsageError& error) {
-      expansion.problem(pointer, error.what());
+  const auto is_kind = [](const Entry& entry) { return last_segment(entry.key) == "kind"; };
+  for (const bool kinds : {true, false}) {  // first: a kind takes away what was another's, not what is given beside it
+    for (const auto& entry : combination) {
+      if (is_kind(entry) != kinds) continue;
+      try {
+        set_value(document, entry.key, entry.value, expansion.document.origin(entry.pointer));
+      } catch (const UsageError& error) {
+        expansion.problem(entry.pointer, error.what());
+      }
     }
   }
   return document;
@@ -299,6 +368,7 @@ Study read_study(const Document& document, const std::string& source) {
   study.document = document.tree();
   Document base = document;
   base.tree().erase("$schema");
+  keep_newer_width(base);
   RunConfig run;
   JsonReader reader(base);
   reader.read([&](FieldVisitor& v) {
@@ -308,6 +378,11 @@ Study read_study(const Document& document, const std::string& source) {
   if (!reader.problems.empty())
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
+  // What include adds need not have the keys of the others: its variants are compared whole.
+  if (study.config.compare.by.empty() && !study.config.sweep.include->empty()) {
+    study.config.compare.by = "variant";
+    (*study.document)["compare"]["by"] = "variant";
+  }
 
   Expansion expansion{base, {}};
   study.seeds = seed_list(*study.config.seeds, expansion);
@@ -328,6 +403,7 @@ Study read_study(const Document& document, const std::string& source) {
     common.tree().erase(key);
     common.set_origin(pointer_of(key), {});
   }
+  SharedProblems of_variants;
   for (const auto& combination : combinations) {
     Variant variant{variant_name(combination, keys), {}, {}};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
@@ -337,11 +413,13 @@ Study read_study(const Document& document, const std::string& source) {
       study.variants.push_back(std::move(variant));
     } catch (const ConfigError& error) {
       for (auto problem : error.problems()) {
-        problem.message += " (in variant " + variant.name + ")";
-        expansion.problems.push_back(std::move(problem));
+        problem.message += instead_of_grid(combination, problem.pointer);
+        of_variants.add(std::move(problem), variant.name);
       }
     }
   }
+  of_variants.move_to(expansion.problems, combinations.size());
+  check_metric(study, expansion);
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
   if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
   return study;

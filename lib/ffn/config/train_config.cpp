@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ffn/config/metrics.hpp"
+#include "ffn/core/json_document.hpp"
 
 namespace ffn {
 
@@ -95,6 +96,13 @@ void TargetConfig::describe(FieldVisitor& v) {
   v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
   v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
   v.require(at_least.has_value() != at_most.has_value(), "at_least", "a target needs exactly one of at_least and at_most", {"at_most"});
+  const MetricRow* row = find_metric_row(metric);
+  if (!row) return;
+  const auto never = [&](const char* where, double limit, const char* what, double goal) {
+    return metric + " is never " + where + " " + number_text(limit) + ", so it cannot be " + what + " " + number_text(goal);
+  };
+  if (at_least) v.require(*at_least <= row->high, "at_least", never("above", row->high, "at least", *at_least), {"metric"});
+  if (at_most) v.require(*at_most >= row->low, "at_most", never("below", row->low, "at most", *at_most), {"metric"});
 }
 
 void TrainConfig::describe(FieldVisitor& v) {

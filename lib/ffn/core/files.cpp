@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -111,6 +112,12 @@ fs::path current_directory() {
 }
 
 fs::path absolute_path(const fs::path& path) { return path.is_absolute() ? path : current_directory() / path; }
+
+std::string expand_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  const bool is_home = path == "~" || path.rfind("~/", 0) == 0;
+  return is_home && home && *home ? home + path.substr(1) : path;
+}
 
 bool path_exists(const fs::path& path) {
   std::error_code error;

@@ -23,6 +23,9 @@ std::filesystem::path current_directory();
 /// As std::filesystem::absolute; an empty path is the current directory.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
+/// The path with the user's home directory for a leading "~/", which a shell leaves where it stands behind a "=".
+std::string expand_home(const std::string& path);
+
 /// Where looking is refused (a name too long, a link to itself) there is nothing; opening it says why.
 bool path_exists(const std::filesystem::path& path);
 

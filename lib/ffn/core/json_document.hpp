@@ -62,10 +62,16 @@ class Document {
 /// text that is not UTF-8 or holds a NUL, an empty file, a top level that is no object. A byte order mark is passed over.
 Document parse_document(const std::string& text, const std::string& source, const std::string& directory);
 
+/// Files that are part of the program: path ("configs/xor.json") → text.
+using ShippedFiles = std::map<std::string, std::string>;
+
 /// Reads and parses a file, a pipe or, as "-", stdin; resolves its `extends` (a path relative to the file, or a list of them,
-/// the last one winning) first; bases have to be regular files, and each is read once. Throws ConfigError, also for a cycle, a
-/// chain of more than 64 files and a base that cannot be read; UsageError if the file itself cannot be read.
-Document load_document(const std::string& path);
+/// the last one winning) first; bases have to be regular files, and each is read once. Where there is no file of a name, a shipped
+/// one stands in for it; those extend one another. Throws ConfigError, also for a cycle, a chain of more than 64 files and a base
+/// that cannot be read; UsageError if the file itself cannot be read.
+Document load_document(const std::string& path, const ShippedFiles& shipped = {});
+/// The shipped file of that path, whatever is on disk.
+Document load_shipped_document(const std::string& path, const ShippedFiles& shipped);
 
 /// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.
 /// Throws UsageError when there is no '=', a path segment is empty or crosses a value that is no object, the value has a

@@ -37,15 +37,33 @@ std::string chain_text(const std::vector<fs::path>& chain, std::size_t begin, co
 // Reads a file and what it extends, each file once.
 class Loader {
  public:
-  // `pipes`: what the user named may be no regular file; what a file names has to be one.
-  const Document& load(const fs::path& path, bool pipes = false) {
+  explicit Loader(const ShippedFiles& shipped) : shipped_(shipped) {}
+
+  // What the user named: it may be a pipe, or a shipped file.
+  const Document& load_named(const fs::path& path) {
+    if (!path_exists(path) && is_shipped(path)) return load_shipped(path.lexically_normal());
+    const fs::path name = identity(path);
+    const auto directory = path == kStdin ? current_directory() : absolute_path(path).parent_path();
+    return with_bases(name, path, parse_document(read_input(path, "config", ExitCode::usage, kMaxBytes), path.string(), directory.string()));
+  }
+
+  const Document& load_shipped(const fs::path& path) {
+    const fs::path name = "shipped " + path.string();  // no file's identity: those are absolute
+    if (const auto known = loaded_.find(name); known != loaded_.end()) return known->second;
+    return with_bases(name, path, parse_document(shipped_.at(path.string()), name.string(), current_directory().string()));
+  }
+
+ private:
+  const Document& load(const fs::path& path) {
     const fs::path name = identity(path);
     if (const auto known = loaded_.find(name); known != loaded_.end()) return known->second;
-    const bool from_stdin = pipes && path == kStdin;
-    const auto directory = from_stdin ? current_directory() : absolute_path(path).parent_path();
-    const auto text =
-        pipes ? read_input(path, "config", ExitCode::usage, kMaxBytes) : read_file(path, "config", ExitCode::usage, kMaxBytes);
-    auto own = parse_document(text, path.string(), directory.string());
+    const auto text = read_file(path, "config", ExitCode::usage, kMaxBytes);
+    return with_bases(name, path, parse_document(text, path.string(), absolute_path(path).parent_path().string()));
+  }
+
+  bool is_shipped(const fs::path& path) const { return shipped_.count(path.lexically_normal().string()) > 0; }
+
+  const Document& with_bases(const fs::path& name, const fs::path& path, Document own) {
     Document merged;
     if (own.tree().contains("extends")) {
       const Json extends = own.tree()["extends"];
@@ -62,7 +80,6 @@ class Loader {
     return loaded_[name] = std::move(merged);
   }
 
- private:
   [[noreturn]] static void refuse(const Document& own, const fs::path& path, const std::string& pointer, const std::string& message,
                                   const std::string& hint = {}) {
     throw ConfigError(path.string(), {{own.origin(pointer).text(), pointer, message}}, hint);
@@ -70,8 +87,12 @@ class Loader {
 
   const Document& base(const Json& named, const std::string& pointer, const Document& own, const fs::path& path) {
     if (!named.is_string() || named == "") refuse(own, path, pointer, "expected a path or a list of paths, got " + shortened(named));
-    const fs::path base_path = path.parent_path() / named.get<std::string>();  // an absolute path stays itself
-    const fs::path name = identity(base_path);
+    const std::string text = named.get<std::string>();
+    const fs::path base_path = path.parent_path() / expand_home(text);  // an absolute path stays itself
+    const bool by_shipped = chain_.back().is_relative();
+    const bool shipped = by_shipped ? is_shipped(base_path) : is_shipped(text) && !path_exists(base_path);
+    const fs::path shipped_path = (by_shipped ? base_path : fs::path(text)).lexically_normal();
+    const fs::path name = shipped ? fs::path("shipped " + shipped_path.string()) : identity(base_path);
     const std::string last = name.filename().string();
     if (const auto at = std::find(chain_.begin(), chain_.end(), name); at != chain_.end())
       refuse(own, path, pointer,
@@ -81,21 +102,24 @@ class Loader {
     if (loaded_.size() + chain_.size() > kMaxFiles)
       refuse(own, path, pointer, "more than " + std::to_string(kMaxFiles) + " files in one config");
     try {
-      return load(base_path);
+      return shipped ? load_shipped(shipped_path) : load(base_path);
     } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
       refuse(own, path, pointer, error.what(), "a base is looked for relative to the file that names it");
     }
   }
 
+  const ShippedFiles& shipped_;
   std::vector<fs::path> chain_;
   std::map<fs::path, Document> loaded_;  // with their bases
 };
 
 }  // namespace
 
-Document load_document(const std::string& path) {
+Document load_document(const std::string& path, const ShippedFiles& shipped) {
   if (path.empty()) throw UsageError("the name of the config is empty", "`ffn-train list configs` names configs to start from");
-  return Loader().load(path, /*pipes=*/true);
+  return Loader(shipped).load_named(path);
 }
+
+Document load_shipped_document(const std::string& path, const ShippedFiles& shipped) { return Loader(shipped).load_shipped(path); }
 
 }  // namespace ffn

@@ -78,6 +78,9 @@ struct RunSummary {
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
 };
 
+/// The name of the engine that finished a run (RunSummary::computed_by).
+std::string engine_of(const std::vector<std::string>& computed_by);
+
 /// True if a result that was computed by these (RunSummary::computed_by) is what `compute` asks for: any is where the engine
 /// was left at auto. The engine that finished a run counts.
 bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by);

@@ -6,6 +6,7 @@
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/text.hpp"
 
@@ -47,6 +48,16 @@ std::string read_or_nothing(const fs::path& path) {
   }
 }
 
+// The keys in which the config of the run on disk differs.
+std::vector<std::string> differences_from(const RunDirectory& directory, const RunConfig& config) {
+  const Json before = parse_json(read_or_nothing(directory.config_path()));
+  if (!before.is_object()) return {directory.config_path().filename().string() + ": cannot be read"};
+  auto keys = differing_keys(before, resolved_json(config));
+  if (keys.empty() && std::holds_alternative<TextConfig>(config.task)) return {"task.file: its text changed"};
+  if (keys.empty()) return {"what is the same in both configs: another version of ffn-train took it for something else"};
+  return keys;
+}
+
 // What a power cut may leave of a file that was not flushed: nothing, a beginning, zeros in between.
 bool is_torn(const std::string& text, const std::string& whole) {
   return text.size() <= whole.size() &&
@@ -77,7 +88,8 @@ RunLook judge_finished(const RunDirectory& directory, const RunConfig& config, c
   RunLook look;
   look.standing = Standing::finished;
   if (!computed_as_asked(config.compute, summary.computed_by)) {
-    look.standing = Standing::another, look.about = "this run by another engine than was asked for";
+    look.standing = Standing::another, look.about = "this run as another engine computed it";
+    look.differs = {"compute.engine: " + engine_of(summary.computed_by) + " → " + config.compute.engine};
     return look;
   }
   const std::string config_name = directory.config_path().filename().string();
@@ -132,6 +144,13 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
 
 namespace {
 
+// Whether a status of another identity is a file that lost its way, and not a sign of another run. A text that was edited makes
+// another run of the same config.json.
+bool all_but_status_is_ours(const RunDirectory& directory, const RunConfig& config, const std::string& identity, const Read<RunSummary>& summary) {
+  if (summary.value) return summary.value->identity == identity;
+  return !std::holds_alternative<TextConfig>(config.task) && read_or_nothing(directory.config_path()) == config_text(config);
+}
+
 RunLook look_closely(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
   const fs::path& run = directory.path();
   RunLook look;
@@ -142,14 +161,17 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
     look.standing = Standing::foreign, look.about = "is no directory";
     return look;
   }
-  const auto status = read([](const fs::path& path) { return read_status(path); }, run);
+  auto status = read([](const fs::path& path) { return read_status(path); }, run);
   auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
+  if (status.value && status.value->identity != identity && all_but_status_is_ours(directory, config, identity, summary))
+    status = {std::nullopt, "status.json: of another run"};
   const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
   if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
 
   const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
   if (owner != identity) {
     look.standing = Standing::another, look.about = "a run of another config";
+    look.differs = differences_from(directory, config);
     return look;
   }
   // A run is over when its status says so, the last that is written; where that is lost, a summary whose files are all there tells as
@@ -196,8 +218,7 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
     case Standing::unreadable:
       throw DataError(look.about, "nothing was touched; start again when it can be read, or choose another name= or -o");
     case Standing::another:
-      log_info(path + " held " + look.about + "; moved to " + aside());
-      return std::nullopt;
+      throw refusal_of_another(directory, look);
     case Standing::finished:
       log_warning(path + ": " + look.about + "; moved to " + aside() + ", the run is trained again");
       return std::nullopt;
@@ -216,6 +237,13 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
     log_warning(std::string(error.what()) + "; " + path + " moved to " + aside() + ", the run starts again");
   }
   return std::nullopt;
+}
+
+const char* const kOtherResultsHint = "name=... or -o DIR keeps both; --fresh moves the earlier results aside";
+
+UsageError refusal_of_another(const RunDirectory& directory, const RunLook& look, std::size_t more) {
+  const std::string where = directory.path().string() + (more > 0 ? " and " + std::to_string(more) + " more hold " : " holds ");
+  return UsageError(where + look.about + ":" + indented(look.differs), kOtherResultsHint);
 }
 
 void mend(const RunDirectory& directory, const RunConfig& config, const RunLook& look) {

@@ -25,6 +25,7 @@ struct RunLook {
   Standing standing = Standing::absent;
   std::string about;                  ///< what is foreign, another's or damaged, and how; empty if all is as it was written
   std::vector<std::string> damage;    ///< of a finished run: `about`, one file each
+  std::vector<std::string> differs;   ///< of another run: the keys, "train.steps: 1000 → 500"
   bool mendable = false;              ///< what is damaged of a finished run can be written again from what is intact
   std::optional<RunSummary> summary;  ///< of a run that finished, if it can be read
 
@@ -40,10 +41,17 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary, const std::string& except = {});
 
 /// For whoever holds the run's claim and is going to train it: where it can go on, or nothing if it begins. Moves aside what
-/// cannot be used, with a line in the log. Throws DataError for a directory that is foreign or cannot
-/// be read.
+/// is damaged, with a line in the log. Throws DataError for a directory that is foreign or cannot be read, UsageError for another
+/// run's: results step aside on request only.
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            const RunLook& look);
+
+/// What the ways out are where another run's results stand in the place of the one that was asked for.
+extern const char* const kOtherResultsHint;
+
+/// The error for another run's directory (Standing::another): what differs, and the ways out. `more` are the runs beside it that
+/// stand likewise.
+UsageError refusal_of_another(const RunDirectory& directory, const RunLook& look, std::size_t more = 0);
 
 /// Writes again what is damaged of a mendable run.
 void mend(const RunDirectory& directory, const RunConfig& config, const RunLook& look);

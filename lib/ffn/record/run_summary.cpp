@@ -77,10 +77,13 @@ const MetricSummary* RunSummary::find(const std::string& metric) const {
   return found == metrics.end() ? nullptr : &*found;
 }
 
-bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by) {
-  if (compute.engine == "auto") return true;
+std::string engine_of(const std::vector<std::string>& computed_by) {
   const std::string last = computed_by.empty() ? "fused" : computed_by.back();  // version 0.1 had the fused engine alone
-  return last.substr(0, last.find(',')) == compute.engine;
+  return last.substr(0, last.find(','));
+}
+
+bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::string>& computed_by) {
+  return compute.engine == "auto" || engine_of(computed_by) == compute.engine;
 }
 
 void MetricTally::add(const Evaluation& evaluation) {

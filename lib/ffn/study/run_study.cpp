@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "ffn/core/files.hpp"
@@ -34,6 +35,15 @@ std::string run_name(const Plan& plan, std::size_t run) {
   return plan.study.variants[plan.runs[run].variant].name + "/seed-" + std::to_string(plan.runs[run].config.seed);
 }
 
+std::string end_text(const WorkerMessage& message) {
+  std::ostringstream text;
+  text << (message.end == RunEnd::done ? "is done" : message.end == RunEnd::diverged ? "diverged" : "was interrupted") << " at step " << message.step
+       << ", val/loss " << message.loss;
+  return text.str();
+}
+
+bool is_lost(Progress progress) { return progress == Progress::failed || progress == Progress::another; }
+
 }  // namespace
 
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
@@ -55,7 +65,11 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     if (first) keep_study_file(plan, !pending.empty());
     if (pending.empty() || (options.stop && options.stop())) break;
 
-    if (!log) log.emplace(plan.directory / "log.txt");
+    if (!log) {
+      log.emplace(plan.directory / "log.txt");
+      log_debug("study " + plan.study.name + ": " + std::to_string(pending.size()) + " of " + std::to_string(options.runs.size()) + " runs to train, " +
+                std::to_string(options.jobs) + " workers");
+    }
     Engine& engine = options.engine();
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
     for (const auto& cohort : cohorts) engine.prepare(plan.runs[cohort[0]].config);
@@ -66,6 +80,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
       if (message.kind == WorkerMessage::Kind::run_started) {
         log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
       }
+      if (message.kind == WorkerMessage::Kind::run_finished) log_debug(run_name(plan, message.run) + " " + end_text(message));
+      if (message.kind == WorkerMessage::Kind::run_failed) log_debug(run_name(plan, message.run) + " failed; its status.json says why");
       if (options.on_message) options.on_message(message, cohorts);
     };
     const PoolResult result = run_pool(plan, cohorts, engine, pool);
@@ -88,9 +104,14 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   }
   for (const auto i : options.runs) {
     if (finished.count(i)) ++outcome.reused;
-    if (!finished.count(i) && !ended.count(i) && progress_of(plan.runs[i]) == Progress::failed) outcome.failed.insert(i);
+    if (!finished.count(i) && !ended.count(i) && is_lost(progress_of(plan.runs[i]))) outcome.failed.insert(i);
   }
   outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
+  if (log) {
+    log_debug("study " + plan.study.name + (outcome.interrupted ? " was interrupted: " : " ends: ") + std::to_string(outcome.trained) + " trained, " +
+              std::to_string(outcome.reused) + " found finished, " + std::to_string(outcome.diverged) + " diverged, " +
+              std::to_string(outcome.failed.size()) + " failed");
+  }
   return outcome;
 }
 

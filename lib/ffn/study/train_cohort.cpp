@@ -1,8 +1,10 @@
 #include "ffn/study/train_cohort.hpp"
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/side_by_side.hpp"
@@ -31,7 +33,9 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 Progress progress_of(const PlannedRun& run) {
   const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
   if (look.is_whole()) return Progress::finished;
-  return look.standing == Standing::failed ? Progress::failed : Progress::pending;
+  return look.standing == Standing::failed    ? Progress::failed
+         : look.standing == Standing::another ? Progress::another
+                                              : Progress::pending;
 }
 
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
@@ -54,20 +58,26 @@ struct Session {
 class HookObserver final : public TrainObserver {
  public:
   HookObserver(const Session& session, const CohortHooks& hooks, CohortOutcome& outcome)
-      : session_(session), hooks_(hooks), outcome_(outcome) {}
+      : session_(session), hooks_(hooks), outcome_(outcome), val_loss_(session.runs.size(), NAN) {}
+  void evaluated(std::size_t run, const Evaluation& evaluation) override {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name == metric::kValLoss.name) val_loss_[run] = value;
+    }
+  }
   void stepped(std::int64_t step, double loss) override {
     if (hooks_.stepped) hooks_.stepped(step, loss);
   }
   void finished(std::size_t run, const RunResult& result) override {
     if (result.end == RunEnd::interrupted) outcome_.interrupted = true;
     else ++outcome_.trained;
-    if (hooks_.finished) hooks_.finished(session_.plan_index[run], result.end);
+    if (hooks_.finished) hooks_.finished(session_.plan_index[run], result, val_loss_[run]);
   }
 
  private:
   const Session& session_;
   const CohortHooks& hooks_;
   CohortOutcome& outcome_;
+  std::vector<double> val_loss_;  // the last of each run
 };
 
 void fail(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {
@@ -122,7 +132,7 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again");
+    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again with --fresh, or under another name=...");
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
@@ -170,7 +180,7 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     train_session(session, engine, argv, hooks, outcome);
     if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
     for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      mark_failed(session.runs[i], "its text changed while it was trained; start again");
+      mark_failed(session.runs[i], "its text changed while it was trained; start again with --fresh");
       fail(session.plan_index[i], hooks, outcome);
     }
   }

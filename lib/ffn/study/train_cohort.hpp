@@ -9,9 +9,10 @@
 namespace ffn {
 
 /// Where a run stands on disk.
-enum class Progress { pending, finished, failed };
+enum class Progress { pending, finished, failed, another };
 
 /// finished: done or diverged with this identity, and everything it left is as it was written. failed: ended in an error.
+/// another: results of another config or engine are in its place.
 Progress progress_of(const PlannedRun& run);
 /// Of many at once, by several threads.
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs);
@@ -19,7 +20,7 @@ std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs);
 struct CohortHooks {
   std::function<void(std::size_t run, std::int64_t from_step)> started;  ///< index into Plan::runs
   std::function<void(std::int64_t step, double loss)> stepped;
-  std::function<void(std::size_t run, RunEnd end)> finished;
+  std::function<void(std::size_t run, const RunResult& result, double val_loss)> finished;
   std::function<void(std::size_t run)> failed;
   std::function<bool()> stop;
 };
@@ -32,8 +33,7 @@ struct CohortOutcome {
   bool interrupted = false;
 };
 
-/// Runs whose directory holds another config's results are started afresh; the old directory is moved aside.
-/// Throws what the engine throws, after marking the unfinished runs as failed.
+/// A run whose directory holds another config's results fails. Throws what the engine throws, after marking the unfinished runs as failed.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);
 

@@ -87,9 +87,9 @@ class Worker {
       m.kind = WorkerMessage::Kind::stepped, m.cohort = cohort, m.step = step, m.loss = loss;
       send(m);
     };
-    hooks.finished = [this, cohort](std::size_t run, RunEnd run_end) {
+    hooks.finished = [this, cohort](std::size_t run, const RunResult& result, double val_loss) {
       WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = run_end;
+      m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = result.end, m.step = result.steps, m.loss = val_loss;
       send(m);
     };
     hooks.failed = [this, cohort](std::size_t run) {

@@ -1,0 +1,85 @@
+// ffn-train clean [DIR]: removes what was moved aside, after asking, and nothing else.
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/record/moved_aside.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/terminal.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+bool agreed(const std::string& question) {
+  std::cout << question << " [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+// "3 (1.2 MB)"
+std::string counted(const std::vector<MovedAside>& all) {
+  double bytes = 0;
+  for (const auto& one : all) bytes += static_cast<double>(one.bytes);
+  return format_count(static_cast<std::int64_t>(all.size())) + " (" + format_bytes(bytes) + ")";
+}
+
+void remove_all_of(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
+}
+
+int clean(const std::string& directory, bool yes, const CommonOptions& common) {
+  if (!path_exists(directory)) throw UsageError("no directory " + directory, "name the one that results go to: ffn-train clean DIR");
+  std::vector<MovedAside> ours;
+  Json list = Json::array();
+  for (auto& one : find_moved_aside(directory)) {
+    const bool removed = yes && one.foreign.empty();
+    list.push_back({{"path", one.path.string()}, {"bytes", one.bytes}, {"removed", removed}, {"foreign", one.foreign}});
+    if (!common.json) {
+      std::cout << format_bytes(static_cast<double>(one.bytes)) << "  " << one.path.string()
+                << (one.foreign.empty() ? "" : "  stays: it holds " + one.foreign + ", which is not ffn-train's") << "\n";
+    }
+    if (one.foreign.empty()) ours.push_back(std::move(one));
+  }
+  if (ours.empty()) {
+    if (common.json) print_json(list);
+    else std::cout << "nothing that was moved aside is to be removed below " << directory << "\n";
+    return 0;
+  }
+  const bool can_ask = !common.json && is_terminal(0) && is_terminal(1);
+  if (!yes && !can_ask) {
+    if (common.json) print_json(list);
+    throw UsageError("nothing was removed: " + counted(ours) + " would be", "--yes removes them");
+  }
+  if (!yes && !agreed("remove these " + counted(ours) + "?")) {
+    std::cout << "nothing was removed\n";
+    return 0;
+  }
+  for (const auto& one : ours) remove_all_of(one.path);
+  if (common.json) print_json(list);
+  else std::cout << "removed " << counted(ours) << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_clean(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("clean", "remove what was moved aside (NAME.old-N); asks first");
+  auto directory = std::make_shared<std::string>("runs");
+  auto yes = std::make_shared<bool>(false);
+  command.option("directory", *directory, "where results are").type("DIR").shows_default().directory();
+  command.flag("--yes", *yes, "do not ask");
+  add_output_options(command, common);
+  command.run([&common, directory, yes] { return clean(*directory, *yes, common); });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,85 @@
+#include "ffn/config/names.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "ffn/config/schema.hpp"
+#include "ffn/config/study_config.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+std::string override_path(const std::string& documented) {
+  std::string path;
+  bool inside = false;
+  for (const char c : documented) {
+    if (c == '[' || c == ']') inside = c == '[';
+    else if (!inside) path += c;
+  }
+  return path;
+}
+
+const std::vector<std::string>& override_paths() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> paths;
+    std::set<std::string> seen;
+    const auto add = [&](const std::string& path) {
+      if (seen.insert(path).second) paths.push_back(path);
+    };
+    for (const auto& key : key_docs(describe_document)) {
+      const std::string path = override_path(key.path);
+      add(path);
+      if (path != key.path && key.path.back() == ']') add(path + ".kind");
+    }
+    return paths;
+  }();
+  return all;
+}
+
+std::vector<std::string> paths_ending_in(const std::string& typed) {
+  std::string wanted = typed;
+  std::replace(wanted.begin(), wanted.end(), '-', '_');
+  std::vector<std::string> found;
+  for (const auto& path : override_paths()) {
+    const bool ends = path.size() > wanted.size() && path.compare(path.size() - wanted.size() - 1, std::string::npos, "." + wanted) == 0;
+    if (path == wanted || ends) found.push_back(path);
+  }
+  return found;
+}
+
+std::string did_you_mean_path(const std::string& typed) {
+  auto paths = paths_ending_in(typed);
+  constexpr std::size_t kMost = 4;
+  if (typed.empty() || paths.empty() || paths.size() > kMost) return "";
+  const std::string last = paths.back();
+  paths.pop_back();
+  return "; did you mean " + (paths.empty() ? "" : join(paths) + " or ") + last + "?";
+}
+
+std::string usual_name(const std::string& typed) {
+  struct Alias {
+    const char *elsewhere, *here;
+  };
+  // clang-format off
+  static const Alias aliases[] = {
+      // activations
+      {"swish", "silu"}, {"linear", "identity"}, {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"}, {"leakyrelu", "leaky_relu"},
+      {"squared_relu", "relu2"}, {"relu_squared", "relu2"}, {"logistic", "sigmoid"},
+      // feed-forward layers: Shazeer 2020, arXiv:2002.05202; Fedus et al. 2021, arXiv:2101.03961
+      {"swiglu", "kind=gated activation=silu"}, {"geglu", "kind=gated activation=gelu"}, {"reglu", "kind=gated activation=relu"},
+      {"glu", "kind=gated activation=sigmoid"}, {"bilinear", "kind=gated activation=identity"}, {"switch", "kind=moe top_k=1"},
+      {"mlp", "positionwise"}, {"dense", "positionwise"}, {"plain", "positionwise"}, {"ffn", "positionwise"}, {"mixture", "moe"},
+      // norms
+      {"layernorm", "layer"}, {"layer_norm", "layer"}, {"rmsnorm", "rms"}, {"rms_norm", "rms"},
+  };
+  // clang-format on
+  std::string wanted = typed;
+  for (char& c : wanted) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& alias : aliases) {
+    if (wanted == alias.elsewhere) return alias.here;
+  }
+  return "";
+}
+
+}  // namespace ffn

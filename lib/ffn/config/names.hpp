@@ -1,0 +1,24 @@
+// Names that people type: where a key stands that was named by its last part, and what is called otherwise elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ffn {
+
+/// A path as overrides take it: "model.ffn[moe].top_k" → "model.ffn.top_k".
+std::string override_path(const std::string& documented);
+
+/// Every path that an override may set, each once, in the order of the reference.
+const std::vector<std::string>& override_paths();
+
+/// Those that are `typed` or end in it, at a dot: "lr" → "train.optimizer.lr". Dashes count as underscores.
+std::vector<std::string> paths_ending_in(const std::string& typed);
+
+/// "; did you mean model.ffn.activation?" for a key that stands elsewhere, or "".
+std::string did_you_mean_path(const std::string& typed);
+
+/// What a name that is usual elsewhere is here ("swish" → "silu", "swiglu" → "kind=gated activation=silu"), or "".
+std::string usual_name(const std::string& typed);
+
+}  // namespace ffn

@@ -1,0 +1,108 @@
+#include "ffn/record/moved_aside.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <system_error>
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+// "seed-0" of "seed-0.old-3"; "" if the name is none of move_aside()'s.
+std::string name_before(const std::string& name) {
+  const auto at = name.rfind(".old-");
+  if (at == std::string::npos || at == 0 || at + 5 == name.size()) return "";
+  const bool numbered = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 5, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return numbered ? name.substr(0, at) : "";
+}
+
+bool is_one_of(const std::string& name, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* known) { return name == known; });
+}
+
+// Files that runs and studies leave, and what is written on the way to them.
+bool is_our_file(std::string name) {
+  for (std::string before = name_before(name); !before.empty(); before = name_before(name)) name = before;
+  if (const auto temporary = name.find(".tmp-"); temporary != std::string::npos) name.resize(temporary);
+  return is_one_of(name, {"config.json", "meta.json", "status.json", "summary.json", "metrics.jsonl", "model.safetensors", "log.txt", "state.safetensors",
+                          "study.json", "compare.json", ".lock"}) ||
+         name.rfind(".at-work-", 0) == 0;
+}
+
+bool has_file(const fs::path& directory, const char* name) {
+  std::error_code error;
+  return fs::is_regular_file(fs::symlink_status(directory / name, error));
+}
+
+bool is_run_or_study(const fs::path& directory) {
+  for (const char* name : {"status.json", "summary.json", "meta.json", "study.json"}) {
+    if (has_file(directory, name)) return true;
+  }
+  return false;
+}
+
+// What a directory holds that is not ours: the first such path, "" if there is none.
+std::string foreign_in(const fs::path& directory) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const auto status = at->symlink_status(error);
+    const std::string name = at->path().filename().string();
+    const fs::path inside = at->path().lexically_relative(directory);
+    const bool of_slurm = *inside.begin() == "slurm" && is_one_of(inside.extension().string(), {".sh", ".log"});
+    const bool ours = fs::is_directory(status) || (fs::is_regular_file(status) && (is_our_file(name) || of_slurm));
+    if (!ours) return inside.string();
+  }
+  return error ? "what cannot be read: " + error.message() : "";
+}
+
+// A study's directory that was moved aside before its study.json was written holds runs alone.
+bool holds_runs(const fs::path& directory) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (fs::is_directory(at->symlink_status(error)) && is_run_or_study(at->path())) return true;
+  }
+  return false;
+}
+
+void search(const fs::path& directory, std::vector<MovedAside>& found) {
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    const auto status = at->symlink_status(unknown);
+    const fs::path& path = at->path();
+    const std::string before = name_before(path.filename().string());
+    if (fs::is_directory(status)) {
+      if (before.empty()) search(path, found);
+      else if (is_run_or_study(path) || holds_runs(path)) found.push_back({path, bytes_below(path), foreign_in(path)});
+    } else if (fs::is_regular_file(status) && before == "config.json" && is_run_or_study(directory)) {
+      found.push_back({path, bytes_below(path), ""});
+    }
+  }
+}
+
+}  // namespace
+
+std::uintmax_t bytes_below(const fs::path& path) {
+  std::error_code error;
+  const auto size_of = [](const fs::path& file) {
+    std::error_code unknown;
+    if (!fs::is_regular_file(fs::symlink_status(file, unknown))) return std::uintmax_t{0};
+    const auto bytes = fs::file_size(file, unknown);
+    return unknown ? std::uintmax_t{0} : bytes;
+  };
+  if (!fs::is_directory(fs::symlink_status(path, error))) return size_of(path);
+  std::uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) bytes += size_of(at->path());
+  return bytes;
+}
+
+std::vector<MovedAside> find_moved_aside(const fs::path& directory) {
+  std::vector<MovedAside> found;
+  search(directory, found);
+  std::sort(found.begin(), found.end(), [](const MovedAside& a, const MovedAside& b) { return a.path < b.path; });
+  return found;
+}
+
+}  // namespace ffn

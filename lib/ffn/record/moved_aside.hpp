@@ -1,0 +1,25 @@
+// What move_aside() left below a directory, as far as it is ffn-train's own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ffn {
+
+struct MovedAside {
+  std::filesystem::path path;
+  std::uintmax_t bytes = 0;
+  /// What is in it that no run or study leaves there (a link, a file of the user's): such a one is not ours to remove. Empty if all
+  /// is ours.
+  std::string foreign;
+};
+
+/// By path. Links are not followed, and what lies in something that was moved aside is part of it.
+std::vector<MovedAside> find_moved_aside(const std::filesystem::path& directory);
+
+/// Bytes of all regular files below a path, or of the file itself; what cannot be read counts as nothing.
+std::uintmax_t bytes_below(const std::filesystem::path& path);
+
+}  // namespace ffn

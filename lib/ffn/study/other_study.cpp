@@ -1,0 +1,86 @@
+#include "ffn/study/other_study.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ffn/core/files.hpp"
+#include "ffn/record/differing_keys.hpp"
+#include "ffn/record/run_standing.hpp"
+#include "ffn/record/study_file.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_below(const std::string& key, const std::string& section) { return key.rfind(section + ".", 0) == 0; }
+
+// What the study that is there was trained with: the config of one of its runs, and the keys that it swept. No config where nothing
+// of it can be read.
+struct EarlierStudy {
+  Json config;
+  std::set<std::string> swept;
+};
+
+EarlierStudy earlier_study(const fs::path& directory) {
+  EarlierStudy out;
+  try {
+    const auto study = read_study_file(directory);
+    if (!study) return out;
+    for (const auto& variant : study->variants) {
+      for (const auto& assignment : variant.assignments) out.swept.insert(assignment.key);
+    }
+    for (const auto& path : study->run_directories(directory)) {
+      const RunDirectory run(path);
+      if (!path_exists(run.config_path())) continue;
+      out.config = parse_json(read_file(run.config_path(), "config", ExitCode::data, 1 << 22));
+      if (out.config.is_object()) return out;
+    }
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+  }
+  return out;
+}
+
+}  // namespace
+
+void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
+  const auto is_another = [](Progress progress) { return progress == Progress::another; };
+  if (const auto first = std::find_if(found.begin(), found.end(), is_another); first != found.end()) {
+    const auto& run = plan.runs[static_cast<std::size_t>(first - found.begin())];
+    const RunDirectory directory(run.directory);
+    const auto more = std::count_if(first + 1, found.end(), is_another);
+    throw refusal_of_another(directory, look_at(directory, run.config, run.identity), static_cast<std::size_t>(more));
+  }
+  if (std::find(found.begin(), found.end(), Progress::finished) != found.end()) return;  // a run of both: they differ in what is swept
+  auto earlier = earlier_study(plan.directory);
+  if (!earlier.config.is_object()) return;
+  auto& swept = earlier.swept;
+  for (const auto& variant : plan.study.variants) {
+    for (const auto& assignment : variant.assignments) swept.insert(assignment.key);
+  }
+  const auto any_swept = [&](const auto& holds) { return std::any_of(swept.begin(), swept.end(), holds); };
+  const auto left_out = [&](const std::string& key) {
+    // A section is there or not as its keys are swept; d_ff and expansion are one width.
+    const bool width = key == "model.ffn.d_ff" || key == "model.ffn.expansion";
+    return key == "seed" || any_swept([&](const std::string& other) {
+             return key == other || is_below(key, other) || (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
+           });
+  };
+  const Json now = resolved_json(plan.runs.at(0).config);
+  // Where one side has a section and the other none, and a key of it is swept, the sweep is what brought it.
+  const std::set<std::string> keys = swept;
+  for (const auto& key : keys) {
+    for (auto dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
+      const std::string section = key.substr(0, dot);
+      const Json::json_pointer at(pointer_of(section));
+      if (!earlier.config.contains(at) || !now.contains(at)) continue;
+      if (earlier.config[at].is_object() != now[at].is_object()) swept.insert(section);
+    }
+  }
+  const auto differ = differing_keys(earlier.config, now, left_out);
+  if (differ.empty()) return;
+  throw UsageError(plan.directory.string() + " holds another study of this name:" + indented(differ), kOtherResultsHint);
+}
+
+}  // namespace ffn

@@ -1,0 +1,61 @@
+#include "ffn/train/memory.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "ffn/config/accounting.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr double kFloat = 4, kToken = 8;
+
+// Rows of state beside each parameter: first and second moments, or the velocity.
+double state_rows(const SgdConfig&) { return 1; }
+double state_rows(const AdamFields&) { return 2; }
+
+// Hidden units that one token passes in one block.
+double hidden_units(const ModelConfig& model) {
+  const FfnSize* size = size_of(model.ffn);
+  if (!size) return 0;
+  const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
+  return static_cast<double>(size->hidden_width(model.d_model)) * static_cast<double>(mixture ? mixture->top_k : 1);
+}
+
+}  // namespace
+
+LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
+  LeastMemory out;
+  out.parameters = static_cast<double>(model_cost(config.model, shape).total.parameters);
+  out.weights = kFloat * out.parameters * (2 + std::visit([](const auto& o) { return state_rows(o); }, config.train.optimizer));
+  const double length = static_cast<double>(shape.sequence_length), width = static_cast<double>(config.model.d_model);
+  const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
+  const double token = kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
+  out.step = static_cast<double>(config.train.batch_size) * (example + length * token);
+  out.validation = static_cast<double>(config.train.eval_examples) * (example + kToken * length);
+  return out;
+}
+
+double usable_memory() {
+  double bytes = 0;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  for (double kib = 0; meminfo >> name >> kib && std::getline(meminfo, unit);) {
+    if (name == "MemTotal:" || name == "SwapTotal:") bytes += 1024 * kib;
+  }
+  if (bytes == 0) bytes = std::numeric_limits<double>::infinity();  // not known: whoever allocates will find out
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
+  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    double of_group = 0;
+    if (std::ifstream(file) >> of_group && of_group > 0) bytes = std::min(bytes, of_group);  // "max" is no number
+  }
+  return bytes;
+}
+
+}  // namespace ffn

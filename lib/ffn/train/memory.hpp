@@ -1,0 +1,21 @@
+// Whether a machine can hold what a config needs, before anything is allocated or written.
+#pragma once
+
+#include "ffn/config/run_config.hpp"
+
+namespace ffn {
+
+/// Bytes that training one run takes at least, whatever the engine.
+struct LeastMemory {
+  double parameters = 0;  ///< how many
+  double weights = 0;     ///< with their gradient and the optimizer's state
+  double step = 0;        ///< inputs, outputs and hidden layers of one batch
+  double validation = 0;  ///< its inputs and labels
+  double total() const { return weights + step + validation; }
+};
+LeastMemory least_memory(const RunConfig& config, const TaskShape& shape);
+
+/// What this process may use: memory and swap, less where a limit (ulimit -v, a container's) is lower.
+double usable_memory();
+
+}  // namespace ffn

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""What people expect of a command line: configs by name, answers to slips, what is there and how to tidy up."""
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+
+from program import PROGRAM, ROOT, ProgramTest, main
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
+       "train": {"steps": 20, "eval_every": 10, "optimizer": {"lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
+STUDY = {**XOR, "name": "study", "seeds": 2, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+SHIPPED = sorted(p for folder in ("configs", "experiments") for p in (ROOT / folder).glob("*.json") if p.name != "schema.json")
+
+
+class Configs(ProgramTest):
+    def test_every_command_takes_its_config_as_a_word_or_with_the_option(self):
+        file = self.write("mine.json", STUDY)
+        for command in (("--dry-run",), ("plan", "--no-probe"), ("validate",), ("slurm",)):
+            for name in (file, "activations"):
+                outputs = {self.ok(*command, *words).stdout for words in ((name,), ("--config", name))}
+                self.assertEqual(len(outputs), 1, (command, outputs))
+        self.write("one.json", XOR)
+        for name in ("one.json", "xor"):
+            self.assertEqual(self.ok("params", name).stdout, self.ok("params", "--config", name).stdout)
+        self.assertEqual(json.loads(self.ok("one.json", "train.steps=7", "--dry-run").stdout)["train"]["steps"], 7)
+        self.assertEqual(json.loads(self.ok("train.steps=7", "one.json", "--dry-run").stdout)["train"]["steps"], 7)
+        self.ok("validate", "one.json", "xor", "train.steps=7")
+        self.fails(2, "validate", "one.json", "xor", "train.steps=0")
+        self.assertIn("is a second config", self.fails(2, "one.json", "mine.json"))
+        self.assertIn("no config to change", self.fails(2, "train.steps=7"))
+        for command in ("plan", "validate", "slurm"):
+            self.assertIn("no config is named", self.fails(2, command))
+
+    def test_a_file_whose_name_has_an_equals_sign_is_a_config(self):
+        self.ok(self.write("study.json", STUDY), "-q")
+        self.ok("runs/study/activation=relu/seed-0/config.json", "-o", "again")
+        self.assertTrue((self.tmp / "again/study/seed-0/summary.json").exists())
+
+    def test_a_copied_program_has_all_shipped_configs(self):
+        self.assertGreaterEqual(len(SHIPPED), 10)
+        copy = self.tmp / "alone" / "ffn-train"
+        copy.parent.mkdir()
+        shutil.copy(PROGRAM, copy)
+
+        def run(*arguments):
+            done = subprocess.run([copy, *map(str, arguments)], cwd=copy.parent, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+        listed = [row["name"] for what in ("configs", "experiments") for row in json.loads(run("list", what, "--json"))]
+        self.assertEqual(len(listed), len(SHIPPED))
+        for name, file in zip(listed, SHIPPED):
+            with self.subTest(name):
+                self.assertEqual(run(name, "--dry-run"), run("--config", file, "--dry-run"))
+                self.assertEqual(run(f"{file.parent.name}/{file.name}", "--dry-run"), run(name, "--dry-run"))
+
+    def test_a_file_on_disk_comes_before_the_shipped_one(self):
+        self.write("configs/xor.json", {**XOR, "name": "mine"})
+        for name in ("xor", "configs/xor.json", "./configs/xor.json"):
+            self.assertEqual(json.loads(self.ok(name, "--dry-run").stdout)["name"], "mine")
+
+    def test_a_file_may_extend_a_shipped_one(self):
+        self.write("sub/mine.json", {"extends": "configs/xor.json", "name": "mine"})
+        self.assertEqual(json.loads(self.ok("sub/mine.json", "--dry-run").stdout)["task"], {"kind": "xor", "bits": 2, "label_noise": 0.0, "jitter": 0.0})
+
+    def test_a_mistake_in_an_override_of_a_shipped_config_names_both(self):
+        error = self.fails(2, "xor", "train.stesp=5")
+        self.assertIn("override 'train.stesp=5'", error)
+        self.assertIn('did you mean "xor"', self.fails(2, "xro"))
+
+    def test_cp_writes_what_trains_the_same_with_its_comments(self):
+        for row in (row for what in ("configs", "experiments") for row in json.loads(self.ok("list", what, "--json").stdout)):
+            name = row["name"]
+            with self.subTest(name):
+                mine = self.tmp / "mine" / (name.replace("/", "-") + ".json")
+                self.ok("cp", name, mine)
+                text = mine.read_text()
+                source = next(p for p in SHIPPED if str(p).endswith(f"/{name}.json"))
+                for comment in re.findall(r"^ *(//.*)$", source.read_text(), re.M):
+                    self.assertIn(comment, text)
+                self.assertNotIn("$schema", text)
+                self.assertNotIn('"extends"', text)
+                self.assertEqual("merged in" in text, '"extends"' in source.read_text())
+                ours, theirs = (json.loads(self.ok(config, "--dry-run").stdout) for config in (mine, name))
+                for document in (ours, theirs):
+                    document.pop("$schema", None)
+                self.assertEqual(ours, theirs)
+        before = mine.read_text()
+        self.assertIn("is not overwritten", self.fails(2, "cp", "xor", mine))
+        self.assertEqual(mine.read_text(), before)
+        self.assertIn('did you mean "xor"', self.fails(2, "cp", "xr", "x.json"))
+        self.ok("cp", "xor", self.tmp)
+        self.assertTrue((self.tmp / "xor.json").exists())
+
+
+class Slips(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("xor.json", XOR)
+
+    def refused(self, *arguments):
+        error = self.fails(2, *arguments)
+        self.assertTrue(error.startswith("error: "), error)
+        self.assertEqual([p for p in self.files() if not p.endswith(".json")], [])
+        return error
+
+    def test_an_unknown_option_names_the_key(self):
+        self.assertIn("did you mean train.optimizer.lr=0.1?", self.refused("xor.json", "--lr=0.1"))
+        self.assertIn("did you mean train.optimizer.lr=0.1?", self.refused("xor.json", "--lr", "0.1"))
+        self.assertIn("did you mean train.batch_size=8?", self.refused("plan", "xor.json", "--batch-size=8"))
+        self.assertIn("did you mean model.ffn.activation=VALUE?", self.refused("xor.json", "--activation"))
+        self.assertIn('did you mean "--fresh"?', self.refused("xor.json", "--frehs"))
+        self.assertIn("ffn-train compare --help", self.refused("compare", "runs", "--nonsense"))
+
+    def test_a_key_is_found_by_its_last_part_and_a_name_by_what_it_is_elsewhere(self):
+        self.assertIn("did you mean model.ffn.activation?", self.refused("xor.json", "activation=relu"))
+        self.assertIn("here that is silu", self.refused("xor.json", "model.ffn.activation=swish"))
+        self.assertIn("here that is kind=gated activation=silu", self.refused("xor.json", "model.ffn.kind=swiglu"))
+
+    def test_a_mistyped_subcommand_is_corrected(self):
+        self.assertIn("no command and no config 'compar'; did you mean \"compare\"?", self.refused("compar", "runs"))
+        self.assertIn('did you mean "compare"?', self.refused("compar", "runs", "--metric", "val/loss"))
+        self.assertIn('did you mean "validate"?', self.refused("valdate", "xor.json"))
+
+    def test_a_list_and_a_shared_mistake(self):
+        self.assertIn("write them without brackets: train.steps=a,b", self.refused("xor.json", "train.steps=[10,20]"))
+        self.assertEqual(self.refused("xor.json", "seeds=2", "model.blocks=1,2", "train.stesp=5,6").count("unknown key"), 1)
+
+    def test_a_width_replaces_the_other_way_to_say_it(self):
+        ffn = json.loads(self.ok("xor.json", "model.ffn.d_ff=64", "--dry-run").stdout)["model"]["ffn"]
+        self.assertEqual((ffn["d_ff"], ffn.get("expansion")), (64, None))
+
+    def test_directories_that_are_none(self):
+        for command in (("xor.json",), ("plan", "xor.json"), ("slurm", "xor.json")):
+            self.assertIn("--out names no directory", self.refused(*command, "-o", ""))
+
+    def test_a_tilde_is_the_home_directory(self):
+        home = self.tmp / "home"
+        self.write("home/mine.json", {**XOR, "name": "mine"})
+        environment = {**os.environ, "HOME": str(home)}
+        for number, words in enumerate((("~/mine.json", "-o", "~/a"), ("--config=~/mine.json", "-o=~/a"), ("--config", "~/mine.json", "--out=~/a"))):
+            done = self.run_program(*words, f"seed={number}", env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((home / f"a/mine/seed-{number}/summary.json").exists(), words)
+
+    def test_targets_metrics_and_dev_runs_that_cannot_be(self):
+        self.assertIn("val/accuracy is never above 1", self.refused("xor.json", "train.target.at_least=1.5"))
+        self.assertIn("val/loss is never below 0", self.refused("xor.json", 'train.target={"metric":"val/loss","at_most":-1}'))
+        for steps in (0, -3):
+            self.fails(2, "xor.json", f"--fast-dev-run={steps}")
+        self.fails(2, "xor.json", "--fast-dev-run", "0")
+        self.assertFalse((self.tmp / "runs").exists())
+        self.assertIn("10 steps ran", self.ok("xor.json", "--fast-dev-run").stdout)
+        for metric, says in (("val/perplexity", "no variant logs val/perplexity: it is logged for text tasks only"), ("val/los", 'did you mean "val/loss"')):
+            path = self.write("study.json", {**STUDY, "compare": {"metric": metric}})
+            for command in (("validate", path), ("plan", "--no-probe", path), (path,)):
+                self.assertIn(says, self.refused(*command))
+
+    def test_more_memory_than_there_is_is_refused_before_anything_is_moved(self):
+        self.ok("xor.json", "-q")
+        before = self.files()
+        huge = ("model.d_model=65536", "model.ffn.d_ff=1048576", "model.blocks=256")
+        for words in (("xor.json",), ("xor.json", "seeds=2"), ("xor.json", "--fast-dev-run")):
+            for fresh in ((), ("--fresh",)):
+                error = self.fails(2, *words, *huge, "name=other", *fresh)
+                self.assertRegex(error, r"takes \d+ TB of memory at least, and there are [\d.]+ [kMGT]?B here")
+        self.fails(2, "xor.json", *huge, "--fresh")
+        self.assertEqual(self.files(), before)
+
+    def test_quiet_and_verbose_exclude_each_other(self):
+        self.fails(2, "xor.json", "-q", "-v")
+        self.assertFalse((self.tmp / "runs").exists())
+
+
+class Telling(ProgramTest):
+    def test_verbose_says_more_and_the_log_says_what_happened(self):
+        self.write("xor.json", XOR)
+        plain = self.ok("xor.json", "-o", "plain").stderr
+        self.assertNotIn("debug", plain)
+        more = self.ok("xor.json", "-o", "more", "-v").stderr
+        for text in (more, (self.tmp / "plain/xor/seed-0/log.txt").read_text()):
+            self.assertIn("xor seed 0, identity ", text)
+            self.assertIn("594 parameters: begins, 20 steps", text)
+            self.assertRegex(text, r"done at step 20, .*val/loss [\d.e-]+, val/accuracy [\d.]+")
+
+    def test_the_log_of_a_study_says_how_each_run_began_and_ended(self):
+        self.ok(self.write("study.json", STUDY), "-q")
+        text = (self.tmp / "runs/study/log.txt").read_text()
+        self.assertIn("study study: 4 of 4 runs to train", text)
+        for variant in ("relu", "gelu"):
+            for seed in (0, 1):
+                self.assertIn(f"training activation={variant}/seed-{seed} from step 0", text)
+                self.assertRegex(text, rf"activation={variant}/seed-{seed} is done at step 20, val/loss [\d.e-]+\n")
+        self.assertIn("study study ends: 4 trained, 0 found finished, 0 diverged, 0 failed", text)
+        self.assertIn("debug: training activation=relu/seed-2", self.ok("study.json", "seeds=3", "-v").stderr)
+
+    def test_the_listed_keys_are_paths_that_overrides_take(self):
+        rows = json.loads(self.ok("list", "keys", "--json").stdout)
+        keys = [row["key"] for row in rows]
+        self.assertGreater(len(keys), 60)
+        for key in ("model.ffn.top_k", "model.ffn.kind", "train.optimizer.lr", "model.ffn.router.kind", "sweep.grid"):
+            self.assertIn(key, keys)
+        for row in rows:
+            self.assertRegex(row["key"], r"^[a-z_]+(\.[a-z_0-9]+)*$")
+        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.top_k"], ["moe"])
+        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe"])
+        self.write("xor.json", XOR)
+        for key in ("model.ffn.dropout", "train.optimizer.weight_decay", "train.schedule.warmup_steps", "compute.tf32"):
+            fallback = next(row["default"] for row in rows if row["key"] == key)
+            self.ok("xor.json", f"{key}={fallback}", "--dry-run")
+
+
+class Tidying(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.ok(self.write("xor.json", XOR), "-q")
+        self.ok(self.write("study.json", STUDY), "-q")
+
+    def test_runs_lists_what_is_there(self):
+        text = self.ok("runs").stdout
+        lines = [line.split() for line in text.splitlines()]
+        self.assertEqual([line[0] for line in lines[1:]], ["runs/study", "runs/xor/seed-0"])
+        self.assertIn("all 4 done", text)
+        study, run = json.loads(self.ok("runs", "runs", "--json").stdout)
+        self.assertEqual((study["kind"], study["runs"], study["states"]), ("study", 4, {"done": 4}))
+        self.assertEqual((run["kind"], run["states"], run["best"]["metric"]), ("run", {"done": 1}, "val/loss"))
+        self.assertEqual(run["best"]["value"], json.loads((self.tmp / "runs/xor/seed-0/summary.json").read_text())["metrics"]["val/loss"]["best"])
+        self.assertLess(run["age_seconds"], 600)
+        self.assertEqual(run["bytes"], sum(p.stat().st_size for p in (self.tmp / "runs/xor/seed-0").rglob("*") if p.is_file()))
+        shutil.rmtree(self.tmp / "runs/study/activation=relu/seed-1")
+        (self.tmp / "runs/xor/seed-0/status.json").write_text("{")
+        self.ok("study.json", "model.ffn.activation=gelu,tanh", "-q")
+        text = self.ok("runs").stdout
+        self.assertRegex(text, r"runs/study +all 4 done, 1 more that left it")
+        self.assertRegex(text, r"seed-0 +damaged")
+        self.assertIn("no directory", self.fails(2, "runs", "nowhere"))
+
+    def test_clean_removes_what_was_moved_aside_and_nothing_else(self):
+        self.ok("xor.json", "-q", "--fresh")
+        self.ok("study.json", "-q", "--fresh")
+        self.write("runs/notes.old-1/notes.txt", "mine")
+        self.write("runs/letter.old-1", "mine")
+        shutil.copytree(self.tmp / "runs/xor/seed-0.old-1", self.tmp / "runs/xor/seed-0.old-2")
+        self.write("runs/xor/seed-0.old-2/my-notes.txt", "mine")
+        os.symlink(self.tmp / "runs/xor/seed-0", self.tmp / "runs/xor/link.old-1")
+        before = self.files()
+        result = self.run_program("clean")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("nothing was removed: 2 (", result.stderr)
+        self.assertIn("--yes", result.stderr)
+        self.assertIn("runs/xor/seed-0.old-1\n", result.stdout)
+        self.assertIn("seed-0.old-2  stays: it holds my-notes.txt", result.stdout)
+        self.assertNotIn("notes.old-1", result.stdout)
+        self.assertEqual(self.files(), before)
+        self.assertIn("moved aside: 3", self.ok("runs").stdout)
+        self.assertIn("removed 2 (", self.ok("clean", "--yes").stdout)
+        gone = [f for f in before if f.startswith(("runs/xor/seed-0.old-1/", "runs/study.old-1/"))]
+        self.assertEqual(self.files(), [f for f in before if f not in gone])
+        self.assertTrue(gone)
+        self.assertFalse((self.tmp / "runs/study.old-1").exists())
+        self.assertIn("nothing", self.ok("clean").stdout)
+
+    def test_clean_asks_where_somebody_can_answer(self):
+        self.ok("xor.json", "-q", "--fresh")
+        aside = self.tmp / "runs/xor/seed-0.old-1"
+        for answer in ("n", "y"):
+            leader, follower = pty.openpty()
+            process = subprocess.Popen(self.command("clean"), cwd=self.tmp, stdin=follower, stdout=follower, stderr=follower)
+            os.write(leader, (answer + "\n").encode())
+            self.assertEqual(process.wait(timeout=60), 0)
+            os.close(follower)
+            os.close(leader)
+            self.assertEqual(aside.exists(), answer == "n")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,13 @@ namespace ffn::app {
 Option Option::required() { return Option(*option_->required()); }
 Option Option::type(const char* name) { return Option(*option_->type_name(name)); }
 Option Option::shows_default() { return Option(*option_->capture_default_str()); }
+Option Option::at_least(std::int64_t low) {
+  return Option(*option_->check([low](const std::string& given) {
+    std::int64_t value = 0;
+    const bool fits = CLI::detail::lexical_cast(given, value) && value >= low;
+    return fits ? std::string() : "expected an integer of at least " + std::to_string(low) + ", got " + given;
+  }));
+}
 Option Option::integer_in(std::int64_t low, std::int64_t high) { return Option(*option_->check(CLI::Range(low, high))); }
 Option Option::real_in(double low, double high) { return Option(*option_->check(CLI::Range(low, high))); }
 Option Option::non_negative() { return Option(*option_->check(CLI::NonNegativeNumber)); }

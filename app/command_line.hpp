@@ -26,6 +26,7 @@ class Option {
   Option required();
   Option type(const char* name);  ///< what its help calls the value
   Option shows_default();
+  Option at_least(std::int64_t low);
   Option integer_in(std::int64_t low, std::int64_t high);
   Option real_in(double low, double high);
   Option non_negative();

@@ -121,6 +121,12 @@ std::map<fs::path, Entry> entries_below(const std::string& directory) {
   return entries;
 }
 
+// Status files have whole seconds.
+std::string age_text(const std::optional<double>& seconds) {
+  if (!seconds) return "-";
+  return *seconds < 1 ? "now" : format_duration(*seconds);
+}
+
 std::string number(std::size_t n) { return format_count(static_cast<std::int64_t>(n)); }
 
 std::string state_text(const Entry& entry) {
@@ -154,7 +160,7 @@ int runs(const std::string& directory, const CommonOptions& common) {
   }
   Table table({{"run or study", Align::left}, {"state", Align::left}, {std::string("best ") + kMetric, Align::right}, {"age", Align::right}, {"size", Align::right}});
   for (const auto& [path, entry] : entries) {
-    table.add_row({path.string(), state_text(entry), entry.best ? format_significant(*entry.best) : "-", entry.seconds ? format_duration(std::max(0.0, *entry.seconds)) : "-",
+    table.add_row({path.string(), state_text(entry), entry.best ? format_significant(*entry.best) : "-", age_text(entry.seconds),
                    format_bytes(static_cast<double>(bytes_below(path)))});
   }
   if (entries.empty()) std::cout << "no runs below " << directory << "\n";

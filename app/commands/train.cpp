@@ -65,7 +65,7 @@ void add_train(CommandLine program, CommonOptions& common) {
   const auto config = add_config_options(program, common);
   program.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
   program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
-      .integer_in(1, std::int64_t{1} << 53)
+      .at_least(1)
       .type("N");
   const auto shard =
       program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");

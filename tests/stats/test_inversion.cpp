@@ -1,6 +1,9 @@
 // Intervals that invert a test: golden values, agreement with the test, coverage.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string>
 
 #include "ffn/stats/inversion.hpp"
 #include "ffn/stats/permutation.hpp"

@@ -133,7 +133,8 @@ TEST_CASE("after the choice of a scale a verdict without a difference comes in a
     for (std::size_t study = 0; study < studies; ++study) {
       std::vector<Outcome> variant, reference;
       for (std::size_t i = 0; i < n; ++i)
-        for (auto* side : {&variant, &reference}) side->push_back(std::exp(0.3 * simulate::normal(random)) * (random.index(5) == 0 ? 100.0 : 1.0));
+        for (auto* side : {&variant, &reference})
+          side->push_back(std::exp(0.3 * simulate::normal(random)) * (random.index(5) == 0 ? 100.0 : 1.0));
       const Scale scale = choose_scale(MetricKind::minimised, variant, reference);
       const auto d = advantages(MetricKind::minimised, scale.values, variant, reference);
       by_ranks += scale.test == PairedTest::signed_rank;

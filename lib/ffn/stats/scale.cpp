@@ -69,7 +69,8 @@ Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const s
   }
   const std::vector<double> d = advantages(kind, values, variant, reference);
   if (tail_rule(d) == PairedTest::signed_rank) {
-    reason << std::fixed << std::setprecision(0) << of << ", because the largest difference is " << tail_ratio(d) << " times the median one";
+    reason << std::fixed << std::setprecision(0) << of << ", because the largest difference is " << tail_ratio(d)
+           << " times the median one";
     return {values, PairedTest::signed_rank, reason.str()};
   }
   if (values == PairedValues::log_ratio)

@@ -96,7 +96,8 @@ class Level {
     std::optional<double> threshold;
     for (std::size_t first = 0, past = 0; first < descending.size(); first = past) {
       std::size_t fresh = 0;
-      for (past = first; past == first || (past < descending.size() && descending[past].value >= descending[past - 1].value - tolerance); ++past)
+      for (past = first; past == first || (past < descending.size() && descending[past].value >= descending[past - 1].value - tolerance);
+           ++past)
         fresh += crossed_[descending[past].path] == 0;
       if (num_crossed_ + fresh > allowed) break;
       for (std::size_t i = first; i < past; ++i) crossed_[descending[i].path] = 1;
@@ -127,9 +128,13 @@ std::size_t whole_paths(std::size_t num_paths, double share) {
 
 using Spent = std::function<double(std::size_t num_seeds)>;
 
-/// The test at one or more levels, which share the statistics: the looks of each.
+enum class Until { crossed, end };
+
+/// The test at one or more levels, which share the statistics: the looks of each, to the end or until the observed path has crossed at
+/// all levels.
 std::vector<std::vector<Look>> run(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
-                                   const std::vector<Spent>& spent, const Flips& flips, Side side, const LookRule& rule) {
+                                   const std::vector<Spent>& spent, const Flips& flips, Side side, const LookRule& rule,
+                                   Until until = Until::crossed) {
   std::vector<std::vector<Look>> result(spent.size());
   std::vector<Level> levels(spent.size(), Level(flips.num_paths));
   for (const std::size_t n : looks) {
@@ -149,6 +154,8 @@ std::vector<std::vector<Look>> run(const std::vector<double>& differences, const
       result[l].push_back(
           {n, test, allowed, levels[l].num_crossed(), threshold, statistics.observed(), !before && levels[l].observed_crossed()});
     }
+    if (until == Until::crossed && std::all_of(levels.begin(), levels.end(), [](const Level& level) { return level.observed_crossed(); }))
+      break;
   }
   return result;
 }
@@ -226,9 +233,7 @@ SignPaths SignPaths::all(std::size_t n) {
 
 SignPaths SignPaths::drawn(std::size_t others, std::uint64_t key) { return {others + 1, 0, key}; }
 
-SignPaths SignPaths::for_maximum(std::size_t first_maximum) {
-  return first_maximum <= kMaxExactSeeds ? all(first_maximum) : drawn();
-}
+SignPaths SignPaths::for_maximum(std::size_t first_maximum) { return first_maximum <= kMaxExactSeeds ? all(first_maximum) : drawn(); }
 
 std::vector<std::uint64_t> SignPaths::words(std::size_t n) const {
   const std::size_t per_path = detail::num_words(n);
@@ -246,7 +251,7 @@ std::vector<std::uint64_t> SignPaths::words(std::size_t n) const {
 
 std::vector<Look> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& looks, const Spent& spent,
                                   const SignPaths& paths, Side side, const LookRule& rule) {
-  return run(differences, looks, {spent}, Flips(paths, std::max<std::size_t>(1, differences.size())), side, rule).front();
+  return run(differences, looks, {spent}, Flips(paths, std::max<std::size_t>(1, differences.size())), side, rule, Until::end).front();
 }
 
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design) {
@@ -307,11 +312,13 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   const double centre = mean(finite), range = *high - *low, reach = range > 0.0 ? range : 1.0 + std::abs(centre);
   if (crosses(centre)) return {centre, centre, 1.0 - design.alpha};
   const auto limit = [&](double direction) {
-    constexpr double kPrecision = 1e-6, kFar = 1e3;
-    double inside = centre, outside = centre + direction * kFar * reach;
-    if (!crosses(outside)) return direction * kInfinity;
-    const double near = centre + direction * reach;
-    (crosses(near) ? outside : inside) = near;
+    constexpr double kPrecision = 1e-4, kFar = 1e3;
+    double step = reach / 8.0, inside = centre, outside = centre + direction * step;
+    for (; !crosses(outside); outside = centre + direction * step) {
+      if (step > kFar * reach) return direction * kInfinity;
+      inside = outside;
+      step *= 2.0;
+    }
     while (std::abs(outside - inside) > kPrecision * reach) {
       const double middle = inside + (outside - inside) / 2.0;
       (crosses(middle) ? outside : inside) = middle;

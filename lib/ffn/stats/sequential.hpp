@@ -92,8 +92,8 @@ std::vector<Look> sequential_test(const std::vector<double>& differences, const 
 
 /// What the design says about one comparison.
 struct SequentialVerdict {
-  Verdict verdict;                      ///< better, worse, no_meaningful_difference or undecided; too_few_seeds before the first look
-  std::size_t looked_at;                ///< seeds of the last look
+  Verdict verdict;        ///< better, worse, no_meaningful_difference or undecided; too_few_seeds before the first look
+  std::size_t looked_at;  ///< seeds of the last look
   std::optional<std::size_t> different, negligible;  ///< seeds of the look at which the claim stood first
 };
 
@@ -107,7 +107,7 @@ struct SequentialVerdict {
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design);
 
 /// All θ for which the two-sided test of d − θ at level alpha has not crossed by the last look, one comparison by itself; (−∞, ∞) where
-/// nothing can cross yet. By bisection outwards from the mean of the finite differences to 1e-6 of their range, the same paths
+/// nothing can cross yet. By bisection outwards from the mean of the finite differences to 1e-4 of their range, the same paths
 /// throughout; if that mean itself has crossed at an earlier look, it is both limits. design.comparisons is not used.
 Interval sequential_interval(const std::vector<double>& differences, const SequentialDesign& design);
 

@@ -50,6 +50,9 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
     comparisons = std::max(comparisons, result.options.comparisons);
   }
   const std::vector<double> adjusted = closed_adjusted(p, largest, comparisons);
+  std::vector<double> equivalence;
+  for (const PairedResult& result : family) equivalence.push_back(result.p_equivalence.value_or(result.p));
+  const std::vector<double> equivalence_adjusted = closed_adjusted(equivalence, largest, comparisons);
 
   std::vector<Judgement> judgements;
   for (std::size_t i = 0; i < family.size(); ++i) {
@@ -59,8 +62,7 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
     Judgement judgement{};
     judgement.comparisons = comparisons;
     judgement.p_holm = adjusted[i];
-    if (result.p_equivalence)
-      judgement.p_equivalence_adjusted = closed_adjusted({*result.p_equivalence}, largest, comparisons).front();
+    if (result.p_equivalence) judgement.p_equivalence_adjusted = equivalence_adjusted[i];
     judgement.smallest_p_holm = closed_adjusted({result.smallest_p}, at_best, comparisons).front();
     judgement.seeds_for_verdict = seeds_for_any_verdict(result.options.alpha, comparisons);
     judgement.verdict = decide(result, judgement);

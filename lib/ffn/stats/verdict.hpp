@@ -23,11 +23,11 @@ struct Chance {
 
 struct Judgement {
   Verdict verdict;
-  std::size_t comparisons;                     ///< m of the correction
-  double p_holm;                               ///< p adjusted for the family; with min_effect by closed_adjusted()
+  std::size_t comparisons;                       ///< m of the correction
+  double p_holm;                                 ///< p adjusted for the family; with min_effect by closed_adjusted()
   std::optional<double> p_equivalence_adjusted;  ///< the same for "no meaningful difference"; nullopt without min_effect
-  double smallest_p_holm;                      ///< p_holm if this result's p were the smallest possible
-  std::size_t seeds_for_verdict;               ///< fewer seeds than this cannot give any verdict in a family of this size
+  double smallest_p_holm;                        ///< p_holm if this result's p were the smallest possible
+  std::size_t seeds_for_verdict;                 ///< fewer seeds than this cannot give any verdict in a family of this size
   /// Of 20, 50, 100 and 200 fresh seeds, when undecided or too few, from at least 2 seeds that are not all ties: chance_of_verdict() at
   /// alpha / m. By ranks the effect is that of the signed ranks, and "no meaningful difference" is not counted.
   std::vector<Chance> chances;

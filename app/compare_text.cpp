@@ -89,8 +89,10 @@ Table groups_table(const Comparison& c) {
 std::string difference_text(const PairResult& pair, double unit = 1) {
   const auto e = effect_of(pair);
   if (!e) return "-";
-  const double spread = (e->high - e->low) / 2 / unit;
-  const auto shown = [&](double x) { return format_signed(x / unit, spread); };
+  const double above = e->high - e->size, below = e->size - e->low;  // one of them may be infinite
+  const double spread = (std::isfinite(above + below) ? (above + below) / 2 : std::min(above, below)) / unit;
+  const auto shown = [&](double x) { return format_signed(x / unit, std::isfinite(spread) ? spread : 0); };
+  if (std::isinf(e->low) && std::isinf(e->high)) return shown(e->size) + " (no interval)";
   return shown(e->size) + " [" + shown(e->low) + ", " + shown(e->high) + "]";
 }
 
@@ -102,8 +104,12 @@ std::string verdict_text(const PairResult& pair) {
   if (j.verdict == stats::Verdict::undecided && pair.paired.ties == n) return "no difference seen: every pair is tied";
   if (j.verdict == stats::Verdict::too_few_seeds)
     text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
-  if (j.verdict == stats::Verdict::undecided && j.seeds_to_decide && *j.seeds_to_decide > n)
-    text += "; a new study of about " + std::to_string(*j.seeds_to_decide) + " seeds would settle it";
+  if (j.verdict == stats::Verdict::undecided) {
+    for (const auto& chance : j.chances)
+      text += (&chance == &j.chances.front() ? "; chance of a verdict: " + std::to_string(chance.num_seeds) + " fresh seeds "
+                                             : ", " + std::to_string(chance.num_seeds) + ": ") +
+              format_percent(chance.probability, 0);
+  }
   return text;
 }
 
@@ -380,9 +386,9 @@ std::string how_to_read(const Comparison& c) {
     for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
   }
   return std::string("Paired by seed; ") +
-         (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst"
+         (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) difference"
                    : "exact sign-flip test of the mean difference") +
-         "; BCa intervals; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison.\n" : " comparisons.\n");
+         "; intervals of what the test does not reject; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison.\n" : " comparisons.\n");
 }
 
 }  // namespace
@@ -436,8 +442,8 @@ std::string comparison_csv(const Comparison& c) {
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
       if (pair == facet.pairs.end()) row.insert(row.end(), 8, "");
       else {
-        const auto& d = pair->paired.difference;
-        row.insert(row.end(), {pair->reference, d ? raw(d->mean) : "", d ? raw(d->interval.low) : "", d ? raw(d->interval.high) : "",
+        const auto e = effect_of(*pair);
+        row.insert(row.end(), {pair->reference, e ? raw(e->size) : "", e ? raw(e->low) : "", e ? raw(e->high) : "",
                                raw(pair->paired.improvement.paired), raw(pair->paired.p), raw(pair->judgement.p_holm),
                                stats::to_string(pair->judgement.verdict)});
       }

@@ -3,7 +3,11 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
+#include <iomanip>
+#include <iostream>
+#include <string>
 
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/random.hpp"
@@ -18,6 +22,17 @@ inline double normal(SplitMix64& random) {
   constexpr double kTwoPi = 6.283185307179586;
   const double radius = std::sqrt(-2.0 * std::log(uniform(random)));
   return radius * std::cos(kTwoPi * uniform(random));
+}
+
+/// FFN_STUDIES in the environment, for more than fits into every day's tests; otherwise the number given.
+inline std::size_t num_studies(std::size_t usual) {
+  const char* asked = std::getenv("FFN_STUDIES");
+  return asked ? static_cast<std::size_t>(std::strtoull(asked, nullptr, 10)) : usual;
+}
+
+inline void print(const std::string& what, std::size_t n, double share) {
+  std::cout << "calibration: " << std::left << std::setw(52) << what << " n = " << std::right << std::setw(2) << n << "  " << std::fixed
+            << std::setprecision(3) << share << '\n';
 }
 
 /// One run's outcome, from the luck of its seed and its own noise, both standard normal.

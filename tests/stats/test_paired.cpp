@@ -59,16 +59,52 @@ TEST_CASE("exchanging variant and reference exchanges everything") {
   CHECK(ab.difference->interval.low == Approx(-ba.difference->interval.high));
 }
 
-TEST_CASE("intervals have the levels of the options and the equivalence interval holds Student's t") {
+TEST_CASE("intervals have the level of the options") {
   CompareOptions options;
   options.alpha = 0.1;
-  const PairedResult result = compare_paired({1.0, 1.3, 1.2, 0.9}, {1.1, 1.1, 1.5, 0.8}, kLower, options);
-  const Interval t = t_interval({-0.1, 0.2, -0.3, 0.1}, 0.8);
+  const std::vector<Outcome> variant{1.0, 1.3, 1.2, 0.9, 1.0, 1.1, 1.4}, reference{1.1, 1.1, 1.5, 0.8, 1.0, 1.2, 1.1};
+  const PairedResult result = compare_paired(variant, reference, kLower, options);
   CHECK(result.difference->interval.level == Approx(0.9));
+  CHECK(result.effect->interval.level == Approx(0.9));
   CHECK(result.improvement.interval.level == Approx(0.9));
-  CHECK(result.difference->equivalence_interval.level == Approx(0.8));
-  CHECK(result.difference->equivalence_interval.low <= t.low + 1e-12);
-  CHECK(result.difference->equivalence_interval.high >= t.high - 1e-12);
+}
+
+TEST_CASE("the effect is what the test judges, with the interval that inverts it") {
+  const std::vector<Outcome> variant{1.2, 1.1, 1.5, 1.4, 1.3, 1.7, 1.2, 1.9}, zero(8, 1.0);
+  const PairedResult by_mean = compare_paired(variant, zero, kLower);
+  CHECK(by_mean.effect->estimand == Estimand::mean_difference);
+  CHECK(by_mean.effect->value == by_mean.difference->mean);
+  CHECK(by_mean.effect->interval.low == by_mean.difference->interval.low);
+  CHECK(by_mean.effect->interval.excludes(0));
+
+  std::vector<Outcome> gap = variant;
+  gap[7] = kDiverged;
+  const PairedResult by_ranks = compare_paired(gap, zero, kLower);
+  CHECK(by_ranks.effect->estimand == Estimand::typical_difference);
+  CHECK_FALSE(by_ranks.difference.has_value());
+  CHECK(by_ranks.effect->value == Approx(0.4));  // half of the 36 averages, infinity among them, are at most 0.4
+  CHECK(by_ranks.effect->interval.high == std::numeric_limits<double>::infinity());
+  CHECK(by_ranks.effect->interval.excludes(0));
+}
+
+TEST_CASE("equivalence is tested on either side of the margin") {
+  CompareOptions options;
+  CHECK_FALSE(compare_paired({1.0, 2.0}, {1.0, 2.0}, kLower, options).p_equivalence.has_value());
+  options.min_effect = 0.2;
+  const std::vector<Outcome> small{1.1, 0.95, 1.0, 1.05, 0.9, 1.1}, zero(6, 1.0);
+  CHECK(*compare_paired(small, zero, kLower, options).p_equivalence == 1.0 / 64);  // all d + 0.2 and all 0.2 − d are positive
+  CHECK(*compare_paired(zero, small, kLower, options).p_equivalence == 1.0 / 64);
+  options.min_effect = 0.05;
+  CHECK(*compare_paired(small, zero, kLower, options).p_equivalence > 0.1);
+
+  // By ranks a run without a value is no evidence for a small difference, a pair without any none at all.
+  options.min_effect = 0.2;
+  std::vector<Outcome> one = small;
+  one[2] = kDiverged;
+  CHECK(*compare_paired(one, zero, kLower, options).p_equivalence > 0.2);
+  const std::vector<Outcome> none(6, kDiverged);
+  CHECK(*compare_paired(none, none, kLower, options).p_equivalence == 1);
+  CHECK_FALSE(compare_paired(none, none, kLower, options).effect.has_value());
 }
 
 TEST_CASE("all values present are compared by their mean, a missing one moves the test to ranks and says so") {
@@ -117,7 +153,6 @@ TEST_CASE("one seed decides nothing") {
   CHECK(result.p == 1);
   CHECK(result.smallest_p == 1);
   CHECK_FALSE(result.difference->interval.excludes(0));
-  CHECK_FALSE(result.difference->equivalence_interval.within(1e9));
   CHECK_FALSE(result.improvement.interval.excludes(0.5));
   CHECK(result.difference->sd == 0);
 }
@@ -134,7 +169,11 @@ TEST_CASE("identical runs have no difference and p = 1") {
 }
 
 TEST_CASE("a comparison is a function of its seed") {
-  const std::vector<Outcome> a{1.0, 1.3, 1.2, 0.9, 1.7, 1.1}, b{1.5, 1.4, 1.1, 0.8, 1.9, 1.2};
+  std::vector<Outcome> a, b;
+  for (int i = 0; i < 24; ++i) {
+    a.push_back(std::sin(3.0 * i));
+    b.push_back(std::sin(5.0 * i + 1));
+  }
   CompareOptions options;
   options.seed = 4;
   const auto low = [&] { return compare_paired(a, b, kLower, options).difference->interval.low; };
@@ -184,7 +223,9 @@ TEST_CASE("hits are summarised by median and restricted mean up to the horizon")
   CHECK(result.reference.median == 180);
   CHECK(result.reference.restricted_mean.mean == 582.5);
   CHECK(result.paired.difference->mean == Approx(400 - 582.5));
-  CHECK(result.paired.difference->interval.low < 400 - 582.5);
+  const Interval t = t_interval({-50, 20, -700, 0}, .95);
+  CHECK(result.paired.difference->interval.low == Approx(t.low));
+  CHECK(result.paired.difference->interval.high == Approx(t.high));
 }
 
 TEST_CASE("the difference of hits is that of the restricted means, whatever is censored") {
@@ -206,6 +247,7 @@ TEST_CASE("unequal budgets are compared up to the smallest") {
 TEST_CASE("runs that never hit on either side leave nothing to compare") {
   const HitResult result = compare_hits(hits(std::vector<std::optional<double>>(6)), hits(std::vector<std::optional<double>>(6)));
   CHECK(result.paired.p == 1);
+  CHECK_FALSE(result.paired.effect.has_value());
   CHECK(result.paired.difference->mean == 0);
   CHECK_FALSE(result.variant.median.has_value());
   CHECK(result.variant.restricted_mean.mean == 1000);

@@ -1,6 +1,7 @@
 // Verdicts over a family of comparisons, and their sentences.
 #include <cmath>
 
+#include "ffn/stats/chance.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/verdict.hpp"
 #include "support/catch_plain.hpp"
@@ -35,32 +36,35 @@ const std::vector<double> kUnclear{-.05, .02, -.04, .03, -.01, -.03, .02, -.02};
 TEST_CASE("a clear fall of the loss is better, and worse where higher is better") {
   const PairedResult loss = from_differences(kClear);
   CHECK(judge_one(loss).verdict == Verdict::better);
-  CHECK(sentence(loss) == "better: −0.031 [−0.039, −0.022], p = 0.0078, 8 of 8 seeds");
+  CHECK(sentence(loss) == "better: −0.031 [−0.040, −0.020], p = 0.0078, 8 of 8 seeds");
   const PairedResult accuracy = from_differences(kClear, 0, Direction::higher_is_better);
   CHECK(judge_one(accuracy).verdict == Verdict::worse);
-  CHECK(sentence(accuracy) == "worse: −0.031 [−0.039, −0.022], p = 0.0078, 8 of 8 seeds");
+  CHECK(sentence(accuracy) == "worse: −0.031 [−0.040, −0.020], p = 0.0078, 8 of 8 seeds");
 }
 
 TEST_CASE("the sentence names the family that the p value is corrected for") {
   const PairedResult clear = from_differences(kClear);
   const auto judgements = judge({clear, from_differences(kUnclear), from_differences(kUnclear)});
   CHECK(judgements[0].p_holm == Approx(3 * 0.0078125));
-  CHECK(verdict_sentence(clear, judgements[0]) == "better: −0.031 [−0.039, −0.022], p = 0.0234 (Holm, 3 comparisons), 8 of 8 seeds");
+  CHECK(verdict_sentence(clear, judgements[0]) == "better: −0.031 [−0.040, −0.020], p = 0.0234 (Holm, 3 comparisons), 8 of 8 seeds");
 }
 
-TEST_CASE("an unclear difference is undecided and says how many more seeds would settle it") {
+TEST_CASE("an unclear difference is undecided and says what chances new studies have") {
   const PairedResult result = from_differences(kUnclear);
   const Judgement judgement = judge_one(result);
   CHECK(judgement.verdict == Verdict::undecided);
-  // mean −0.01, sd 0.0302, d_z = 0.331: 74 seeds (scipy.stats.nct)
-  CHECK(judgement.seeds_to_decide == 74);
-  CHECK(sentence(result) == "undecided: −0.010 [−0.029, +0.010], p = 0.43, 5 of 8 seeds; about 66 more seeds would settle it");
+  REQUIRE(judgement.chances.size() == 4);
+  for (const Chance& chance : judgement.chances)
+    CHECK(chance.probability == chance_of_verdict({8, result.standardised_effect}, chance.num_seeds, .05));
+  CHECK(sentence(result) ==
+        "undecided: −0.010 [−0.037, +0.020], p = 0.43, 5 of 8 seeds; chance of a verdict: 20 fresh seeds 26 %, 50: 46 %, 100: "
+        "60 %, 200: 70 %");
 }
 
-TEST_CASE("a difference too small for any plan says so") {
-  const PairedResult result = from_differences({-.05, .05, -.04, .04, -.03, .03, -.02, .021});
-  CHECK_FALSE(judge_one(result).seeds_to_decide.has_value());
-  CHECK(sentence(result) == "undecided: 0.000 [−0.026, +0.025], p = 1.00, 4 of 8 seeds; no number of seeds up to 1000 would settle it");
+TEST_CASE("in a family the chances are those at its corrected level") {
+  const PairedResult result = from_differences(kUnclear);
+  const Judgement judgement = judge({result, result, result})[0];
+  CHECK(judgement.chances[0].probability == chance_of_verdict({8, result.standardised_effect}, 20, .05 / 3));
 }
 
 TEST_CASE("five seeds are too few whatever they show") {
@@ -92,13 +96,13 @@ TEST_CASE("planned comparisons that are not in the family still count") {
   CHECK(judge_one(result).p_holm == Approx(5 * 0.0078125));
 }
 
-TEST_CASE("no meaningful difference needs the whole equivalence interval within the margin") {
+TEST_CASE("no meaningful difference needs a margin that both one-sided tests keep") {
   const std::vector<double> small{.001, -.002, .0005, -.001, .002, -.0005, .001, -.001};
   CHECK(judge_one(from_differences(small)).verdict == Verdict::undecided);  // no margin given
   CHECK(judge_one(from_differences(small, .0005)).verdict == Verdict::undecided);
   const PairedResult result = from_differences(small, .005);
   CHECK(judge_one(result).verdict == Verdict::no_meaningful_difference);
-  CHECK(sentence(result) == "no meaningful difference: 0.0000 [−0.0009, +0.0009] lies within ±0.005 (90 % interval), 8 seeds");
+  CHECK(sentence(result) == "no meaningful difference: 0.0000 [−0.0012, +0.0012] is within ±0.005, p = 0.0039, 8 seeds");
 }
 
 TEST_CASE("a significant difference below the margin is no meaningful difference") {
@@ -107,43 +111,52 @@ TEST_CASE("a significant difference below the margin is no meaningful difference
   CHECK(judge_one(from_differences(kClear, .02)).verdict == Verdict::better);
 }
 
-TEST_CASE("with a margin the plan is the cheaper of showing a difference and showing none") {
-  const std::vector<double> tiny{-.05, .05, -.04, .04, -.03, .03, -.02, .021};
-  const Judgement judgement = judge_one(from_differences(tiny, .02));
-  CHECK(judgement.verdict == Verdict::undecided);
-  CHECK(judgement.seeds_to_decide.value() > 20);
-  CHECK(judgement.seeds_to_decide.value() < 60);
+TEST_CASE("no meaningful difference is corrected for the family, and a comparison stays in it until both claims are shown") {
+  // Alone the equivalence has p = 1/2⁶; three of them are not shown at 0.05 / 4 while the fourth comparison is open.
+  const PairedResult small = from_differences({.001, -.002, .0005, -.001, .002, -.0005}, .005), open = from_differences(kUnclear, .005);
+  CHECK(*small.p_equivalence == 1.0 / 64);
+  CHECK(judge_one(small).verdict == Verdict::no_meaningful_difference);
+  const auto judgements = judge({small, small, small, open});
+  CHECK(*judgements[0].p_equivalence_adjusted == Approx(4.0 / 64));
+  CHECK(judgements[0].verdict != Verdict::no_meaningful_difference);
+
+  // "Better" without a margin leaves the family; with one its difference may still be as large as the margin.
+  const PairedResult clear = from_differences(kClear, 0), with_margin = from_differences(kClear, .02), other = from_differences(kClear, 0);
+  CHECK(judge({clear, other})[0].p_holm == Approx(2 * 0.0078125));
+  CHECK(judge({with_margin, from_differences(kUnclear, .02)})[0].p_holm == Approx(2 * 0.0078125));
+  CHECK(judge({clear, from_differences({-.05, -.02, -.04, -.03, -.01, -.03, .001, -.028})})[1].p_holm == Approx(0.015625));
+  CHECK(judge({with_margin, from_differences({-.05, -.02, -.04, -.03, -.01, -.03, .001, -.028}, .02)})[1].p_holm == Approx(0.03125));
 }
 
-TEST_CASE("a small p alone is no verdict when the interval includes no difference") {
-  PairedResult result = from_differences(kClear);
-  result.difference->interval = {-.06, .001, .95};
-  const Judgement judgement = judge_one(result);
-  CHECK(judgement.verdict == Verdict::undecided);
-  CHECK(judgement.seeds_to_decide == 9);  // the plan by the effect alone would be fewer than were run
-}
-
-TEST_CASE("an interval alone is no verdict when p is not small") {
+TEST_CASE("better and worse follow the test alone, on the side of its own sum") {
   PairedResult result = from_differences(kClear);
   result.p = 0.051;
   CHECK(judge_one(result).verdict == Verdict::undecided);
+
+  // Six small losses and six large wins: the signed ranks are for the wins, half of the seeds against.
+  const std::vector<Outcome> variant(12, 1.0);
+  std::vector<Outcome> reference{2.0, 2.1, 2.2, 2.3, 2.4, std::nullopt, .99, 2.5, 2.6, 2.7, 2.8, 2.9};
+  const PairedResult ranks = compare_paired(variant, reference, kLower);
+  REQUIRE(ranks.test == PairedTest::signed_rank);
+  CHECK(judge_one(ranks).verdict == Verdict::better);
+  CHECK(judge_one(compare_paired(reference, variant, kLower)).verdict == Verdict::worse);
 }
 
-TEST_CASE("by ranks the probability of improvement decides, and must agree with the test") {
+TEST_CASE("results by ranks show the typical difference") {
   const std::vector<Outcome> variant{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
-  std::vector<Outcome> reference{2.0, 2.1, std::nullopt, 2.3, 2.4, 2.5, std::nullopt, 2.7};
-  PairedResult result = compare_paired(variant, reference, kLower);
-  CHECK(judge_one(result).verdict == Verdict::better);
-  CHECK(sentence(result) ==
-        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; signed ranks, because 2 of 16 runs have no "
-        "value");
-  CHECK(judge_one(compare_paired(reference, variant, kLower)).verdict == Verdict::worse);
+  const std::vector<Outcome> reference{2.0, 2.1, std::nullopt, 2.3, 2.4, 2.5, std::nullopt, 2.7};
+  CHECK(sentence(compare_paired(variant, reference, kLower)) ==
+        "better: typical difference −1 [−∞, −1], p = 0.0078, 8 of 8 seeds; signed ranks, because 2 of 16 runs have no value");
+  const std::vector<Outcome> never(8);
+  CHECK(sentence(compare_paired(never, never, kLower)) ==
+        "undecided: no seed has a value on either side, p = 1.00, 0 of 8 seeds; signed ranks, because 16 of 16 runs have no value");
+}
 
-  result.improvement.interval = {0.4, 1.0, 0.95};
-  CHECK(judge_one(result).verdict == Verdict::undecided);
-  result.improvement.interval = {0.1, 0.4, 0.95};  // against the signed ranks
-  result.improvement.paired = 0.2;
-  CHECK(judge_one(result).verdict == Verdict::undecided);
+TEST_CASE("an interval that seeds are too few for is not shown") {
+  // Five pairs have a value, three have none: the smallest p is 2/2⁵.
+  const std::vector<Outcome> variant{1.0, 1.1, 1.2, 1.3, 1.4, std::nullopt, std::nullopt, std::nullopt};
+  const std::vector<Outcome> reference{2.0, 2.1, 2.2, 2.3, 2.4, std::nullopt, std::nullopt, std::nullopt};
+  CHECK_THAT(sentence(compare_paired(variant, reference, kLower)), ContainsSubstring("typical difference −1 (no interval: too few seeds)"));
 }
 
 TEST_CASE("hits are judged by ranks and told with their restricted means") {
@@ -155,8 +168,7 @@ TEST_CASE("hits are judged by ranks and told with their restricted means") {
   const HitResult result = compare_hits(variant, reference);
   CHECK(judge_one(result.paired).verdict == Verdict::better);
   CHECK(sentence(result.paired) ==
-        "better: P(better) = 1.00 [0.63, 1.00], p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2738, "
-        "−1125]");
+        "better: typical difference −1200 [−∞, −1050], p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2752, −773]");
 }
 
 TEST_CASE("a family has one alpha and may be empty") {
@@ -169,8 +181,7 @@ TEST_CASE("a family has one alpha and may be empty") {
 TEST_CASE("numbers in a sentence have as many digits as their interval deserves") {
   const auto text = [](double mean, double low, double high, double p) {
     PairedResult result = from_differences(kClear);
-    result.difference->mean = mean;
-    result.difference->interval = {low, high, 0.95};
+    result.effect = {Estimand::mean_difference, mean, {low, high, 0.95}};
     Judgement judgement = judge_one(from_differences(kClear));
     judgement.p_holm = p;
     return verdict_sentence(result, judgement);
@@ -179,16 +190,6 @@ TEST_CASE("numbers in a sentence have as many digits as their interval deserves"
   CHECK(text(-3.25e12, -4e12, -2e12, 2e-6) == "better: −3.25e+12 [−4e+12, −2e+12], p < 0.0001, 8 of 8 seeds");
   CHECK(text(-2e-12, -3e-12, -1e-12, 0.00123) == "better: −2e-12 [−3e-12, −1e-12], p = 0.0012, 8 of 8 seeds");
   CHECK(text(-0.02, -0.02, -0.02, 0.01) == "better: −0.02 [−0.02, −0.02], p = 0.01, 8 of 8 seeds");
-  CHECK(text(-0.0004, -INFINITY, INFINITY, 0.5) == "better: −0.0004 [−∞, +∞], p = 0.50, 8 of 8 seeds");
-}
-
-TEST_CASE("by ranks the plan is for the harder of the two conditions") {
-  // Six small losses and four clear wins: the signed ranks lean to the wins, the count of seeds to the losses.
-  std::vector<Outcome> variant(10, 1.0), reference{3, 4, 5, .99, .98, .97, .96, .95, .94, std::nullopt};
-  const PairedResult result = compare_paired(variant, reference, kLower);
-  REQUIRE(result.test == PairedTest::signed_rank);
-  CHECK(result.wins == 4);
-  // P(better) 0.4, sd of the scores √(0.24 · 10/9) = 0.516: d_z = 0.1937, 212 seeds.
-  // Signed ranks 7 8 9 −6 … −1 10: mean 1.3, sd 6.39: d_z = 0.2033, 192 seeds.
-  CHECK(judge_one(result).seeds_to_decide == 212);
+  CHECK(text(-0.0004, -INFINITY, INFINITY, 0.5) == "better: −0.0004 (no interval: too few seeds), p = 0.50, 8 of 8 seeds");
+  CHECK(text(-0.0004, -INFINITY, 0.001, 0.5) == "better: −0.0004 [−∞, +0.0010], p = 0.50, 8 of 8 seeds");
 }

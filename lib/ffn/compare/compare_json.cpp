@@ -57,9 +57,17 @@ Json pair_json(const PairResult& pair) {
   out["difference"] = p.difference
                           ? Json{{"mean", p.difference->mean}, {"sd", p.difference->sd}, {"interval", interval(p.difference->interval)}}
                           : Json(nullptr);
+  const bool typical = p.effect && p.effect->estimand == stats::Estimand::typical_difference;
+  out["effect"] = p.effect ? Json{{"kind", typical ? "typical_difference" : "mean_difference"},
+                                  {"value", finite(p.effect->value)},
+                                  {"interval", interval(p.effect->interval)}}
+                           : Json(nullptr);
+  out["p_equivalence"] = maybe(p.p_equivalence);
+  out["p_equivalence_adjusted"] = maybe(pair.judgement.p_equivalence_adjusted);
   out["probability_of_improvement"] = {
       {"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
-  out["seeds_to_decide"] = maybe(pair.judgement.seeds_to_decide);
+  out["chances"] = Json::array();
+  for (const auto& chance : pair.judgement.chances) out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.probability}});
   return out;
 }
 

@@ -173,7 +173,8 @@ std::string where(const Comparison& c, const Found& found) {
 std::string by_how_much(const Comparison& c, const Found& found) {
   std::vector<Effect> effects;
   for (const auto* pair : found.pairs) {
-    if (const auto effect = effect_of(*pair)) effects.push_back(*effect);
+    const auto effect = effect_of(*pair);
+    if (effect && std::isfinite(effect->size)) effects.push_back(*effect);
   }
   if (effects.size() != found.pairs.size()) return "";
   const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
@@ -240,9 +241,9 @@ bool is_time_metric(const std::string& metric) {
 }
 
 std::optional<Effect> effect_of(const PairResult& pair) {
-  const auto& difference = pair.paired.difference;
-  if (!difference) return std::nullopt;
-  return Effect{difference->mean, difference->interval.low, difference->interval.high};
+  const auto& effect = pair.paired.effect;
+  if (!effect) return std::nullopt;
+  return Effect{effect->value, effect->interval.low, effect->interval.high};
 }
 
 std::string answer_text(const Comparison& c) {

@@ -13,7 +13,7 @@ namespace ffn {
 /// expansion, by 14 to 17 steps. Not sure: gelu at expansion 1 and 2." Empty without anything to compare.
 std::string answer_text(const Comparison& comparison);
 
-/// What the effect of a pair is shown by, in the metric's units.
+/// What the effect of a pair is shown by, in the metric's units: of what its test judges, so that interval and verdict agree.
 struct Effect {
   double size, low, high;
 };

@@ -13,4 +13,13 @@ namespace ffn::stats {
 /// p = 1. Throws if a p is outside [0, 1].
 std::vector<double> holm_adjusted(const std::vector<double>& p, std::size_t comparisons = 0);
 
+/// The same where a comparison makes several claims of which at most one is false, "different" and "negligible", so that they share
+/// one level (closed testing, Marcus, Peritz & Gabriel 1976, by Bonferroni). A comparison leaves the family only when all its claims
+/// are shown: after "different" alone, "negligible" may still be the false one and its share must not be used again.
+/// A claim with p stands at alpha iff for every s ≤ m p < alpha/s or fewer than s comparisons have their `largest` p,
+/// over the claims, at alpha/s or above: adjusted p = max over s of s · min(p, s-th largest of `largest`). With one claim
+/// each it is Holm's.
+/// `p`: of claims, any number. `largest`: one per comparison.
+std::vector<double> closed_adjusted(const std::vector<double>& p, std::vector<double> largest, std::size_t comparisons = 0);
+
 }  // namespace ffn::stats

@@ -12,8 +12,8 @@
 namespace ffn::stats {
 namespace {
 
-// The two bootstraps and the Monte-Carlo test draw from unrelated streams.
-enum Stream : std::uint64_t { kDifferenceStream, kImprovementStream, kTestStream, kNumStreams };
+// The bootstrap and the Monte-Carlo test draw from unrelated streams.
+enum Stream : std::uint64_t { kImprovementStream = 1, kTestStream, kNumStreams };
 
 std::uint64_t stream_seed(const CompareOptions& options, Stream stream) { return options.seed * kNumStreams + stream; }
 
@@ -63,13 +63,37 @@ std::size_t count_infinite(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); }));
 }
 
-Interval hull(const Interval& a, const Interval& b) { return {std::min(a.low, b.low), std::max(a.high, b.high), a.level}; }
+MeanDifference mean_difference(const std::vector<double>& differences, const Interval& interval) {
+  return {mean(differences), differences.size() < 2 ? 0.0 : standard_deviation(differences), interval};
+}
 
-MeanDifference mean_difference(const std::vector<double>& differences, const CompareOptions& options) {
-  const Bootstrap resampled = bootstrap(differences, mean, options.resamples, stream_seed(options, kDifferenceStream));
-  const double equivalence_level = 1.0 - 2.0 * options.alpha;
-  return {resampled.estimate, differences.size() < 2 ? 0.0 : standard_deviation(differences), bca_interval(resampled, 1.0 - options.alpha),
-          hull(bca_interval(resampled, equivalence_level), t_interval(differences, equivalence_level))};
+/// What the test adds up for differences shifted by a margin: itself, or signed ranks, where NaN, a pair without any value, stays a tie.
+std::vector<double> terms(std::vector<double> differences, PairedTest test) {
+  if (test == PairedTest::sign_flip_of_mean) return differences;
+  for (double& d : differences)
+    if (std::isnan(d)) d = 0.0;
+  return signed_midranks(differences);
+}
+
+std::optional<double> equivalence_p(const std::vector<double>& differences, PairedTest test, const CompareOptions& options) {
+  if (options.min_effect == 0.0) return std::nullopt;
+  std::vector<double> above, below;  // by how much the difference lies above −min_effect, and below +min_effect
+  for (const double d : differences) {
+    above.push_back(options.min_effect + d);
+    below.push_back(options.min_effect - d);
+  }
+  const std::uint64_t seed = stream_seed(options, kTestStream);
+  return std::max(one_sided_sign_flip_test(terms(above, test), seed).p, one_sided_sign_flip_test(terms(below, test), seed).p);
+}
+
+/// `p`: of the test.
+std::optional<Effect> effect_of(const std::vector<double>& differences, PairedTest test, double p, const CompareOptions& options) {
+  if (test == PairedTest::sign_flip_of_mean)
+    return Effect{Estimand::mean_difference, mean(differences),
+                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream))};
+  if (std::all_of(differences.begin(), differences.end(), [](double d) { return std::isnan(d); })) return std::nullopt;
+  const TypicalDifference typical = typical_difference(differences, p, options.alpha);
+  return Effect{Estimand::typical_difference, typical.value, typical.interval};
 }
 
 /// A bootstrap cannot see beyond a sample that always gave the same result; the exact binomial limit can
@@ -97,7 +121,13 @@ std::string missing_reason(std::size_t missing, std::size_t num_runs) {
   return text.str();
 }
 
-/// Everything that orders the pairs; leaves `difference` to the caller.
+std::vector<double> subtract(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(a[i] - b[i]);
+  return differences;
+}
+
+/// Everything that the test says; leaves `difference` to the caller.
 PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference, Direction direction, PairedTest test,
                             std::string reason, const CompareOptions& options) {
   const double favour = direction == Direction::higher_is_better ? 1.0 : -1.0;
@@ -106,7 +136,8 @@ PairedResult compare_values(const std::vector<double>& variant, const std::vecto
     scores.push_back(score(variant[i], reference[i], direction));
     advantage.push_back(scores.back() == 0.5 ? 0.0 : favour * (variant[i] - reference[i]));  // ∞ − ∞ is a tie
   }
-  const std::vector<double> added_up = test == PairedTest::signed_rank ? signed_midranks(advantage) : advantage;
+  const std::vector<double> differences = subtract(variant, reference);  // NaN: no value on either side
+  const std::vector<double> added_up = terms(advantage, test);
   const SignFlipTest tested = sign_flip_test(added_up, stream_seed(options, kTestStream));
   return {direction,
           options,
@@ -122,14 +153,10 @@ PairedResult compare_values(const std::vector<double>& variant, const std::vecto
           tested.exact,
           smallest_sign_flip_p(variant.size()),
           standardised(added_up),
+          effect_of(differences, test, tested.p, options),
           std::nullopt,
+          equivalence_p(differences, test, options),
           improvement(variant, reference, scores, direction, options)};
-}
-
-std::vector<double> subtract(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(a[i] - b[i]);
-  return differences;
 }
 
 /// The run as seen at the horizon: a later hit is none.
@@ -161,7 +188,7 @@ PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vect
   if (missing > 0) return compare_values(v, r, direction, PairedTest::signed_rank, missing_reason(missing, 2 * v.size()), options);
   PairedResult result =
       compare_values(v, r, direction, PairedTest::sign_flip_of_mean, "sign flips of the mean difference: every run has a value", options);
-  result.difference = mean_difference(subtract(v, r), options);
+  result.difference = mean_difference(subtract(v, r), result.effect->interval);
   return result;
 }
 
@@ -180,7 +207,7 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
                    horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
   std::vector<double> differences;
   for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
-  result.paired.difference = mean_difference(differences, options);
+  result.paired.difference = mean_difference(differences, t_interval(differences, 1.0 - options.alpha));
   return result;
 }
 

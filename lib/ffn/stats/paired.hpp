@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ffn/stats/bootstrap.hpp"
+#include "ffn/stats/inversion.hpp"
 #include "ffn/stats/survival.hpp"
 
 namespace ffn::stats {
@@ -34,14 +35,21 @@ struct CompareOptions {
 
 enum class PairedTest { sign_flip_of_mean, signed_rank };
 
+enum class Estimand { mean_difference, typical_difference };
+
+/// The effect that the test judges, variant − reference in metric units, with the interval of level 1 − alpha that inverts this very
+/// test (inversion.hpp): before any correction, 0 lies outside exactly when p < alpha.
+struct Effect {
+  Estimand estimand;  ///< mean for the sign-flip test, typical (Hodges–Lehmann) for the signed-rank test
+  double value;
+  Interval interval;
+};
+
 /// Mean of the paired differences, variant − reference, in metric units (for hits: of the times cut at the horizon).
 struct MeanDifference {
   double mean;
-  double sd;                      ///< of the differences; 0 for a single seed
-  Interval interval;              ///< BCa, level 1 − alpha
-  Interval equivalence_interval;  ///< level 1 − 2·alpha: the wider of BCa and Student's t on either side. BCa alone
-                                  ///< calls a difference as large as the margin meaningless in 9.6 % of studies of
-                                  ///< 6 seeds where 5 % are promised; this one in 5.1 %
+  double sd;          ///< of the differences; 0 for a single seed
+  Interval interval;  ///< level 1 − alpha; the effect's where the test is of the mean, Student's t for hits
 };
 
 /// P(the variant beats the reference), ties counting half: 1 always, 1/2 no preference, 0 never.
@@ -64,13 +72,17 @@ struct PairedResult {
   double smallest_p;                         ///< the smallest p that this number of seeds can give
   double standardised_effect;                ///< mean / sd of what the test adds up (differences or signed ranks), positive is
                                              ///< better; ±∞ without spread, 0 for a single seed
+  std::optional<Effect> effect;              ///< nullopt when no seed has a value on either side
   std::optional<MeanDifference> difference;  ///< nullopt when a value is missing: the mean is undefined
+  std::optional<double> p_equivalence;       ///< of |effect| ≥ min_effect; nullopt without min_effect. The larger p of two one-sided
+                                             ///< tests, of d + min_effect and of min_effect − d (Schuirmann 1987), exact as `p` is
   ProbabilityOfImprovement improvement;
 };
 
 /// Compares outcomes of the same seeds in the same order. With all values present the test is the sign-flip test of
 /// the mean difference; with a missing one it is the signed-rank test, in which a pair with one missing value ranks
-/// above all finite differences and a pair with two is a tie. Seeds that only one side was *meant* to run are the
+/// above all finite differences and a pair with two is a tie, also when differences are shifted (by a margin, for an
+/// interval): it says nothing about their size. Seeds that only one side was *meant* to run are the
 /// caller's to leave out. The verdict is judge()'s (verdict.hpp).
 /// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, or
 /// if resamples or comparisons is 0.
@@ -93,7 +105,7 @@ struct HitResult {
 /// Compares times to a target, right-censored at the budget, of the same seeds in the same order. The test is always
 /// the signed-rank test, in which never is worse than any hit and two nevers tie. The difference of restricted means
 /// up to the horizon is that of the Kaplan–Meier curves, and equals the mean over seeds of the differences of
-/// min(time, horizon), which is what its interval resamples. Throws as compare_paired and kaplan_meier do.
+/// min(time, horizon), of which its t interval is. Throws as compare_paired and kaplan_meier do.
 HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options = {});
 
 }  // namespace ffn::stats

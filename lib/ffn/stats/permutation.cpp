@@ -6,73 +6,56 @@
 #include <numeric>
 
 #include "ffn/stats/check.hpp"
-#include "ffn/stats/random.hpp"
+#include "ffn/stats/flips.hpp"
 
 namespace ffn::stats {
 namespace {
 
-// Relative to Σ|d|. Two orders above the rounding error of up to kRefresh running additions (each half an ulp),
-// and far below any difference between distinct sums that could matter.
-constexpr double kSumTolerance = 1e-12;
 constexpr double kRankTolerance = 1e-10;
-constexpr std::uint64_t kRefresh = 64;
 
-/// Σ ±d_i, minus where the bit of `pattern` is set; for at most kMaxExactSeeds values.
-double signed_sum(const std::vector<double>& d, std::uint64_t pattern) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < d.size(); ++i) sum += ((pattern >> i) & 1u) != 0 ? -d[i] : d[i];
-  return sum;
-}
+enum class Tail { both, upper };
 
-/// Share of all sign patterns with |sum| ≥ threshold. In Gray-code order neighbours differ in one sign, so that a
-/// pattern costs one addition. The last sign stays fixed: the other half are the same sums negated.
-double enumerate(const std::vector<double>& d, double threshold) {
-  const std::uint64_t num_patterns = std::uint64_t{1} << (d.size() - 1);
-  double sum = signed_sum(d, 0);
-  std::uint64_t hits = std::abs(sum) >= threshold ? 1 : 0;
-  for (std::uint64_t k = 1; k < num_patterns; ++k) {
-    const std::uint64_t pattern = k ^ (k >> 1);
-    if (k % kRefresh == 0) {
-      sum = signed_sum(d, pattern);  // afresh, or rounding errors would add up
-    } else {
-      std::size_t flipped = 0;  // the lowest set bit of k
-      while (((k >> flipped) & 1u) == 0) ++flipped;
-      sum += ((pattern >> flipped) & 1u) != 0 ? -2.0 * d[flipped] : 2.0 * d[flipped];
-    }
-    if (std::abs(sum) >= threshold) ++hits;
+double total_of(const std::vector<double>& d) { return std::accumulate(d.begin(), d.end(), 0.0); }
+
+/// Flipping the subset A leaves Σ d − 2 Σ_A d, which reaches Σ d iff Σ_A d ≤ 0. As many patterns reach −Σ d.
+double enumerate(std::vector<double> d, double tolerance, Tail tail) {
+  const double total = total_of(d);
+  if (tail == Tail::both) {
+    if (std::abs(total) <= tolerance) return 1.0;
+    if (total < 0.0)
+      for (double& value : d) value = -value;
   }
-  return static_cast<double>(hits) / static_cast<double>(num_patterns);
+  const auto num_patterns = static_cast<double>(std::uint64_t{1} << d.size());
+  return static_cast<double>((tail == Tail::both ? 2 : 1) * detail::count_subsets_below(d, tolerance / 2.0)) / num_patterns;
 }
 
 /// (b + 1) / (m + 1): the observed pattern counts as one of the drawn ones.
-double simulate(const std::vector<double>& d, double threshold, std::uint64_t seed) {
-  constexpr double kSign[] = {1.0, -1.0};  // a table, because a branch on a random bit is mispredicted half the time
-  SplitMix64 random(seed);
+double simulate(const std::vector<double>& d, double tolerance, Tail tail, std::uint64_t seed) {
+  const double total = total_of(d), threshold = (tail == Tail::both ? std::abs(total) : total) - tolerance;
+  const detail::SubsetSums flipped(d);
   std::size_t hits = 0;
-  for (std::size_t flip = 0; flip < kMonteCarloFlips; ++flip) {
-    double sum = 0.0;
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < d.size(); ++i, bits >>= 1) {
-      if (i % 64 == 0) bits = random.next();
-      sum += kSign[bits & 1u] * d[i];
-    }
-    if (std::abs(sum) >= threshold) ++hits;
-  }
+  detail::for_each_random_flip(d.size(), kMonteCarloFlips, seed, [&](const std::uint64_t* words) {
+    const double sum = total - 2.0 * flipped(words);
+    if ((tail == Tail::both ? std::abs(sum) : sum) >= threshold) ++hits;
+  });
   return static_cast<double>(hits + 1) / static_cast<double>(kMonteCarloFlips + 1);
+}
+
+SignFlipTest test(const std::vector<double>& d, Tail tail, std::uint64_t seed) {
+  detail::check_sample("sign-flip test", d);
+  double scale = 0.0;
+  for (const double value : d) scale += std::abs(value);
+  const double tolerance = detail::kSumTolerance * scale;
+  if (d.size() <= kMaxExactSeeds) return {enumerate(d, tolerance, tail), true};
+  return {simulate(d, tolerance, tail, seed), false};
 }
 
 }  // namespace
 
-SignFlipTest sign_flip_test(const std::vector<double>& differences, std::uint64_t seed) {
-  detail::check_sample("sign-flip test", differences);
-  double sum = 0.0, scale = 0.0;
-  for (const double d : differences) {
-    sum += d;
-    scale += std::abs(d);
-  }
-  const double threshold = std::abs(sum) - kSumTolerance * scale;
-  if (differences.size() <= kMaxExactSeeds) return {enumerate(differences, threshold), true};
-  return {simulate(differences, threshold, seed), false};
+SignFlipTest sign_flip_test(const std::vector<double>& differences, std::uint64_t seed) { return test(differences, Tail::both, seed); }
+
+SignFlipTest one_sided_sign_flip_test(const std::vector<double>& differences, std::uint64_t seed) {
+  return test(differences, Tail::upper, seed);
 }
 
 std::vector<double> signed_midranks(const std::vector<double>& differences) {

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxExactSeeds = 20;
 constexpr std::size_t kMonteCarloFlips = 99'999;
 
 struct SignFlipTest {
-  double p;    ///< two-sided
+  double p;
   bool exact;  ///< every pattern enumerated; otherwise Monte Carlo
 };
 
@@ -28,6 +28,9 @@ struct SignFlipTest {
 /// scipy.stats.permutation_test: they are ties blurred by rounding.
 /// Throws if the sample is empty or not finite.
 SignFlipTest sign_flip_test(const std::vector<double>& differences, std::uint64_t seed = 0);
+
+/// The same against one side: the share of sign patterns whose Σ ±d_i reaches the observed Σ d_i. Small if the mean lies above 0.
+SignFlipTest one_sided_sign_flip_test(const std::vector<double>& differences, std::uint64_t seed = 0);
 
 /// sign(d_i) · rank of |d_i|, ranks from 1, equal |d| sharing their mean rank. Zeros are ranked, too, and then carry
 /// 0 (Pratt 1959): a tie between the variants weighs on neither side, but makes the larger differences rank higher.

@@ -49,10 +49,6 @@ void check_test(std::size_t num_seeds, double alpha) {
   detail::check_between("alpha", alpha, 0.0, 1.0);
 }
 
-void check_sd(double sd) {
-  if (!(sd >= 0.0 && std::isfinite(sd))) detail::fail("sd (", sd, ") must be finite and not negative");
-}
-
 }  // namespace
 
 double paired_power(double standardised_effect, std::size_t num_seeds, double alpha) {
@@ -66,7 +62,7 @@ double paired_power(double standardised_effect, std::size_t num_seeds, double al
 
 double smallest_detectable_difference(std::size_t num_seeds, double sd, double alpha, double power) {
   check_test(num_seeds, alpha);
-  check_sd(sd);
+  if (!(sd >= 0.0 && std::isfinite(sd))) detail::fail("sd (", sd, ") must be finite and not negative");
   detail::check_between("power", power, alpha, 1.0);
   double too_small = 0.0, enough = 1.0;  // in units of sd
   while (paired_power(enough, num_seeds, alpha) < power) too_small = std::exchange(enough, 2.0 * enough);
@@ -81,20 +77,6 @@ std::optional<std::size_t> seeds_for_effect(double standardised_effect, double a
   check_test(2, alpha);
   detail::check_between("power", power, alpha, 1.0);
   return smallest_num_seeds([&](std::size_t n) { return paired_power(standardised_effect, n, alpha); }, power);
-}
-
-std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha, double power) {
-  detail::check_between("alpha", alpha, 0.0, 0.5);
-  detail::check_between("power", power, 0.0, 1.0);
-  check_sd(sd);
-  if (!(min_effect > 0.0)) detail::fail("min_effect (", min_effect, ") must be positive");
-  if (!(std::abs(mean) < min_effect)) return std::nullopt;
-  if (sd == 0.0) return 2;
-  const auto power_at = [&](std::size_t n) {
-    const double t = critical_t(n, alpha), per_unit = std::sqrt(static_cast<double>(n)) / sd;
-    return probability_above(t, n, (min_effect + mean) * per_unit) + probability_above(t, n, (min_effect - mean) * per_unit) - 1.0;
-  };
-  return smallest_num_seeds(power_at, power);
 }
 
 }  // namespace ffn::stats

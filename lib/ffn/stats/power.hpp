@@ -3,7 +3,7 @@
 //
 // The power is that of the paired t test. The sign-flip test, whose null distribution approaches the t test's, has
 // nearly the same for n ≥ 10 and less below, where its p has few possible values; seeds_for_any_verdict()
-// (permutation.hpp) is its floor.
+// (permutation.hpp) is its floor. For an effect that is known; from a pilot's effect, chance.hpp.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,5 @@ double smallest_detectable_difference(std::size_t num_seeds, double sd, double a
 /// The smallest number of seeds whose power reaches the target; nullopt if that exceeds kMaxPlannedSeeds.
 /// For d_z = 0.5 at 5 % and 80 %: 34. Same errors as paired_power, and power outside (alpha, 1).
 std::optional<std::size_t> seeds_for_effect(double standardised_effect, double alpha, double power = kDefaultPower);
-
-/// The smallest number of seeds at which two one-sided t tests at level alpha (TOST, Schuirmann 1987) show with the
-/// given power that the difference lies within ±min_effect, if its true mean and sd are those given; nullopt if the
-/// mean is not within ±min_effect or more than kMaxPlannedSeeds are needed. Power by Boole's inequality,
-/// P(both reject) ≥ P(first) + P(second) − 1, which is exact as soon as one of the two is certain.
-/// Throws if sd is negative, min_effect is not positive, alpha is outside (0, 1/2), or power is outside (0, 1).
-std::optional<std::size_t> seeds_for_equivalence(double mean, double sd, double min_effect, double alpha, double power = kDefaultPower);
 
 }  // namespace ffn::stats

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <string>
 
-#include "ffn/stats/power.hpp"
 #include "ffn/stats/verdict.hpp"
 
 namespace ffn::stats {
@@ -34,26 +33,26 @@ class Scale {
   /// With sign; − is U+2212. 0 has none.
   std::string operator()(double value) const {
     const double size = std::abs(value);
-    const bool plain = decimals_ >= 0 && decimals_ <= 9 && size < 1e9;
-    std::string digits = std::isinf(size) ? "∞" : plain ? formatted("%.*f", decimals_, size) : significant(size, 3);
+    const int decimals = decimals_ < 0 && size >= 1e3 ? 0 : decimals_;
+    const bool plain = decimals >= 0 && decimals <= 9 && size < 1e9;
+    std::string digits = std::isinf(size) ? "∞" : plain ? formatted("%.*f", decimals, size) : significant(size, 3);
     if (!std::isinf(size) && digits.find_first_of("123456789") == std::string::npos) return digits;
     return (value < 0.0 ? "−" : "+") + digits;
   }
 
-  std::string operator()(const Interval& interval) const { return "[" + (*this)(interval.low) + ", " + (*this)(interval.high) + "]"; }
+  std::string operator()(const Interval& interval) const {
+    if (interval.unbounded()) return "(no interval: too few seeds)";
+    return (interval.low_open ? "(" : "[") + (*this)(interval.low) + ", " + (*this)(interval.high) + (interval.high_open ? ")" : "]");
+  }
 
  private:
   int decimals_ = -1;  // unknown: three significant digits
 };
 
-std::string difference_text(double mean, const Interval& interval) {
-  const Scale scale(interval.high - interval.low);
-  return scale(mean) + " " + scale(interval);
-}
-
-std::string improvement_text(const ProbabilityOfImprovement& p) {
-  const auto two_decimals = [](double value) { return formatted("%.*f", 2, value); };
-  return "P(better) = " + two_decimals(p.paired) + " [" + two_decimals(p.interval.low) + ", " + two_decimals(p.interval.high) + "]";
+std::string difference_text(double value, const Interval& interval) {
+  const double above = interval.high - value, below = value - interval.low;
+  const Scale scale(std::isfinite(above + below) ? above + below : std::min(above, below));
+  return scale(value) + " " + scale(interval);
 }
 
 std::string family_text(std::size_t comparisons) {
@@ -61,8 +60,9 @@ std::string family_text(std::size_t comparisons) {
 }
 
 std::string effect_text(const PairedResult& result) {
-  if (result.test == PairedTest::signed_rank) return improvement_text(result.improvement);
-  return difference_text(result.difference->mean, result.difference->interval);
+  if (!result.effect) return "no seed has a value on either side";
+  const std::string name = result.effect->estimand == Estimand::typical_difference ? "typical difference " : "";
+  return name + difference_text(result.effect->value, result.effect->interval);
 }
 
 /// What the effect alone does not say where the test is by ranks.
@@ -72,10 +72,13 @@ std::string rank_text(const PairedResult& result) {
   return "; restricted mean difference " + difference_text(result.difference->mean, result.difference->interval);
 }
 
-std::string advice(const PairedResult& result, const Judgement& judgement) {
-  if (!judgement.seeds_to_decide) return "; no number of seeds up to " + std::to_string(kMaxPlannedSeeds) + " would settle it";
-  const std::size_t more = *judgement.seeds_to_decide - result.num_seeds;
-  return "; about " + std::to_string(more) + " more seed" + (more == 1 ? "" : "s") + " would settle it";
+std::string chances_text(const Judgement& judgement) {
+  std::string text;
+  for (const Chance& chance : judgement.chances)
+    text += (text.empty() ? "; chance of a verdict: " + std::to_string(chance.num_seeds) + " fresh seeds "
+                          : ", " + std::to_string(chance.num_seeds) + ": ") +
+            formatted("%.*f", 0, 100.0 * chance.probability) + " %";
+  return text;
 }
 
 }  // namespace
@@ -103,14 +106,13 @@ std::string verdict_sentence(const PairedResult& result, const Judgement& judgem
     return start + "with " + n + " the smallest possible p is " + significant(judgement.smallest_p_holm, 3) +
            family_text(judgement.comparisons) + "; at least " + std::to_string(judgement.seeds_for_verdict) + " are needed";
   if (judgement.verdict == Verdict::no_meaningful_difference) {
-    const Interval& interval = result.difference->equivalence_interval;
-    return start + difference_text(result.difference->mean, interval) + " lies within ±" + significant(result.options.min_effect, 3) +
-           " (" + significant(100.0 * interval.level, 3) + " % interval), " + n + " seeds";
+    return start + effect_text(result) + " is within ±" + significant(result.options.min_effect, 3) + ", " +
+           p_text(*judgement.p_equivalence_adjusted) + family_text(judgement.comparisons) + ", " + n + " seeds";
   }
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
   return start + effect_text(result) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +
          std::to_string(agreeing) + " of " + n + " seeds" + rank_text(result) +
-         (judgement.verdict == Verdict::undecided ? advice(result, judgement) : "");
+         (judgement.verdict == Verdict::undecided ? chances_text(judgement) : "");
 }
 
 }  // namespace ffn::stats

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace ffn::stats {
@@ -12,12 +13,13 @@ namespace ffn::stats {
 struct Interval {
   double low;
   double high;
-  double level;  ///< nominal coverage in (0, 1), e.g. 0.95
+  double level;            ///< nominal coverage in (0, 1), e.g. 0.95
+  bool low_open = false;   ///< the limit itself is outside; only where a test rejects the limit 0 and nothing next to it
+  bool high_open = false;  ///< likewise
 
-  /// The value lies strictly outside.
-  bool excludes(double value) const { return value < low || value > high; }
-  /// The whole interval lies strictly between −limit and +limit.
-  bool within(double limit) const { return low > -limit && high < limit; }
+  /// The value lies outside.
+  bool excludes(double value) const { return value < low || value > high || (low_open && value == low) || (high_open && value == high); }
+  bool unbounded() const { return !(low > -std::numeric_limits<double>::infinity()) && !(high < std::numeric_limits<double>::infinity()); }
 };
 
 /// The interval of a sample of one: (−∞, ∞).

@@ -1,7 +1,8 @@
-// Time to a target with right-censoring. Depends on the standard library only.
+// Time to a target with right-censoring. Depends on Boost.Math.
 #include "ffn/stats/survival.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "ffn/stats/check.hpp"
@@ -74,6 +75,17 @@ RestrictedMean restricted_mean(const SurvivalCurve& curve, double horizon) {
     if (step->hits < step->at_risk) variance += area * area * hits / (at_risk * (at_risk - hits));
   }
   return {area + right, std::sqrt(variance), horizon};
+}
+
+Interval restricted_mean_interval(const RestrictedMean& mean, std::size_t num_runs, double level) {
+  if (num_runs == 0) detail::fail("restricted mean of 0 runs");
+  detail::check_between("level", level, 0.0, 1.0);
+  if (num_runs == 1) return unbounded_interval(level);
+  const auto n = static_cast<double>(num_runs);
+  const boost::math::students_t distribution(n - 1.0);
+  const double t = boost::math::quantile(boost::math::complement(distribution, (1.0 - level) / 2.0));
+  const double half_width = t * std::sqrt(n / (n - 1.0)) * mean.standard_error;
+  return {mean.mean - half_width, mean.mean + half_width, level};
 }
 
 }  // namespace ffn::stats

@@ -2,98 +2,72 @@
 #include "ffn/stats/verdict.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "ffn/stats/chance.hpp"
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/multiplicity.hpp"
 #include "ffn/stats/permutation.hpp"
-#include "ffn/stats/power.hpp"
 
 namespace ffn::stats {
 namespace {
 
-bool by_ranks(const PairedResult& result) { return result.test == PairedTest::signed_rank; }
+constexpr std::size_t kPlans[] = {20, 50, 100, 200};
 
-/// +1 or −1 if the interval that belongs to the test says better or worse; 0 if it leaves both open.
-int side_of_interval(const PairedResult& result) {
-  if (by_ranks(result)) {
-    if (!result.improvement.interval.excludes(0.5)) return 0;
-    return result.improvement.paired > 0.5 ? 1 : -1;
-  }
-  if (!result.difference->interval.excludes(0.0)) return 0;
-  return (result.difference->mean > 0.0) == (result.direction == Direction::higher_is_better) ? 1 : -1;
-}
+/// The larger p of the claims that the result makes.
+double largest_claim(const PairedResult& result, double p) { return std::max(p, result.p_equivalence.value_or(p)); }
 
-/// +1 or −1: the side on which the test statistic lies.
-int side_of_test(const PairedResult& result) { return (result.standardised_effect > 0.0) - (result.standardised_effect < 0.0); }
-
-bool equivalent(const PairedResult& result) {
-  const double limit = result.options.min_effect;
-  return limit > 0.0 && result.difference && result.difference->equivalence_interval.within(limit);
-}
-
-Verdict decide(const PairedResult& result, double p_holm, double smallest_p_holm) {
+Verdict decide(const PairedResult& result, const Judgement& judgement) {
   const double alpha = result.options.alpha;
-  if (!(smallest_p_holm < alpha)) return Verdict::too_few_seeds;
-  if (equivalent(result)) return Verdict::no_meaningful_difference;
-  const int side = side_of_interval(result);
-  if (p_holm < alpha && side != 0 && side == side_of_test(result)) return side > 0 ? Verdict::better : Verdict::worse;
+  if (!(judgement.smallest_p_holm < alpha)) return Verdict::too_few_seeds;
+  if (judgement.p_equivalence_adjusted && *judgement.p_equivalence_adjusted < alpha) return Verdict::no_meaningful_difference;
+  // The sum that the test adds up has the sign of its mean over sd.
+  if (judgement.p_holm < alpha && result.standardised_effect != 0.0)
+    return result.standardised_effect > 0.0 ? Verdict::better : Verdict::worse;
   return Verdict::undecided;
 }
 
-/// (P(better) − 1/2) / sd of the seeds' scores 1, 1/2, 0; ±∞ if one side won every seed.
-double standardised_improvement(const PairedResult& result) {
-  const auto n = static_cast<double>(result.num_seeds), p = result.improvement.paired;
-  const double mean_square = (static_cast<double>(result.wins) + static_cast<double>(result.ties) / 4.0) / n;
-  const double variance = (mean_square - p * p) * n / (n - 1.0);
-  if (p == 0.5) return 0.0;
-  return (p - 0.5) / std::sqrt(std::max(0.0, variance));
-}
-
-/// What has to be detected: by ranks, both the test and P(better) have to decide, so the harder of the two. The t test
-/// on signed ranks stands in for the signed-rank test (Conover & Iman 1981).
-double effect_to_detect(const PairedResult& result) {
-  const double of_test = std::abs(result.standardised_effect);
-  return by_ranks(result) ? std::min(of_test, std::abs(standardised_improvement(result))) : of_test;
-}
-
-std::optional<std::size_t> seeds_to_decide(const PairedResult& result, const Judgement& judgement) {
-  const double alpha = result.options.alpha;
-  auto needed = seeds_for_effect(effect_to_detect(result), alpha / static_cast<double>(judgement.comparisons));
-  if (result.difference && result.options.min_effect > 0.0) {
-    const MeanDifference& d = *result.difference;
-    const auto equivalence = seeds_for_equivalence(d.mean, d.sd, result.options.min_effect, alpha);
-    if (equivalence && (!needed || *equivalence < *needed)) needed = equivalence;
-  }
-  if (needed) needed = std::max({*needed, result.num_seeds + 1, judgement.seeds_for_verdict});
-  return needed;
+std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons) {
+  std::vector<Chance> all;
+  if (result.num_seeds < 2 || result.ties == result.num_seeds) return all;  // nothing seen that could be planned with
+  const double alpha = result.options.alpha / static_cast<double>(comparisons);
+  const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.difference->sd > 0.0;
+  const double margin = has_margin ? result.options.min_effect / result.difference->sd : 0.0;
+  for (const std::size_t n : kPlans)
+    all.push_back({n, chance_of_verdict({result.num_seeds, result.standardised_effect}, n, alpha, margin)});
+  return all;
 }
 
 }  // namespace
 
 std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
-  std::vector<double> p;
+  std::vector<double> p, largest;
   std::size_t comparisons = family.size();
   for (const PairedResult& result : family) {
     if (result.options.alpha != family.front().options.alpha)
       detail::fail("one family, two levels: alpha ", family.front().options.alpha, " and ", result.options.alpha);
     p.push_back(result.p);
+    largest.push_back(largest_claim(result, result.p));
     comparisons = std::max(comparisons, result.options.comparisons);
   }
-  const std::vector<double> adjusted = holm_adjusted(p, comparisons);
+  const std::vector<double> adjusted = closed_adjusted(p, largest, comparisons);
+  std::vector<double> equivalence;
+  for (const PairedResult& result : family) equivalence.push_back(result.p_equivalence.value_or(result.p));
+  const std::vector<double> equivalence_adjusted = closed_adjusted(equivalence, largest, comparisons);
 
   std::vector<Judgement> judgements;
   for (std::size_t i = 0; i < family.size(); ++i) {
     const PairedResult& result = family[i];
-    std::vector<double> at_best = p;
-    at_best[i] = result.smallest_p;
+    std::vector<double> at_best = largest;
+    at_best[i] = largest_claim(result, result.smallest_p);
     Judgement judgement{};
     judgement.comparisons = comparisons;
     judgement.p_holm = adjusted[i];
-    judgement.smallest_p_holm = holm_adjusted(at_best, comparisons)[i];
+    if (result.p_equivalence) judgement.p_equivalence_adjusted = equivalence_adjusted[i];
+    judgement.smallest_p_holm = closed_adjusted({result.smallest_p}, at_best, comparisons).front();
     judgement.seeds_for_verdict = seeds_for_any_verdict(result.options.alpha, comparisons);
-    judgement.verdict = decide(result, judgement.p_holm, judgement.smallest_p_holm);
-    if (judgement.verdict == Verdict::undecided) judgement.seeds_to_decide = seeds_to_decide(result, judgement);
+    judgement.verdict = decide(result, judgement);
+    if (judgement.verdict == Verdict::undecided || judgement.verdict == Verdict::too_few_seeds)
+      judgement.chances = chances(result, comparisons);
     judgements.push_back(judgement);
   }
   return judgements;

@@ -1,0 +1,64 @@
+// Planning from a pilot. Depends on Boost.Math.
+#include "ffn/stats/chance.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+#include "ffn/stats/check.hpp"
+
+namespace ffn::stats {
+namespace {
+
+double normal_cdf(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2.0; }
+
+double critical_t(std::size_t num_seeds, double upper_tail) {
+  const boost::math::students_t central(static_cast<double>(num_seeds - 1));
+  return boost::math::quantile(boost::math::complement(central, upper_tail));
+}
+
+/// Of the true standardised effect.
+struct Posterior {
+  double mean, variance;
+};
+
+double unbiased_effect(const Pilot& pilot) {
+  const double correction = 1.0 - 3.0 / (4.0 * static_cast<double>(pilot.num_seeds) - 5.0);
+  return correction > 0.0 ? correction * pilot.standardised_effect : 0.0;  // two seeds say nothing, not even with an infinite effect
+}
+
+Posterior posterior(const Pilot& pilot) {
+  if (pilot.num_seeds < 2) detail::fail("a pilot needs at least 2 seeds, got ", pilot.num_seeds);
+  if (std::isnan(pilot.standardised_effect)) detail::fail("standardised effect is nan");
+  const auto n = static_cast<double>(pilot.num_seeds);
+  const double variance = 1.0 / (n + 1.0 / (kPriorEffect * kPriorEffect));
+  return {n * variance * unbiased_effect(pilot), variance};
+}
+
+}  // namespace
+
+double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin) {
+  const Posterior effect = posterior(pilot);
+  if (num_seeds < 2) detail::fail("a study needs at least 2 seeds, got ", num_seeds);
+  detail::check_between("alpha", alpha, 0.0, 1.0);
+  if (!(margin >= 0.0)) detail::fail("margin (", margin, ") must not be negative");
+  const auto n = static_cast<double>(num_seeds);
+  // √n times the new study's effect is N(centre, spread²).
+  const double centre = std::sqrt(n) * effect.mean, spread = std::sqrt(1.0 + n * effect.variance);
+  const auto below = [&](double limit) { return normal_cdf((limit - centre) / spread); };
+  const double different = critical_t(num_seeds, alpha / 2.0);
+  const double negligible = std::sqrt(n) * margin - critical_t(num_seeds, alpha);
+  if (negligible >= different) return 1.0;
+  return below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
+}
+
+double chance_when_continued(const Pilot& pilot, std::size_t num_seeds, double z_bound) {
+  const Posterior effect = posterior(pilot);
+  if (num_seeds <= pilot.num_seeds) detail::fail("going on to ", num_seeds, " seeds from ", pilot.num_seeds);
+  const auto n = static_cast<double>(num_seeds), seen = static_cast<double>(pilot.num_seeds);
+  const double more = n - seen;
+  const double centre = seen * unbiased_effect(pilot) + more * effect.mean, bound = z_bound * std::sqrt(n);
+  const double spread = std::sqrt(more + more * more * effect.variance);
+  return normal_cdf((centre - bound) / spread) + normal_cdf((-centre - bound) / spread);
+}
+
+}  // namespace ffn::stats

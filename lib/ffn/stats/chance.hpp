@@ -1,0 +1,32 @@
+// Planning from a pilot: the chance that a new study reaches a verdict. Depends on the standard library (and, in the .cpp, Boost.Math).
+#pragma once
+
+#include <cstddef>
+
+namespace ffn::stats {
+
+/// Prior of the true standardised effect: N(0, kPriorEffect²). In units of the sd of the paired differences.
+constexpr double kPriorEffect = 0.5;
+
+/// What was seen so far.
+struct Pilot {
+  std::size_t num_seeds;       ///< at least 2
+  double standardised_effect;  ///< mean / sd of the paired differences; ±∞ without spread
+};
+
+/// Chance that a fresh study of n seeds says "better" or "worse" at a two-sided level alpha (of one comparison; in a family of m,
+/// alpha / m): the power of the t test, averaged over what the pilot leaves open about the effect (assurance, O'Hagan, Stevens &
+/// Campbell 2005). With the pilot's effect corrected for its bias, g = δ̂ (1 − 3 / (4 n₀ − 5)) (Hedges 1981), the posterior
+/// is N(μ, v), v = 1 / (n₀ + 1/τ²), μ = n₀ v g, and the chance Φ((√n μ − c) / √(1 + n v)) + Φ((−√n μ − c) / √(1 + n v)),
+/// c = t_{1 − alpha/2, n − 1}.
+/// With a margin, in units of the same sd, "no meaningful difference" counts as well.
+/// It is as good as its prior: over effects drawn from the prior what is said is what happens; where effects are smaller, less happens
+/// (N(0, 0.3²): said .76, happened .61). A plan by the pilot's effect alone, at 80 %, kept 24 % there.
+/// Throws if the pilot or n has fewer than 2 seeds, if the effect is NaN, if alpha is outside (0, 1) or the margin is negative.
+double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin = 0.0);
+
+/// The same for going on with the pilot itself to n seeds in all, where |z| has to reach `z_bound`, the large-sample bound of a
+/// sequential design's last look. Throws if n is not above the pilot's.
+double chance_when_continued(const Pilot& pilot, std::size_t num_seeds, double z_bound);
+
+}  // namespace ffn::stats

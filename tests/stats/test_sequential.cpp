@@ -1,0 +1,300 @@
+// Seeds until settled: golden values, closed family, extension, and error rates over all looks.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ffn/stats/permutation.hpp"
+#include "ffn/stats/sequential.hpp"
+#include "simulate.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn::stats;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// shared reference, comparisons.md §1.5
+const std::vector<double> kD{.31, .12, -.05, .44, .27, .08, .19, -.11, .36, .22, .15, .40, -.02, .29, .17, .33, .05, .25, -.07, .21};
+const std::vector<double> kE{.02, -.01, .03, 0, .01, -.02, .04, .01, .02, 0, .03, -.01, .05, .02, .01, .03};
+const std::vector<double> kQ{.02, -.03, .01, 0, .04, -.02, -.01, .03, .02, -.04, 0, .01, -.01, .02, -.02, .01};
+
+PairedTest by_mean(const std::vector<double>&) { return PairedTest::sign_flip_of_mean; }
+PairedTest by_ranks(const std::vector<double>&) { return PairedTest::signed_rank; }
+
+std::vector<double> first(const std::vector<double>& d, std::size_t n) { return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)}; }
+
+std::vector<Look> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const LookRule& rule,
+                               const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
+  const auto spent = [=](std::size_t n) { return spent_alpha(alpha, n, maximum); };
+  return sequential_test(first(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
+}
+
+/// `allowed` and `crossed` out of 2^n; a negative threshold: none.
+void check_look(const Look& look, std::size_t allowed, std::size_t crossed, double threshold, double observed, bool crosses,
+                std::size_t last = 16) {
+  INFO(look.num_seeds);
+  const std::size_t paths_per_pattern = std::size_t{1} << (last - look.num_seeds);
+  CHECK(look.allowed / paths_per_pattern == allowed);
+  CHECK(look.crossed == crossed * paths_per_pattern);
+  CHECK(look.threshold.has_value() == (threshold >= 0));
+  if (look.threshold) CHECK(*look.threshold == Approx(threshold));
+  if (observed >= 0) CHECK(std::abs(look.observed) == Approx(observed));
+  CHECK(look.observed_crosses == crosses);
+}
+
+SequentialDesign design(std::size_t maximum, double min_effect = 0) {
+  SequentialDesign result;
+  result.maxima = {maximum};
+  result.min_effect = min_effect;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("looks grow by a half or a third and hold every declared maximum") {
+  CHECK(sequential_looks({50}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50});
+  CHECK(sequential_looks({200}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 200});
+  CHECK(sequential_looks({50, 100}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50, 64, 96, 100});
+  CHECK(sequential_looks({8}) == std::vector<std::size_t>{8});
+  CHECK(next_look({50}, 0) == 8);
+  CHECK(next_look({50}, 48) == 50);
+  CHECK_FALSE(next_look({50}, 50).has_value());
+  CHECK_THROWS_WITH(sequential_looks({}), "looks need a maximum number of seeds");
+  CHECK_THROWS_WITH(sequential_looks({7}), "maximum (7) must be at least 8 seeds");
+  CHECK_THROWS_WITH(sequential_looks({50, 50}), "maximum 50 does not exceed the one before, 50");
+}
+
+TEST_CASE("what may be spent agrees with the golden values and never reaches alpha") {
+  const auto spent = [](std::size_t n, std::size_t maximum) { return spent_alpha(.05, n, maximum); };
+  CHECK(spent(8, 50) == Approx(.010930).margin(5e-7));
+  CHECK(spent(12, 50) == Approx(.015538).margin(5e-7));
+  CHECK(spent(16, 50) == Approx(.019717).margin(5e-7));
+  CHECK(spent(50, 50) == Approx(.045));
+  CHECK(spent(75, 50) == Approx(.046667).margin(5e-7));
+  CHECK(spent(100, 50) == Approx(.0475));
+  CHECK(spent(8, 100) == Approx(.005796).margin(5e-7));
+  CHECK(spent(12, 100) == Approx(.008436).margin(5e-7));
+  CHECK(spent(100, 100) == Approx(.045));
+  CHECK(spent(100'000, 50) < .05);
+}
+
+TEST_CASE("means cross as in the golden values") {
+  const auto looks = golden_looks(kD, .05, 50, by_mean);
+  check_look(looks[0], 2, 2, 1.57, 1.25, false);
+  check_look(looks[1], 63, 62, 2.22, 2.38, true);
+  check_look(looks[2], 1292, 1274, 2.59, 3.15, false);
+  const auto slow = golden_looks(kD, .05, 100, by_mean);
+  check_look(slow[0], 1, 0, -1, 1.25, false);
+  check_look(slow[1], 34, 32, 2.24, 2.38, true);
+  check_look(slow[2], 716, 716, 2.67, 3.15, false);
+  const auto tied = golden_looks(kE, .05, 50, by_mean);
+  check_look(tied[0], 2, 0, -1, -1, false);
+  check_look(tied[1], 63, 40, .18, .12, false);
+  check_look(tied[2], 1292, 928, .25, .23, false);
+}
+
+TEST_CASE("a third of the level crosses as in the golden values") {
+  const auto looks = golden_looks(kD, .05 / 3, 50, by_mean, {8, 12, 16, 20});
+  check_look(looks[0], 0, 0, -1, -1, false, 20);
+  check_look(looks[1], 21, 18, 2.36, 2.38, true, 20);
+  check_look(looks[2], 430, 428, 2.79, -1, false, 20);
+  check_look(looks[3], 8228, 8108, 3.01, -1, false, 20);
+}
+
+TEST_CASE("ranks cross as in the golden values") {
+  const auto looks = golden_looks(kD, .05, 50, by_ranks);
+  check_look(looks[0], 2, 2, 36, 28, false);
+  check_look(looks[1], 63, 56, 66, 70, true);
+  check_look(looks[2], 1292, 1288, 98, 122, false);
+  const auto tied = golden_looks(kE, .05, 50, by_ranks);
+  check_look(tied[0], 2, 0, -1, -1, false);
+  check_look(tied[1], 63, 40, 50, 33, false);
+  check_look(tied[2], 1292, 1264, 78, 78, true);
+}
+
+TEST_CASE("equivalence crosses as in the golden values") {
+  const auto crossing = [](double margin, double sign) {
+    std::vector<double> shifted;
+    for (const double d : kQ) shifted.push_back(margin + sign * d);
+    for (const Look& look : golden_looks(shifted, .05, 50, by_mean, {8, 12, 16}, Side::upper))
+      if (look.observed_crosses) return look.num_seeds;
+    return std::size_t{0};
+  };
+  CHECK(crossing(.03, 1) == 8);
+  CHECK(crossing(.03, -1) == 12);
+  CHECK(crossing(.05, 1) == 8);
+  CHECK(crossing(.05, -1) == 8);
+}
+
+TEST_CASE("drawn paths agree with all of them") {
+  // 99,999 of the 65,536 patterns: shares within Monte-Carlo error, and the verdict at the same look.
+  SequentialDesign mean = design(50);
+  mean.rule = by_mean;
+  const auto verdict = judge_sequentially({first(kD, 16)}, mean).front();
+  CHECK(verdict.verdict == Verdict::better);
+  CHECK(verdict.different == 12);
+  CHECK(verdict.looked_at == 16);
+  const auto looks = sequential_test(
+      first(kD, 16), {8, 12, 16}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::drawn(), Side::both, by_mean);
+  CHECK(static_cast<double>(looks[1].crossed) / 1e5 == Approx(62.0 / 4096).margin(.0015));
+  CHECK(static_cast<double>(looks[2].crossed) / 1e5 == Approx(1274.0 / 65536).margin(.0005));
+  const auto equivalent = judge_sequentially({kQ}, design(50, .03)).front();
+  CHECK(equivalent.verdict == Verdict::no_meaningful_difference);
+  CHECK(equivalent.negligible == 12);
+  CHECK_FALSE(equivalent.different.has_value());
+}
+
+TEST_CASE("paths are the same in every program and for every number of seeds") {
+  const auto words = SignPaths::drawn(3).words(70);
+  CHECK(words.size() == 8);
+  CHECK(words[0] == 0);  // the observed path
+  CHECK(words[1] == 0);
+  const std::uint64_t start = SplitMix64(0).next();
+  for (std::size_t path = 1; path < 4; ++path) {
+    SplitMix64 random(start + path);
+    CHECK(words[2 * path] == random.next());
+    CHECK(words[2 * path + 1] == random.next());
+    CHECK(SignPaths::drawn(3).words(20)[path] == words[2 * path]);
+  }
+  const auto all = SignPaths::all(8).words(16);
+  CHECK(all.size() == 256);
+  for (std::size_t path = 0; path < 256; ++path) CHECK((all[path] & 255u) == path);
+}
+
+TEST_CASE("a verdict depends on nothing but differences, maxima and looks") {
+  const SequentialDesign mean = design(50);
+  // Seeds beyond a look change nothing of what was said at it; what stood stands.
+  for (const std::size_t n : {12u, 15u, 16u, 20u}) CHECK(judge_sequentially({first(kD, n)}, mean).front().different == 12);
+  CHECK(judge_sequentially({first(kD, 11)}, mean).front().verdict == Verdict::undecided);
+  CHECK(judge_sequentially({first(kD, 11)}, mean).front().looked_at == 8);
+  CHECK(judge_sequentially({first(kD, 7)}, mean).front().verdict == Verdict::too_few_seeds);
+  // The first maximum counts for ever: raising it changes no look up to it.
+  SequentialDesign raised = mean;
+  raised.maxima = {50, 200};
+  CHECK(judge_sequentially({first(kD, 20)}, raised).front().different == 12);
+  std::vector<double> mirrored = kD;
+  for (double& d : mirrored) d = -d;
+  CHECK(judge_sequentially({mirrored}, mean).front().verdict == Verdict::worse);
+}
+
+TEST_CASE("a maximum of at most 20 enumerates its paths and may be raised") {
+  SequentialDesign small = design(16);
+  CHECK(judge_sequentially({first(kD, 16)}, small).front().verdict == Verdict::better);
+  small.maxima = {16, 48};
+  std::vector<double> d = kE;
+  for (int i = 0; i < 32; ++i) d.push_back(i % 4 == 0 ? -.01 : .02);
+  CHECK(judge_sequentially({d}, small).front().verdict == Verdict::better);
+}
+
+TEST_CASE("without a margin the family is Holm's, with one a comparison leaves it with both claims only") {
+  // D crosses at α/3 at 12, so that E, by ranks alone at 16, profits from it where no margin is declared.
+  SequentialDesign ranks = design(50);
+  ranks.rule = by_ranks;
+  CHECK(judge_sequentially({kE}, ranks).front().verdict == Verdict::better);
+  ranks.comparisons = 2;
+  CHECK(judge_sequentially({kE}, ranks).front().verdict == Verdict::undecided);
+  const auto both = judge_sequentially({first(kD, 16), kE}, ranks);
+  CHECK(both[0].different == 12);
+  CHECK(both[1].different == 16);
+
+  ranks.min_effect = .015;  // E may be as small as that, D is not: its second claim stays open, and its share with it
+  const auto with_margin = judge_sequentially({first(kD, 16), kE}, ranks);
+  CHECK(with_margin[0].verdict == Verdict::better);
+  CHECK(with_margin[1].verdict == Verdict::undecided);
+}
+
+TEST_CASE("a run without a value counts worst and moves its look to ranks") {
+  std::vector<double> d(12, 1.0);
+  for (std::size_t i = 0; i < d.size(); ++i) d[i] += .1 * static_cast<double>(i);
+  d[9] = kInfinity;
+  d[10] = kNone;
+  const auto looks = sequential_test(
+      d, {8, 12}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::all(12));
+  CHECK(looks[0].test == PairedTest::sign_flip_of_mean);
+  CHECK(looks[1].test == PairedTest::signed_rank);
+  CHECK(looks[1].observed == 66);  // ranks 1 … 11, the pair without any value left out
+  d[3] = -kInfinity;
+  CHECK(sequential_test(
+            d, {8, 12}, [](std::size_t n) { return spent_alpha(.05, n, 50); }, SignPaths::all(12))[0]
+            .test == PairedTest::signed_rank);
+  CHECK_THROWS_WITH(judge_sequentially({d}, design(50, -1)), "min_effect (-1) must be finite and not negative");
+}
+
+TEST_CASE("the sequential interval agrees with the golden values and with the test") {
+  SequentialDesign mean = design(50);
+  mean.rule = by_mean;
+  const auto check_interval = [&](std::size_t n, double low, double high, double margin) {
+    const Interval interval = sequential_interval(first(kD, n), mean);
+    CHECK(interval.low == Approx(low).margin(margin));
+    CHECK(interval.high == Approx(high).margin(margin));
+    CHECK(interval.excludes(0) == (judge_sequentially({first(kD, n)}, mean).front().verdict == Verdict::better));
+  };
+  // The golden values are from all 2^n paths; 99,999 of them move a limit between neighbouring means of subsets.
+  check_interval(8, -.11, .44, 1e-4);
+  check_interval(12, .035, .355, .01);
+  check_interval(16, .068, .318, .004);
+  mean.maxima = {100};
+  CHECK(sequential_interval(first(kD, 8), mean).unbounded());
+  check_interval(12, .03, .355, .01);
+  check_interval(16, .05667, .328, .004);
+  CHECK(sequential_interval(first(kD, 7), mean).unbounded());
+}
+
+// ---- error rates. The large version, 10,000 studies per family size:
+//   FFN_STUDIES=10000 test_stats "[sequential]"
+
+namespace {
+
+using Noise = double (*)(SplitMix64&);
+double normal_noise(SplitMix64& random) { return simulate::normal(random); }
+double rounded_noise(SplitMix64& random) { return std::round(simulate::normal(random)); }
+double heavy_noise(SplitMix64& random) { return std::exp(simulate::normal(random)); }
+
+/// Families of variants against a shared reference, until settled or 50 seeds. Effects and margin are in sd of the differences of
+/// normal noise. 9,999 paths, drawn anew for every study: the level is kept for any number of paths.
+void check_rates(const std::string& what, const std::vector<double>& effects, double margin, Noise noise, std::size_t usual_studies) {
+  constexpr std::size_t kMaximum = 50;
+  const std::size_t studies = simulate::num_studies(usual_studies);
+  SplitMix64 random(7 + effects.size());
+  double wrong = 0, settled = 0, seeds = 0;
+  for (std::size_t study = 0; study < studies; ++study) {
+    std::vector<std::vector<double>> d(effects.size());
+    for (std::size_t seed = 0; seed < kMaximum; ++seed) {
+      const double reference = noise(random);
+      for (std::size_t i = 0; i < d.size(); ++i) d[i].push_back((noise(random) - reference) / std::sqrt(2.0) + effects[i]);
+    }
+    SequentialDesign plan = design(kMaximum, margin);
+    plan.paths = SignPaths::drawn(9'999, study);
+    const auto verdicts = judge_sequentially(d, plan);
+    bool any_wrong = false;
+    std::size_t last = 0;  // look at which the last comparison was settled
+    for (std::size_t i = 0; i < effects.size(); ++i) {
+      any_wrong = any_wrong || (effects[i] == 0.0 && verdicts[i].different) || (std::abs(effects[i]) >= margin && verdicts[i].negligible);
+      last = std::max(last, std::min(verdicts[i].different.value_or(kMaximum + 1), verdicts[i].negligible.value_or(kMaximum + 1)));
+    }
+    wrong += any_wrong;
+    settled += last <= kMaximum;
+    seeds += static_cast<double>(std::min(last, kMaximum));
+  }
+  const auto num = static_cast<double>(studies);
+  simulate::print("sequential, any wrong claim, " + what, kMaximum, wrong / num);
+  simulate::print("  settled", kMaximum, settled / num);
+  simulate::print("  mean number of seeds", kMaximum, seeds / num);
+  CHECK(wrong / num <= .05 + 3 * std::sqrt(.05 * .95 / num));
+}
+
+}  // namespace
+
+TEST_CASE("over all looks a family without differences has a verdict in at most 5 % of studies", "[calibration][sequential]") {
+  check_rates("one null, normal", {0}, 0, normal_noise, 300);
+  check_rates("one null, rounded", {0}, 0, rounded_noise, 300);
+  check_rates("two nulls, heavy tails", {0, 0}, 0, heavy_noise, 100);
+  check_rates("four nulls, normal", {0, 0, 0, 0}, 0, normal_noise, 100);
+}
+
+TEST_CASE("over all looks a family with a margin makes a wrong claim in at most 5 % of studies", "[calibration][sequential]") {
+  check_rates("two at the margin", {.5, .5}, .5, normal_noise, 80);
+  check_rates("two nulls, two at the margin", {0, 0, .5, .5}, .5, normal_noise, 50);
+}

@@ -93,22 +93,27 @@ std::string difference_text(const PairResult& pair, double unit = 1) {
   const double spread = (std::isfinite(above + below) ? (above + below) / 2 : std::min(above, below)) / unit;
   const auto shown = [&](double x) { return format_signed(x / unit, std::isfinite(spread) ? spread : 0); };
   if (std::isinf(e->low) && std::isinf(e->high)) return shown(e->size) + " (no interval)";
-  return shown(e->size) + " [" + shown(e->low) + ", " + shown(e->high) + "]";
+  return shown(e->size) + (e->low_open ? " (" : " [") + shown(e->low) + ", " + shown(e->high) + (e->high_open ? ")" : "]");
 }
 
-// The verdict, and for those that fell short what would settle it.
-std::string verdict_text(const PairResult& pair) {
-  const auto& j = pair.judgement;
-  std::string text = stats::to_string(j.verdict);
-  const auto n = pair.paired.num_seeds;
-  if (j.verdict == stats::Verdict::undecided && pair.paired.ties == n) return "no difference seen: every pair is tied";
-  if (j.verdict == stats::Verdict::too_few_seeds)
-    text += ": " + std::to_string(n) + ", at least " + std::to_string(j.seeds_for_verdict) + " are needed";
-  if (j.verdict == stats::Verdict::undecided) {
-    for (const auto& chance : j.chances)
-      text += (&chance == &j.chances.front() ? "; chance of a verdict: " + std::to_string(chance.num_seeds) + " fresh seeds "
-                                             : ", " + std::to_string(chance.num_seeds) + ": ") +
-              format_percent(chance.probability, 0);
+std::string short_verdict(const PairResult& pair) {
+  if (pair.judgement.verdict == stats::Verdict::undecided && pair.paired.ties == pair.paired.num_seeds) return "tied";
+  if (pair.judgement.verdict == stats::Verdict::no_meaningful_difference) return "no difference";
+  return stats::to_string(pair.judgement.verdict);
+}
+
+// For those that fell short: how likely fresh seeds would tell.
+std::string chances_text(const Comparison& c) {
+  std::string text;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      if (pair.judgement.chances.empty()) continue;
+      std::vector<std::string> chances;
+      for (const auto& chance : pair.judgement.chances)
+        chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.probability, 0));
+      const std::string place = facet_title(facet);
+      text += (place.empty() ? "" : place + ", ") + pair.value + ": chance of a verdict with " + join(chances) + "\n";
+    }
   }
   return text;
 }
@@ -131,7 +136,7 @@ Table pairs_table(const Comparison& c) {
       for (const auto& [key, value] : facet.keys) row.push_back(value);
       row.insert(row.end(), {pair.value, difference_text(pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             format_significant(pair.judgement.p_holm, 2), verdict_text(pair)});
+                             format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
       table.add_row(row);
       const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
       if (decided) table.highlight_last_row();
@@ -239,12 +244,6 @@ struct Scale {
     return name;
   }
 };
-
-std::string short_verdict(const PairResult& pair) {
-  if (pair.judgement.verdict == stats::Verdict::undecided && pair.paired.ties == pair.paired.num_seeds) return "tied";
-  if (pair.judgement.verdict == stats::Verdict::no_meaningful_difference) return "no difference";
-  return stats::to_string(pair.judgement.verdict);
-}
 
 // "20", or what stands in the way of that.
 std::string seeds_text(const GroupResult& g) {
@@ -467,6 +466,7 @@ std::string details_text(const Comparison& c, const CompareView& view) {
     out += "\n" + render(view.width > 0 ? narrowed(pairs, view.width) : pairs, view);
   }
   if (!left_out.empty()) out += wrapped("(not shown, the terminal is too narrow: " + join(left_out) + ")", view.width);
+  if (const auto chances = chances_text(c); !chances.empty()) out += "\n" + wrapped(chances, view.width);
   if (has_pairs(c)) out += "\n" + wrapped(how_to_read(c), view.width);
   return out;
 }
@@ -474,7 +474,8 @@ std::string details_text(const Comparison& c, const CompareView& view) {
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + c.reference +
-         " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it.\n"
+         " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs), the difference is the typical one, "
+         "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n"
          "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +
          ", over all comparisons together. \"undecided\" does not mean equal: it means that these seeds cannot tell.\n"
          "\"no difference\" means surely smaller than compare.min_effect" +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
@@ -191,6 +192,28 @@ std::string by_how_much(const Comparison& c, const Found& found) {
   return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
 }
 
+// "; 100 fresh seeds would tell with a chance of 40 to 68 %": of the numbers of seeds that were asked about, the first that is worth it.
+std::string chances_text(const std::vector<Found>& undecided) {
+  std::map<std::size_t, std::vector<double>> chances;
+  std::size_t pairs = 0;
+  for (const auto& found : undecided) {
+    for (const auto* pair : found.pairs) {
+      ++pairs;
+      for (const auto& chance : pair->judgement.chances) chances[chance.num_seeds].push_back(chance.probability);
+    }
+  }
+  constexpr double kWorthIt = 0.5;
+  for (const auto& [seeds, of_each] : chances) {
+    if (of_each.size() != pairs) continue;
+    const auto [least, most] = std::minmax_element(of_each.begin(), of_each.end());
+    if (*least < kWorthIt && seeds != chances.rbegin()->first) continue;
+    const std::string low = format_percent(*least, 0), high = format_percent(*most, 0);
+    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " +
+           (low == high ? low : low.substr(0, low.find(' ')) + " to " + high);
+  }
+  return "";
+}
+
 std::string how_sure(const Comparison& c) {
   const auto is = [](Verdict verdict) { return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair); }; };
   std::vector<std::string> sure;
@@ -214,7 +237,8 @@ std::string how_sure(const Comparison& c) {
   if (!same.empty())
     text += " Sure that it differs from " + c.reference + " by less than " + format_significant(c.min_effect, 2) + unit_of(c.metric) + ": " +
             enumeration(same) + ".";
-  if (!unsure.empty()) text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + c.reference : "") + ".";
+  if (!unsure.empty())
+    text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + c.reference : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   if (!tied.empty()) text += " The same as " + c.reference + " with every seed: " + enumeration(tied) + ".";
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
@@ -243,7 +267,8 @@ bool is_time_metric(const std::string& metric) {
 std::optional<Effect> effect_of(const PairResult& pair) {
   const auto& effect = pair.paired.effect;
   if (!effect) return std::nullopt;
-  return Effect{effect->value, effect->interval.low, effect->interval.high};
+  const auto& i = effect->interval;
+  return Effect{effect->value, i.low, i.high, i.low_open, i.high_open};
 }
 
 std::string answer_text(const Comparison& c) {

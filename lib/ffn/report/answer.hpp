@@ -16,6 +16,7 @@ std::string answer_text(const Comparison& comparison);
 /// What the effect of a pair is shown by, in the metric's units: of what its test judges, so that interval and verdict agree.
 struct Effect {
   double size, low, high;
+  bool low_open = false, high_open = false;  ///< the limit itself is outside
 };
 std::optional<Effect> effect_of(const PairResult& pair);
 

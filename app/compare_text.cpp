@@ -92,6 +92,7 @@ std::string difference_text(const PairResult& pair, double unit = 1) {
   const double above = e->high - e->size, below = e->size - e->low;  // one of them may be infinite
   const double spread = (std::isfinite(above + below) ? (above + below) / 2 : std::min(above, below)) / unit;
   const auto shown = [&](double x) { return format_signed(x / unit, std::isfinite(spread) ? spread : 0); };
+  if (std::isinf(e->size)) return shown(e->size);  // one side never got there
   if (std::isinf(e->low) && std::isinf(e->high)) return shown(e->size) + " (no interval)";
   return shown(e->size) + (e->low_open ? " (" : " [") + shown(e->low) + ", " + shown(e->high) + (e->high_open ? ")" : "]");
 }
@@ -207,14 +208,16 @@ struct Axis {
   // "  ├──●──┤ │"; an arrow where it goes on.
   std::string bar(const Effect& e) const {
     std::vector<std::string> cells(static_cast<std::size_t>(columns), " ");
-    const int first = column_of(e.low), last = column_of(e.high);
+    const bool endless = std::isinf(e.size);
+    const int first = endless && e.size > 0 ? column_of(0) : column_of(e.low), last = endless && e.size < 0 ? column_of(0) : column_of(e.high);
     for (int i = first; i <= last; ++i) cells[static_cast<std::size_t>(i)] = "─";
     cells[static_cast<std::size_t>(first)] = std::isinf(e.low) ? "←" : "├";
     cells[static_cast<std::size_t>(last)] = std::isinf(e.high) ? "→" : "┤";
+    if (endless) cells[static_cast<std::size_t>(column_of(0))] = "│";
     auto& zero = cells[static_cast<std::size_t>(column_of(0))];
     if (zero == " ") zero = "│";
     else if (zero == "─") zero = "┼";
-    cells[static_cast<std::size_t>(column_of(e.size))] = "●";
+    if (!endless) cells[static_cast<std::size_t>(column_of(e.size))] = "●";
     return join(cells, "");
   }
 };

@@ -225,6 +225,26 @@ void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<s
   }
 }
 
+// Times to a target are known to an evaluation: runs that reach it between the same two are tied.
+void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
+  if (!find_metric(out.metric).is_time()) return;
+  std::int64_t every = 1;
+  for (const auto& run : runs) {
+    const auto found = run.keys.find("train.eval_every");
+    if (found != run.keys.end()) every = std::max<std::int64_t>(every, std::strtoll(found->second.c_str(), nullptr, 10));
+  }
+  bool many = false;
+  for (const auto& facet : out.facets) {
+    for (const auto& pair : facet.pairs) {
+      const bool never = pair.paired.missing_variant == pair.paired.num_seeds && pair.paired.missing_reference == pair.paired.num_seeds;
+      many = many || (2 * pair.paired.ties >= pair.paired.num_seeds && !never);
+    }
+  }
+  if (every > 1 && many)
+    out.notes.push_back("half of some variant's pairs or more are tied, for runs are evaluated every " + std::to_string(every) +
+                        " steps: train.eval_every=" + std::to_string(std::max<std::int64_t>(1, every / 10)) + " would tell them apart");
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -240,6 +260,7 @@ void note_unmeasured(Comparison& out) {
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
+  note_coarse_times(runs, out);
   std::size_t lonely = 0;
   for (const auto& facet : out.facets) {
     const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });

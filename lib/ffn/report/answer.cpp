@@ -30,8 +30,23 @@ std::string enumeration(const std::vector<std::string>& words) {
   return join(shown) + " and " + last;
 }
 
+// A number and its sign stay on one line.
+std::string percent(double fraction) {
+  std::string text = format_percent(fraction, 0);
+  return text.replace(text.find(' '), 1, "\u00a0");
+}
+
 std::string unit_of(const std::string& metric) {
   return metric == "steps_to_target" ? " steps" : metric == "flops_to_target" ? " FLOPs" : metric == "seconds_to_target" ? " s" : "";
+}
+
+// "relu", but "expansion 8" and "bias true": a value that says nothing by itself is named after its key.
+bool speaks_for_itself(const std::string& value) {
+  return !value.empty() && std::isalpha(static_cast<unsigned char>(value[0])) && value != "true" && value != "false" && value != "null";
+}
+
+std::string name_of(const Comparison& c, const std::string& value) {
+  return speaks_for_itself(value) ? value : last_segment(c.by) + " " + value;
 }
 
 std::string number_of(const Comparison& c, double x, double uncertainty) {
@@ -107,11 +122,11 @@ std::string who_leads(const Comparison& c) {
   const auto shown = [&](const Standing& s) { return s.never ? std::string("never") : number_of(c, s.mean, uncertainty); };
   if (all.back().mean == first.mean) {
     std::vector<std::string> names;
-    for (const auto& standing : all) names.push_back(standing.value);
+    for (const auto& standing : all) names.push_back(name_of(c, standing.value));
     return enumeration(names) + (is_time_metric(c.metric) ? " get there at the same time: " : " have the same " + c.metric + ": ") + shown(first) +
            unit_of(c.metric) + ".";
   }
-  std::string text = first.value;
+  std::string text = name_of(c, first.value);
   text += is_time_metric(c.metric) ? " gets there first" : std::string(" has the ") + (c.higher_is_better ? "highest " : "lowest ") + c.metric;
   if (facets > 1) {
     const std::string key = only_key(c);
@@ -119,11 +134,12 @@ std::string who_leads(const Comparison& c) {
             : key.empty()           ? " in every group"
                                     : " at every " + key;
   }
-  text += ": " + shown(first) + unit_of(c.metric) + (facets > 1 ? " on average" : "") + "; ";
+  text += ": " + shown(first) + unit_of(c.metric) + (facets > 1 ? " on average" : "");
+  const bool words = std::all_of(all.begin(), all.end(), [](const Standing& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
-  for (std::size_t i = 1; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(all[i].value + " " + shown(all[i]));
+  for (std::size_t i = 1; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(all[i].value + (words ? " " : ": ") + shown(all[i]));
   if (all.size() > kMostNamed + 2) others.back() = "and " + std::to_string(all.size() - 1 - kMostNamed) + " more";
-  return text + join(others) + ".";
+  return text + (words ? "; " + join(others) : " (" + join(others) + ")") + ".";
 }
 
 /// Pairs of one value that came to one verdict.
@@ -184,7 +200,7 @@ std::string by_how_much(const Comparison& c, const Found& found) {
     const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high);
     const double near = std::min(std::abs(e.low), std::abs(e.high)), far = std::max(std::abs(e.low), std::abs(e.high));
     return ", by " + size(e.size, e) + unit_of(c.metric) +
-           (one_sided ? " (" + format_percent(1 - c.alpha, 0) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
+           (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
   }
   const auto [least, most] =
       std::minmax_element(effects.begin(), effects.end(), [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
@@ -207,9 +223,9 @@ std::string chances_text(const std::vector<Found>& undecided) {
     if (of_each.size() != pairs) continue;
     const auto [least, most] = std::minmax_element(of_each.begin(), of_each.end());
     if (*least < kWorthIt && seeds != chances.rbegin()->first) continue;
-    const std::string low = format_percent(*least, 0), high = format_percent(*most, 0);
+    const std::string low = percent(*least), high = percent(*most);
     return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " +
-           (low == high ? low : low.substr(0, low.find(' ')) + " to " + high);
+           (low == high ? low : low.substr(0, low.find("\u00a0")) + " to " + high);
   }
   return "";
 }
@@ -220,13 +236,13 @@ std::string how_sure(const Comparison& c) {
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
       const std::string word = stats::to_string(verdict);
-      sure.push_back(found.value + " is " + word + " than " + c.reference + where(c, found) + by_how_much(c, found));
+      sure.push_back(name_of(c, found.value) + " is " + word + " than " + c.reference + where(c, found) + by_how_much(c, found));
     }
   }
   std::vector<std::string> same, unsure, tied;
-  for (const auto& found : with_verdict(c, is(Verdict::no_meaningful_difference))) same.push_back(found.value + where(c, found));
-  for (const auto& found : with_verdict(c, is(Verdict::undecided))) unsure.push_back(found.value + where(c, found));
-  for (const auto& found : with_verdict(c, [](const PairResult& pair) { return all_tied(pair); })) tied.push_back(found.value + where(c, found));
+  for (const auto& found : with_verdict(c, is(Verdict::no_meaningful_difference))) same.push_back(name_of(c, found.value) + where(c, found));
+  for (const auto& found : with_verdict(c, is(Verdict::undecided))) unsure.push_back(name_of(c, found.value) + where(c, found));
+  for (const auto& found : with_verdict(c, [](const PairResult& pair) { return all_tied(pair); })) tied.push_back(name_of(c, found.value) + where(c, found));
   std::string text;
   if (sure.size() > 2 * kMostNamed) {
     const std::size_t more = sure.size() - 2 * kMostNamed;

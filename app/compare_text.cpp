@@ -70,7 +70,7 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, runs_text(g), mean_text(g), optional_number(g.iqm, 4)});
+      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), mean_text(g), optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
@@ -113,7 +113,7 @@ std::string chances_text(const Comparison& c) {
       for (const auto& chance : pair.judgement.chances)
         chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.probability, 0));
       const std::string place = facet_title(facet);
-      text += (place.empty() ? "" : place + ", ") + pair.value + ": chance of a verdict with " + join(chances) + "\n";
+      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": chance of a verdict with " + join(chances) + "\n";
     }
   }
   return text;
@@ -124,7 +124,7 @@ Table pairs_table(const Comparison& c) {
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
   const std::string interval = format_percent(1 - c.alpha, 0);
   columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"difference from " + c.reference + " [" + interval + " interval]", Align::right});
+  columns.push_back({"difference from " + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
   columns.push_back({"p (Holm)", Align::right});
@@ -135,7 +135,7 @@ Table pairs_table(const Comparison& c) {
       const auto& p = pair.paired;
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {pair.value, difference_text(pair), format_significant(p.improvement.paired, 2),
+      row.insert(row.end(), {shown_value(c, pair.value), difference_text(pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
                              format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
       table.add_row(row);
@@ -291,7 +291,7 @@ Table short_table(const Comparison& c, int bar_columns) {
   const Scale scale(c);
   columns.push_back({scale.header(metric_header(c.metric)), Align::right});
   if (has_pairs(c)) {
-    columns.push_back({"minus " + c.reference + "'s", Align::right});
+    columns.push_back({"difference", Align::right});
     if (bar_columns > 0) columns.push_back({bar_header(c, bar_columns), Align::left});
     columns.push_back({"verdict", Align::left});
   }
@@ -305,7 +305,7 @@ Table short_table(const Comparison& c, int bar_columns) {
       const bool repeated = facet_title(facet) == before;
       for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : value);
       before = facet_title(facet);
-      row.insert(row.end(), {g.value, mean_text(g, scale.unit())});
+      row.insert(row.end(), {shown_value(c, g.value), mean_text(g, scale.unit())});
       bool decided = false;
       if (has_pairs(c)) {
         const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
@@ -342,7 +342,8 @@ std::string caption(const Comparison& c) {
     return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
   });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
-         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; mean" + (seeds ? " of " + std::to_string(*seeds) + " seeds" : std::string()) + " ± " + level + " interval" : "") + "\n";
+         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; mean" + (seeds ? " of " + std::to_string(*seeds) + " seeds" : std::string()) + " ± " + level + " interval" : "") +
+         (has_pairs(c) ? "; difference from " + shown_value(c, c.reference) : "") + "\n";
 }
 
 // Cells of text columns cut until the table fits, the widest first.
@@ -476,7 +477,7 @@ std::string details_text(const Comparison& c, const CompareView& view) {
 
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
-  return "Every variant was trained with the same seeds, and is compared with " + c.reference +
+  return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n"
          "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +

@@ -205,6 +205,18 @@ void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
         " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
 }
 
+// A section that is there or not brings its keys along.
+bool comes_with_section(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
+  if (key.rfind(other + ".", 0) == 0) return true;
+  const std::string section = key.substr(0, key.rfind('.') + 1);
+  if (other.rfind(section, 0) != 0) return false;
+  std::set<std::string> values;
+  for (const auto& run : runs) {
+    if (run.keys.count(other)) values.insert(value_of(run, other));
+  }
+  return values.size() < 2;
+}
+
 // What is confounded with the compared key, or with one that makes the groups: each goes with it, and no column shows it.
 void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
   if (out.by == "variant") return;
@@ -217,7 +229,7 @@ void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<s
     const std::string own = dot != std::string::npos && dot + 5 == key.size() ? key.substr(0, dot + 1) : "\n";
     std::vector<std::string> along;
     for (const auto& other : varying) {
-      if (said.count(other) || other.rfind(own, 0) == 0 || !determines(runs, key, other)) continue;
+      if (said.count(other) || other.rfind(own, 0) == 0 || comes_with_section(runs, key, other) || !determines(runs, key, other)) continue;
       said.insert(other);
       along.push_back(other + (determines(runs, other, key) ? "" : " (" + values_along(runs, key, other) + ")"));
     }

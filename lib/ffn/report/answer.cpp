@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
@@ -46,7 +47,30 @@ bool speaks_for_itself(const std::string& value) {
 }
 
 std::string name_of(const Comparison& c, const std::string& value) {
-  return speaks_for_itself(value) ? value : last_segment(c.by) + " " + value;
+  return speaks_for_itself(value) ? shown_value(c, value) : last_segment(c.by) + " " + value;
+}
+
+// "kind=gated+activation=silu" → {kind, gated}, {activation, silu}; nothing for a name of another form.
+std::vector<std::pair<std::string, std::string>> parts_of(const std::string& variant) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream in(variant);
+  for (std::string part; std::getline(in, part, '+');) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) return {};
+    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return parts;
+}
+
+bool name_the_same_keys(const Comparison& c) {
+  std::vector<std::string> keys;
+  for (const auto& group : c.facets.at(0).groups) {
+    std::vector<std::string> own;
+    for (const auto& [key, value] : parts_of(group.value)) own.push_back(key);
+    if (own.empty() || (!keys.empty() && own != keys)) return false;
+    keys = std::move(own);
+  }
+  return true;
 }
 
 std::string number_of(const Comparison& c, double x, double uncertainty) {
@@ -137,7 +161,7 @@ std::string who_leads(const Comparison& c) {
   text += ": " + shown(first) + unit_of(c.metric) + (facets > 1 ? " on average" : "");
   const bool words = std::all_of(all.begin(), all.end(), [](const Standing& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
-  for (std::size_t i = 1; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(all[i].value + (words ? " " : ": ") + shown(all[i]));
+  for (std::size_t i = 1; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i]));
   if (all.size() > kMostNamed + 2) others.back() = "and " + std::to_string(all.size() - 1 - kMostNamed) + " more";
   return text + (words ? "; " + join(others) : " (" + join(others) + ")") + ".";
 }
@@ -236,7 +260,7 @@ std::string how_sure(const Comparison& c) {
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
       const std::string word = stats::to_string(verdict);
-      sure.push_back(name_of(c, found.value) + " is " + word + " than " + c.reference + where(c, found) + by_how_much(c, found));
+      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, c.reference) + where(c, found) + by_how_much(c, found));
     }
   }
   std::vector<std::string> same, unsure, tied;
@@ -251,11 +275,11 @@ std::string how_sure(const Comparison& c) {
   }
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
   if (!same.empty())
-    text += " Sure that it differs from " + c.reference + " by less than " + format_significant(c.min_effect, 2) + unit_of(c.metric) + ": " +
+    text += " Sure that it differs from " + shown_value(c, c.reference) + " by less than " + format_significant(c.min_effect, 2) + unit_of(c.metric) + ": " +
             enumeration(same) + ".";
   if (!unsure.empty())
-    text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + c.reference : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
-  if (!tied.empty()) text += " The same as " + c.reference + " with every seed: " + enumeration(tied) + ".";
+    text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
+  if (!tied.empty()) text += " The same as " + shown_value(c, c.reference) + " with every seed: " + enumeration(tied) + ".";
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
     return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +
@@ -272,6 +296,13 @@ std::string facet_title(const Facet& facet) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : facet.keys) parts.push_back(last_segment(key) + " " + value);
   return join(parts);
+}
+
+std::string shown_value(const Comparison& c, const std::string& value) {
+  if (c.by != "variant" || !name_the_same_keys(c)) return value;
+  std::vector<std::string> values;
+  for (const auto& [key, part] : parts_of(value)) values.push_back(part);
+  return values.empty() ? value : join(values, " ");
 }
 
 bool is_time_metric(const std::string& metric) {

@@ -24,6 +24,10 @@ std::optional<Effect> effect_of(const PairResult& pair);
 std::string last_segment(const std::string& key);
 std::string facet_title(const Facet& facet);
 
+/// A value of `by` as people are shown it. Variants that all name the same keys are told apart by the values:
+/// "kind=gated+activation=silu" is "gated silu".
+std::string shown_value(const Comparison& comparison, const std::string& value);
+
 bool is_time_metric(const std::string& metric);
 
 }  // namespace ffn

@@ -480,6 +480,7 @@ std::string explanation(const Comparison& c) {
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n"
+         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0.\n"
          "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +
          ", over all comparisons together. \"undecided\" does not mean equal: it means that these seeds cannot tell.\n"
          "\"no difference\" means surely smaller than compare.min_effect" +

@@ -98,6 +98,8 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
   Cost total = a;
   total += f;
   print({{"attention", a}, {"ffn", f}}, total, common);
+  if (o.sequence == 0 && !common.json)
+    std::cout << "without attention's scores and sums over T tokens, another 4·T·d_model FLOPs/token: --sequence T counts them\n";
 }
 
 }  // namespace

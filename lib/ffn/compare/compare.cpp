@@ -253,7 +253,7 @@ void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
     }
   }
   if (every > 1 && many)
-    out.notes.push_back("half of some variant's pairs or more are tied, for runs are evaluated every " + std::to_string(every) +
+    out.notes.push_back("many pairs are tied, since runs are evaluated every " + std::to_string(every) +
                         " steps: train.eval_every=" + std::to_string(std::max<std::int64_t>(1, every / 10)) + " would tell them apart");
 }
 

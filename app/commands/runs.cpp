@@ -18,6 +18,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
@@ -77,13 +78,10 @@ struct Entry {
 std::set<fs::path> listed_in(const fs::path& study) {
   std::set<fs::path> out;
   try {
-    const Json json = parse_json(read_file(study / "study.json", "study", ExitCode::data, 1 << 26));
-    for (const auto& variant : json.at("variants")) {
-      for (const auto& seed : json.at("seeds"))
-        out.insert(study / variant.at("name").get<std::string>() / ("seed-" + std::to_string(seed.get<std::int64_t>())));
-    }
-  } catch (const Error&) {
-  } catch (const Json::exception&) {
+    const auto file = read_study_file(study);
+    if (!file) return out;
+    for (auto& run : file->run_directories(study)) out.insert(std::move(run));
+  } catch (const Error&) {  // `check` says what is wrong
   }
   return out;
 }
@@ -97,7 +95,7 @@ std::map<fs::path, Entry> entries_below(const std::string& directory) {
   // A study's runs stand two levels below it.
   const auto study_of = [&](const fs::path& run) -> std::optional<fs::path> {
     const fs::path study = run.parent_path().parent_path();
-    if (study.empty() || !path_exists(study / "study.json")) return std::nullopt;
+    if (study.empty() || !path_exists(study_file_path(study))) return std::nullopt;
     if (!listed.count(study)) listed[study] = listed_in(study);
     return study;
   };

@@ -127,7 +127,7 @@ Table pairs_table(const Comparison& c) {
   columns.push_back({"difference from " + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
-  columns.push_back({"p (Holm)", Align::right});
+  columns.push_back({"p (corrected)", Align::right});
   columns.push_back({"verdict", Align::left});
   Table table(columns);
   for (const auto& facet : c.facets) {
@@ -200,7 +200,7 @@ struct Axis {
   }
 
   int column_of(double x) const {
-    if (!(high > low)) return 0;
+    if (!(high > low)) return columns / 2;
     const double place = (x - low) / (high - low) * (columns - 1);
     return static_cast<int>(std::lround(std::min(std::max(place, 0.0), columns - 1.0)));
   }
@@ -391,7 +391,8 @@ std::string how_to_read(const Comparison& c) {
   return std::string("Paired by seed; ") +
          (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) difference"
                    : "exact sign-flip test of the mean difference") +
-         "; intervals of what the test does not reject; p Holm-corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison.\n" : " comparisons.\n");
+         "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
+         (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
 
 }  // namespace

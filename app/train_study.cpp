@@ -86,7 +86,7 @@ std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
 }
 
 Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
-  const CompareRequest request{comparison_of(plan.study), resamples};
+  const CompareRequest request{comparison_of(plan.study), resamples, /*in_given_order=*/true};
   FoundRuns found;
   if (from_disk && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;

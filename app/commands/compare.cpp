@@ -31,7 +31,8 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
 }
 
 // What one study says about its own comparison, where the command line does not say otherwise.
-void ask_study(const std::filesystem::path& directory, const Options& options, CompareConfig& asked) {
+void ask_study(const std::filesystem::path& directory, const Options& options, CompareRequest& request) {
+  CompareConfig& asked = request.config;
   std::optional<StudyFile> study;
   try {
     study = read_study_file(directory);
@@ -39,6 +40,7 @@ void ask_study(const std::filesystem::path& directory, const Options& options, C
     return;  // find_runs says so
   }
   if (!study) return;
+  request.in_given_order = !options.all;
   const auto& own = study->compare;
   if (asked.by.empty()) {
     asked.by = own.by;
@@ -53,7 +55,7 @@ void ask_study(const std::filesystem::path& directory, const Options& options, C
 int compare(const Options& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
-  if (directories.size() == 1) ask_study(directories[0], options, request.config);
+  if (directories.size() == 1) ask_study(directories[0], options, request);
   const auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");

@@ -102,8 +102,8 @@ class Words(ProgramTest):
         for form in ([], ["--details"], ["--explain"]):
             text = self.ok("compare", "runs/study", *form).stdout
             self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
-        self.assertNotIn("p (Holm)", out)
-        self.assertIn("p (Holm)", self.ok("compare", "runs/study", "--details").stdout)
+        self.assertNotIn("p (corrected)", out)
+        self.assertIn("p (corrected)", self.ok("compare", "runs/study", "--details").stdout)
         wide = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": "200"}).stdout
         self.assertIn("FLOPs/token", wide)
 
@@ -111,6 +111,31 @@ class Words(ProgramTest):
         out = self.ok("--config", self.write("study.json", STUDY), "-q").stdout
         bars = re.findall(r"[├←●][─┼●]*[●┤→]", out)
         self.assertEqual(len(bars), 2, out)
+
+    def test_the_variant_that_diverges_is_never_crowned(self):
+        study = {**STUDY, "seeds": 8, "compare": {"metric": "val/loss"}, "sweep": {"grid": {"train.optimizer.lr": [0.3, 2.5, 1.5]}}}
+        study["train"] = {"steps": 60, "eval_every": 5, "optimizer": {"kind": "sgd", "lr": 0.3}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu2"}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        groups = {g["value"]: g for g in comparison["facets"][0]["groups"]}
+        self.assertGreater(groups["2.5"]["diverged"], 0)
+        text = " ".join(self.ok("compare", "runs/study").stdout.split("\n\n")[0].split())
+        self.assertNotRegex(text, r"^lr (1\.5|2\.5) has the lowest")
+        for value in ("1.5", "2.5"):
+            self.assertIn(f"lr {value} is worse than 0.3", text)
+
+    def test_numbers_stand_in_the_order_of_the_study(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "sweep": {"grid": {"model.ffn.expansion": [4, 0.5, 1]}}}), "-q")
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        self.assertEqual(comparison["reference"], "4")
+        self.assertEqual([g["value"] for g in comparison["facets"][0]["groups"]], ["4", "0.5", "1"])
+
+    def test_times_over_different_budgets_crown_nobody(self):
+        study = {**STUDY, "sweep": {"grid": {"train.steps": [20, 40]}}, "train": {**STUDY["train"], "eval_every": 5, "target": {"metric": "val/loss", "at_most": 0.1}}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertNotIn("gets there first", out)
+        self.assertIn("budgets differ", " ".join(out.split()))
 
     def test_too_few_seeds_are_said_in_the_first_sentence(self):
         out = self.ok("--config", self.write("study.json", STUDY), "-q", "seeds=3").stdout

@@ -274,9 +274,10 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_unmeasured(out);
   note_coarse_times(runs, out);
   std::size_t lonely = 0;
+  const std::size_t num_values = ordered_values(runs, out.by).size();
   for (const auto& facet : out.facets) {
     const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });
-    lonely += facet.pairs.empty() && measured;
+    lonely += facet.pairs.empty() && measured && num_values > 1;
   }
   if (lonely > 0 && out.metric != "seconds_to_target") {
     out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
@@ -285,6 +286,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_computing(runs, out);
   std::set<std::int64_t> budgets;
   for (const auto& run : runs) budgets.insert(run.budget_steps);
+  out.mixed_budgets = budgets.size() > 1;
   if (budgets.size() > 1 && find_metric(out.metric).is_time()) {
     out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) +
                         " steps): pairs are compared up to the smaller one");
@@ -324,8 +326,9 @@ void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by
 }
 
 // The values of `by`, the reference first.
-std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const std::string& by) {
-  auto values = ordered_values(runs, by);
+std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const std::string& by,
+                                               bool in_given_order) {
+  auto values = ordered_values(runs, by, in_given_order);
   const std::string wanted = asked.empty() ? values[0] : asked;
   const auto reference = std::find(values.begin(), values.end(), wanted);
   if (reference == values.end())
@@ -451,7 +454,7 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   out.higher_is_better = metric.higher_is_better;
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
-  const auto values = values_from_reference(runs, asked.reference, out.by);
+  const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);
   out.reference = values[0];
 
   const auto cells = into_cells(runs, facet_keys(runs, varying, out.by), out.by);

@@ -60,6 +60,7 @@ std::vector<std::string> notes_about(const FoundRuns& found);
 struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
+  bool in_given_order = false;  ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
 };
 
 /// One value of `by` within one facet.
@@ -97,7 +98,8 @@ struct Comparison {
   bool higher_is_better = false;
   double alpha = 0.05, min_effect = 0;
   std::vector<Facet> facets;
-  std::size_t num_comparisons = 0;  ///< that Holm's correction covers
+  std::size_t num_comparisons = 0;  ///< that the correction covers
+  bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
   std::vector<std::string> notes;
 };
 

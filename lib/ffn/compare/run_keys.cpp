@@ -73,7 +73,7 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
   return varying.empty() ? "model.ffn.activation" : varying[0];
 }
 
-std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by) {
+std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by, bool in_given_order) {
   std::vector<std::string> values;
   for (const auto& run : runs) {
     if (std::find(values.begin(), values.end(), value_of(run, by)) == values.end()) values.push_back(value_of(run, by));
@@ -84,7 +84,7 @@ std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const
     return end && *end == '\0' && !text.empty() ? std::optional<double>(x) : std::nullopt;
   };
   const bool numeric = std::all_of(values.begin(), values.end(), [&](const auto& v) { return number(v).has_value(); });
-  if (numeric) std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
+  if (numeric && !in_given_order) std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
   return values;
 }
 

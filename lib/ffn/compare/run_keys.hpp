@@ -22,8 +22,8 @@ std::vector<std::string> facet_keys(const std::vector<FoundRun>& runs, std::vect
 /// The key to compare by: the one asked for, or the first that varies. Throws UsageError for one that no run has.
 std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs, const std::vector<std::string>& varying);
 
-/// Numbers in order of size, words in the order in which they were found.
-std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by);
+/// Numbers in order of size, unless `in_given_order`; words in the order in which they were found.
+std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by, bool in_given_order = false);
 
 /// Keys of what computed a run ("compute.…").
 bool is_computing(const std::string& key);

@@ -83,6 +83,7 @@ struct Standing {
   double mean = 0, half_width = 0;
   std::size_t first_in = 0;    ///< facets in which it is the best
   bool never = false;          ///< no run got there
+  std::size_t bad = 0;         ///< runs that diverged or failed: its mean is of those that did not
 };
 
 const GroupResult* group_of(const Facet& facet, const std::string& value) {
@@ -94,7 +95,8 @@ std::vector<std::string> values_of(const Comparison& c) {
   std::vector<std::string> values;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
-      if (group.mean && std::find(values.begin(), values.end(), group.value) == values.end()) values.push_back(group.value);
+      const bool any_over = group.num_done + group.num_diverged + group.num_failed > 0;
+      if (any_over && std::find(values.begin(), values.end(), group.value) == values.end()) values.push_back(group.value);
     }
   }
   return values;
@@ -107,7 +109,16 @@ struct Standings {
 
 Standings standings_of(const Comparison& c) {
   Standings out;
-  for (const auto& value : values_of(c)) out.all.push_back({value, 0, 0, 0, true});
+  for (const auto& value : values_of(c)) {
+    Standing standing{value, 0, 0, 0, true, 0};
+    bool any = false;
+    for (const auto& facet : c.facets) {
+      for (const auto& group : facet.groups) {
+        if (group.value == value) standing.bad += group.num_diverged + group.num_failed, any = any || group.mean;
+      }
+    }
+    if (any) out.all.push_back(standing);
+  }
   if (out.all.empty()) return out;
   for (const auto& facet : c.facets) {
     std::vector<const GroupResult*> groups;
@@ -126,7 +137,10 @@ Standings standings_of(const Comparison& c) {
   if (out.facets == 0) return out;
   for (auto& standing : out.all) standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
   std::stable_sort(out.all.begin(), out.all.end(),
-                   [&](const Standing& a, const Standing& b) { return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean; });
+                   [&](const Standing& a, const Standing& b) {
+                     if ((a.bad > 0) != (b.bad > 0)) return b.bad > 0;  // the mean of its better runs places nobody first
+                     return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
+                   });
   return out;
 }
 
@@ -138,13 +152,17 @@ std::string only_key(const Comparison& c) {
 
 std::string who_leads(const Comparison& c) {
   const auto [all, facets] = standings_of(c);
-  if (all.size() < 2 || facets == 0) return "";
+  if (all.size() < 2 || facets == 0 || (is_time_metric(c.metric) && c.mixed_budgets)) return "";
   const auto& first = all[0];
+  if (first.bad > 0 && !is_time_metric(c.metric)) return "";  // every variant lost runs
   if (first.never) return "No run got to the target.";
   double uncertainty = 0;  // one for all: the same digits
   for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
-  const auto shown = [&](const Standing& s) { return s.never ? std::string("never") : number_of(c, s.mean, uncertainty); };
-  if (all.back().mean == first.mean) {
+  const auto shown = [&](const Standing& s) {
+    const std::string text = s.never ? "never" : number_of(c, s.mean, uncertainty);
+    return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
+  };
+  if (all.back().mean == first.mean && all.back().bad == 0) {
     std::vector<std::string> names;
     for (const auto& standing : all) names.push_back(name_of(c, standing.value));
     return enumeration(names) + (is_time_metric(c.metric) ? " get there at the same time: " : " have the same " + c.metric + ": ") + shown(first) +

@@ -77,7 +77,7 @@ std::string format_significant(double value, int digits) {
 std::string format_with(double value, double uncertainty) {
   if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9) return format_significant(value);
   const int decimals = 1 - static_cast<int>(std::floor(std::log10(uncertainty)));
-  if (decimals > 9) return format_significant(value);
+  if (decimals > 7) return format_significant(value);
   const std::string text = fixed(value, decimals > 0 ? decimals : 0);
   return text.find_first_of("123456789") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
 }

@@ -36,9 +36,9 @@ struct Judgement {
 /// One judgement per result, in order. The family is all results, e.g. all variants against one reference on one
 /// metric; if some result's options.comparisons is larger, that is m. Both claims of all comparisons together are wrong
 /// anywhere with a chance of at most alpha. The rule:
-/// - too few seeds: even the smallest p that this number of seeds can give is not below alpha after correction;
 /// - no meaningful difference: min_effect > 0 and its adjusted p < alpha, also if the difference is significant: it is known
 ///   to be too small to matter;
+/// - too few seeds: even the smallest p that this number of seeds can give is not below alpha after correction;
 /// - better, worse: adjusted p < alpha, on the side of the test's own sum;
 /// - undecided: everything else.
 /// Throws if the results differ in alpha, and as seeds_for_any_verdict does.

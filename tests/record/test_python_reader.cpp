@@ -35,7 +35,7 @@ Answer ask(const std::string& command) {
 }
 
 Answer python_reads(const std::filesystem::path& file, const std::string& arguments = "") {
-  const auto script = std::filesystem::path(__FILE__).parent_path() / "read_safetensors.py";
+  const auto script = std::filesystem::path(FFN_SOURCE_DIR) / "tests/record/read_safetensors.py";
   return ask("python3 '" + script.string() + "' '" + file.string() + "' " + arguments);
 }
 

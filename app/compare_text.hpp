@@ -20,6 +20,12 @@ struct CompareView {
 /// The answer in a sentence or two, then a short table.
 std::string comparison_text(const Comparison& comparison, const CompareView& view);
 
+/// What the table is of, and the table: one line a variant.
+std::string short_form(const Comparison& comparison, const CompareView& view);
+
+/// One row per group, numbers as they are, for other programs.
+std::string comparison_csv(const Comparison& comparison);
+
 /// The groups alone, in few columns, cut to `width` columns and a dozen rows: for a display that is drawn over.
 std::string standing_text(const Comparison& comparison, int width);
 

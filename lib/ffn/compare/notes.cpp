@@ -1,0 +1,143 @@
+#include "ffn/compare/notes.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "ffn/compare/run_keys.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+// "relu: 0.01, gelu and silu: 0.002" where several values of `key` share one of `other`.
+std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
+  std::vector<std::string> parts;
+  for (const auto& value : ordered_values(runs, other)) {
+    std::vector<std::string> with;
+    for (const auto& run : runs) {
+      const auto& mine = value_of(run, key);
+      if (value_of(run, other) == value && std::find(with.begin(), with.end(), mine) == with.end()) with.push_back(mine);
+    }
+    parts.push_back(join(with, " and ") + ": " + value);
+  }
+  return join(parts);
+}
+
+// Variants that were computed differently differ by rounding, too; and a run that went on elsewhere has no bits to repeat.
+void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::map<std::string, std::set<std::string>> used;  // value of `by` → what computed its runs
+  std::size_t moved = 0;
+  for (const auto& run : runs) {
+    if (!run.summary || run.summary->computed_by.empty()) continue;
+    used[value_of(run, out.by)].insert(run.summary->computed_by.back());
+    moved += run.summary->computed_by.size() > 1;
+  }
+  const bool differ = std::any_of(used.begin(), used.end(), [&](const auto& entry) { return entry.second != used.begin()->second; });
+  if (differ && !is_computing(out.by)) {
+    std::vector<std::string> parts;
+    for (const auto& [value, engines] : used) parts.push_back(value + " by " + join({engines.begin(), engines.end()}, " and by "));
+    out.notes.push_back("variants were computed differently, which rounds differently: " + join(parts, "; "));
+  }
+  if (moved > 0)
+    out.notes.push_back(
+        std::to_string(moved) +
+        " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
+}
+
+// A section that is there or not brings its keys along.
+bool comes_with_section(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
+  if (key.rfind(other + ".", 0) == 0) return true;
+  const std::string section = key.substr(0, key.rfind('.') + 1);
+  if (other.rfind(section, 0) != 0) return false;
+  std::set<std::string> values;
+  for (const auto& run : runs) {
+    if (run.keys.count(other)) values.insert(value_of(run, other));
+  }
+  return values.size() < 2;
+}
+
+// What is confounded with the compared key, or with one that makes the groups: each goes with it, and no column shows it.
+void note_what_goes_along(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+  if (out.by == "variant") return;
+  std::vector<std::string> shown = {out.by};
+  for (const auto& [key, value] : out.facets.at(0).keys) shown.push_back(key);
+  std::set<std::string> said(shown.begin(), shown.end());
+  for (const auto& key : shown) {
+    // A kind brings its own keys along; that is what it means to vary it.
+    const auto dot = key.rfind(".kind");
+    const std::string own = dot != std::string::npos && dot + 5 == key.size() ? key.substr(0, dot + 1) : "\n";
+    std::vector<std::string> along;
+    for (const auto& other : varying) {
+      if (said.count(other) || other.rfind(own, 0) == 0 || comes_with_section(runs, key, other) || !determines(runs, key, other)) continue;
+      said.insert(other);
+      along.push_back(other + (determines(runs, other, key) ? "" : " (" + values_along(runs, key, other) + ")"));
+    }
+    if (!along.empty()) out.notes.push_back(key + " does not vary alone: with it " + (along.size() == 1 ? "goes " : "go ") + join(along));
+  }
+}
+
+// Times to a target are known to an evaluation: runs that reach it between the same two are tied.
+void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::int64_t every = 1;
+  for (const auto& run : runs) {
+    const auto found = run.keys.find("train.eval_every");
+    if (found != run.keys.end()) every = std::max<std::int64_t>(every, std::strtoll(found->second.c_str(), nullptr, 10));
+  }
+  bool many = false;
+  for (const auto& facet : out.facets) {
+    for (const auto& pair : facet.pairs) {
+      const bool never = pair.paired.missing_variant == pair.paired.num_seeds && pair.paired.missing_reference == pair.paired.num_seeds;
+      many = many || (2 * pair.paired.ties >= pair.paired.num_seeds && !never);
+    }
+  }
+  if (every > 1 && many)
+    out.notes.push_back("many pairs are tied, since runs are evaluated every " + std::to_string(every) +
+                        " steps: train.eval_every=" + std::to_string(std::max<std::int64_t>(1, every / 10)) + " would tell them apart");
+}
+
+void note_unmeasured(Comparison& out) {
+  std::set<std::string> values;
+  for (const auto& facet : out.facets) {
+    for (const auto& group : facet.groups) {
+      if (group.num_unmeasured > 0) values.insert(group.value);
+    }
+  }
+  if (!values.empty())
+    out.notes.push_back(out.metric + " is not measured with " + out.by + " = " + join({values.begin(), values.end()}) +
+                        ", and not compared there");
+}
+
+}  // namespace
+
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
+  note_what_goes_along(runs, varying, out);
+  note_unmeasured(out);
+  if (is_time) note_coarse_times(runs, out);
+  std::size_t lonely = 0;
+  const std::size_t num_values = ordered_values(runs, out.by).size();
+  for (const auto& facet : out.facets) {
+    const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });
+    lonely += facet.pairs.empty() && measured && num_values > 1;
+  }
+  if (lonely > 0 && out.metric != "seconds_to_target") {
+    out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
+                        " = " + out.reference + " that is finished");
+  }
+  note_computing(runs, out);
+  std::set<std::int64_t> budgets;
+  for (const auto& run : runs) budgets.insert(run.budget_steps);
+  out.mixed_budgets = budgets.size() > 1;
+  if (budgets.size() > 1 && is_time) {
+    out.notes.push_back("budgets differ (" + std::to_string(*budgets.begin()) + " to " + std::to_string(*budgets.rbegin()) +
+                        " steps): pairs are compared up to the smaller one");
+  }
+  if (out.metric == "seconds_to_target") {
+    out.notes.push_back(
+        "seconds are shown, not judged: they tell how busy the machine was as well as what a variant costs; use steps_to_target or "
+        "flops_to_target");
+  }
+}
+
+}  // namespace ffn

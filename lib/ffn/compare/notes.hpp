@@ -1,0 +1,16 @@
+// What a reader of a comparison has to know beside its numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ffn/compare/compare.hpp"
+
+namespace ffn {
+
+/// Adds to the comparison's notes what goes along with the compared key, what is not measured, tied for coarse evaluations,
+/// computed differently or without a pair, and budgets that differ (which also sets mixed_budgets). `varying`: keys whose values differ
+/// among the runs; `is_time`: the metric is a time to a target.
+void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& comparison);
+
+}  // namespace ffn

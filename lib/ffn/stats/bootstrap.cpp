@@ -1,11 +1,11 @@
-// Bootstrap intervals. Depends on Boost.Math for the normal distribution.
+// Bootstrap intervals.
 #include "ffn/stats/bootstrap.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 #include "ffn/stats/random.hpp"
 
 namespace ffn::stats {
@@ -15,8 +15,8 @@ namespace {
 // of a tie have to be seen as a tie, or z₀ of tied data would depend on rounding.
 constexpr double kTieTolerance = 1e-12;
 
-double normal_cdf(double z) { return boost::math::cdf(boost::math::normal(), z); }
-double normal_quantile(double p) { return boost::math::quantile(boost::math::normal(), p); }
+using detail::normal_cdf;
+using detail::normal_quantile;
 
 /// z₀: how far the median of the replicates lies from the estimate, in normal units.
 double bias_correction(const std::vector<double>& ascending, double estimate) {

@@ -1,19 +1,18 @@
-// Planning from a pilot. Depends on Boost.Math.
+// Planning from a pilot.
 #include "ffn/stats/chance.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 
 namespace ffn::stats {
 namespace {
 
-double normal_cdf(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2.0; }
+using detail::normal_cdf;
 
 double critical_t(std::size_t num_seeds, double upper_tail) {
-  const boost::math::students_t central(static_cast<double>(num_seeds - 1));
-  return boost::math::quantile(boost::math::complement(central, upper_tail));
+  return detail::critical_t(static_cast<double>(num_seeds - 1), upper_tail);
 }
 
 /// Of the true standardised effect.

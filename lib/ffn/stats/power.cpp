@@ -1,21 +1,18 @@
-// Planning with the noncentral t distribution. Depends on Boost.Math.
+// Planning with the noncentral t distribution.
 #include "ffn/stats/power.hpp"
 
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/non_central_t.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <utility>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 
 namespace ffn::stats {
 namespace {
 
 /// t with P(T > t) = upper_tail.
 double critical_t(std::size_t num_seeds, double upper_tail) {
-  const boost::math::students_t central(static_cast<double>(num_seeds - 1));
-  return boost::math::quantile(boost::math::complement(central, upper_tail));
+  return detail::critical_t(static_cast<double>(num_seeds - 1), upper_tail);
 }
 
 /// P(T > t) for t > 0 and T noncentral t.
@@ -27,9 +24,9 @@ double probability_above(double t, std::size_t num_seeds, double noncentrality) 
   if (noncentrality < -kHuge) return 0.0;
   if (noncentrality > kHuge) {
     const double chi_squared = df * (noncentrality / t) * (noncentrality / t);
-    return std::isfinite(chi_squared) ? boost::math::cdf(boost::math::chi_squared(df), chi_squared) : 1.0;
+    return std::isfinite(chi_squared) ? detail::chi_squared_cdf(df, chi_squared) : 1.0;
   }
-  return boost::math::cdf(boost::math::complement(boost::math::non_central_t(df, noncentrality), t));
+  return detail::noncentral_t_above(df, noncentrality, t);
 }
 
 /// The smallest n in [2, kMaxPlannedSeeds] with power_at(n) ≥ power, for a power that grows with n.

@@ -1,8 +1,7 @@
-// The scale of a comparison. Depends on Boost.Math.
+// The scale of a comparison.
 #include "ffn/stats/scale.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <iomanip>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 #include "ffn/stats/summary.hpp"
 
 namespace ffn::stats {
@@ -116,8 +116,7 @@ BadRuns bad_runs(const std::vector<Outcome>& variant, const std::vector<Outcome>
 
 double mcnemar_p(std::size_t b, std::size_t c) {
   if (b + c == 0) return 1.0;
-  const boost::math::binomial coins(static_cast<double>(b + c), 0.5);
-  return std::min(1.0, 2.0 * boost::math::cdf(coins, static_cast<double>(std::min(b, c))));
+  return std::min(1.0, 2.0 * detail::coins_cdf(b + c, std::min(b, c)));
 }
 
 }  // namespace ffn::stats

@@ -1,13 +1,13 @@
-// Descriptive statistics of one sample. Depends on Boost.Math for the t distribution.
+// Descriptive statistics of one sample.
 #include "ffn/stats/summary.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 
 namespace ffn::stats {
 namespace {
@@ -70,8 +70,7 @@ Interval t_interval(const std::vector<double>& values, double level) {
   detail::check_between("level", level, 0.0, 1.0);
   if (values.size() == 1) return unbounded_interval(level);
   const auto n = static_cast<double>(values.size());
-  const boost::math::students_t distribution(n - 1.0);
-  const double t = boost::math::quantile(boost::math::complement(distribution, (1.0 - level) / 2.0));
+  const double t = detail::critical_t(n - 1.0, (1.0 - level) / 2.0);
   const double centre = mean(values);
   const double half_width = t * standard_deviation(values) / std::sqrt(n);
   return {centre - half_width, centre + half_width, level};

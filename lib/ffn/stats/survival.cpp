@@ -1,11 +1,11 @@
-// Time to a target with right-censoring. Depends on Boost.Math.
+// Time to a target with right-censoring.
 #include "ffn/stats/survival.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 
 namespace ffn::stats {
 namespace {
@@ -82,8 +82,7 @@ Interval restricted_mean_interval(const RestrictedMean& mean, std::size_t num_ru
   detail::check_between("level", level, 0.0, 1.0);
   if (num_runs == 1) return unbounded_interval(level);
   const auto n = static_cast<double>(num_runs);
-  const boost::math::students_t distribution(n - 1.0);
-  const double t = boost::math::quantile(boost::math::complement(distribution, (1.0 - level) / 2.0));
+  const double t = detail::critical_t(n - 1.0, (1.0 - level) / 2.0);
   const double half_width = t * std::sqrt(n / (n - 1.0)) * mean.standard_error;
   return {mean.mean - half_width, mean.mean + half_width, level};
 }

@@ -1,0 +1,25 @@
+// The distributions that the tests and intervals rest on. Internal to ffn/stats; Boost.Math stands behind them, and in
+// one file, since its headers are slow to compile.
+#pragma once
+
+#include <cstddef>
+
+namespace ffn::stats::detail {
+
+/// P(Z ≤ z) for a standard normal Z.
+double normal_cdf(double z);
+/// z with P(Z ≤ z) = p, for p in (0, 1).
+double normal_quantile(double p);
+
+/// t with P(T > t) = upper_tail, T Student's t with `df` degrees of freedom.
+double critical_t(double df, double upper_tail);
+/// P(T > t), T noncentral t.
+double noncentral_t_above(double df, double noncentrality, double t);
+
+/// P(X ≤ x) for X chi-squared.
+double chi_squared_cdf(double df, double x);
+
+/// P(X ≤ heads) of that many tosses of a fair coin.
+double coins_cdf(std::size_t tosses, std::size_t heads);
+
+}  // namespace ffn::stats::detail

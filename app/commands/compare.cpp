@@ -13,7 +13,7 @@ namespace ffn::app {
 
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::vector<std::string> directories;
   CompareRequest request;
   std::function<bool()> alpha_given, min_effect_given;
@@ -31,7 +31,7 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
 }
 
 // What one study says about its own comparison, where the command line does not say otherwise.
-void ask_study(const std::filesystem::path& directory, const Options& options, CompareRequest& request) {
+void ask_study(const std::filesystem::path& directory, const CompareOptions& options, CompareRequest& request) {
   CompareConfig& asked = request.config;
   std::optional<StudyFile> study;
   try {
@@ -52,7 +52,7 @@ void ask_study(const std::filesystem::path& directory, const Options& options, C
   if (!options.min_effect_given() && asked.metric == own.metric) asked.min_effect = own.min_effect;
 }
 
-int compare(const Options& options, const CommonOptions& common) {
+int compare(const CompareOptions& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
   if (directories.size() == 1) ask_study(directories[0], options, request);
@@ -79,7 +79,7 @@ int compare(const Options& options, const CommonOptions& common) {
 
 void add_compare(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("compare", "which variant is better, and how surely");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   auto& asked = options->request.config;
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
   command.option("--by", asked.by, "key whose values are compared; the first that varies otherwise").type("KEY");

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct SlurmOptions {
   SlurmJob job;
   int tasks = 4, workers = 1;
   std::string more;
@@ -32,7 +32,7 @@ fs::path absolute(const fs::path& path) {
   return normal.has_filename() ? normal : normal.parent_path();
 }
 
-SlurmJob job_of(const Options& options, const CommonOptions& common) {
+SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   if (common.config == "-") throw UsageError("a job cannot read its config from stdin", "write it to a file that all nodes see");
   const std::string config = resolve_config(common.config);
   SlurmJob job = options.job;
@@ -59,7 +59,7 @@ SlurmJob job_of(const Options& options, const CommonOptions& common) {
   return job;
 }
 
-int slurm(const Options& options, const CommonOptions& common) {
+int slurm(const SlurmOptions& options, const CommonOptions& common) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   const SlurmJob job = job_of(options, common);
   const std::string script = slurm_script(job);
@@ -81,7 +81,7 @@ int slurm(const Options& options, const CommonOptions& common) {
 
 void add_slurm(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("slurm", "a study as a Slurm job array: print the script, or submit it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SlurmOptions>();
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results go; all nodes have to see it").type("DIR").shows_default().directory();
   command.option("--tasks", options->tasks, "tasks of the array, which share the study's runs")

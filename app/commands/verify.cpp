@@ -21,7 +21,7 @@ namespace {
 // another; a factor of 1.001 in one gradient is off by hundreds. NaN is beyond it.
 constexpr double kLimit = 16;
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> files;
   std::int64_t steps = 10;
 };
@@ -107,7 +107,7 @@ std::string sentence(const Verified& verified) {
          " parameters";
 }
 
-int verify(const Options& options, const CommonOptions& common) {
+int verify(const VerifyOptions& options, const CommonOptions& common) {
   handle_stop_signals();
   const bool color = color_enabled(color_mode(common), 1);
   VerifyRequest request;
@@ -148,7 +148,7 @@ int verify(const Options& options, const CommonOptions& common) {
 
 void add_verify(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   add_configs_options(command, options->files);
   command.option("--steps", options->steps, "steps to train before weights are compared").integer_in(1, 100000).shows_default();
   add_output_options(command, common);

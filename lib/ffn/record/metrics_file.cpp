@@ -22,7 +22,7 @@ using record_detail::number_json;
 
 namespace {
 
-constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 31;  // ten million evaluations
+constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten million evaluations
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path, int reason) {
   throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
@@ -109,7 +109,7 @@ void parse_lines(const std::string& text, const fs::path& path, Take take) {
 }
 
 std::string read_text(const fs::path& path) {
-  return record_detail::is_there(path) ? read_file(path, "metrics file", ExitCode::data, kMaxBytes) : "";
+  return record_detail::is_there(path) ? read_file(path, "metrics file", ExitCode::data, kMaxMetricsBytes) : "";
 }
 
 }  // namespace

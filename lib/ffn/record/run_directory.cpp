@@ -20,13 +20,13 @@ using record_detail::sealed_text;
 
 namespace {
 
-constexpr std::uintmax_t kMaxBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
+constexpr std::uintmax_t kMaxJsonBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
 constexpr const char* kStatus = "status.json";
 constexpr const char* kSummary = "summary.json";
 
 std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
   if (!record_detail::is_there(path)) return std::nullopt;
-  return read_file(path, what, ExitCode::data, kMaxBytes);
+  return read_file(path, what, ExitCode::data, kMaxJsonBytes);
 }
 
 void remove_if_there(const fs::path& path) {

@@ -17,7 +17,7 @@ using record_detail::is_there;
 
 namespace {
 
-constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 36;
+constexpr std::uintmax_t kMaxRunFileBytes = std::uintmax_t{1} << 36;
 
 // One of a run's small files: what it says, or what is wrong with it. Neither: it is not there.
 template <class T>
@@ -42,7 +42,7 @@ bool is_over(RunState state) { return state == RunState::done || state == RunSta
 
 std::string read_or_nothing(const fs::path& path) {
   try {
-    return read_file(path, "file", ExitCode::data, kMaxBytes);
+    return read_file(path, "file", ExitCode::data, kMaxRunFileBytes);
   } catch (const DataError&) {
     return "";
   }
@@ -125,7 +125,7 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
     if (bytes != facts->bytes)
       return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
     try {
-      if (checksum_of(read_file(path, name, ExitCode::data, kMaxBytes)) != facts->checksum)
+      if (checksum_of(read_file(path, name, ExitCode::data, kMaxRunFileBytes)) != facts->checksum)
         out.push_back(name + ": damaged: its checksum differs");
     } catch (const DataError& problem) {
       out.emplace_back(problem.what());

@@ -16,9 +16,8 @@
 namespace ffn {
 namespace {
 
+using record_detail::kMetadata;
 using record_detail::shown;
-
-constexpr const char* kMetadata = "__metadata__";
 
 /// Place in the reference writer's order, whose enum of dtypes is sorted by alignment: tensor.rs, `enum Dtype`.
 int alignment_rank(DType dtype) {

@@ -7,6 +7,7 @@
 
 namespace ffn::record_detail {
 
+inline constexpr const char* kMetadata = "__metadata__";  ///< the header's key for text
 inline constexpr const char* kChecksum = "ffn_checksum";
 
 /// Of the tensors, by name, and of all other metadata.

@@ -14,11 +14,11 @@
 namespace ffn {
 namespace {
 
+using record_detail::kMetadata;
 using record_detail::shown;
 // Sorted keys here, not ffn::Json: looking a key up in an ordered_json is linear, and a hostile header has a million.
 using HeaderJson = nlohmann::json;
 
-constexpr const char* kMetadata = "__metadata__";
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;             // the reference reader's limit
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 36;  // 64 GiB: far beyond our models

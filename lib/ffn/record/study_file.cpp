@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uintmax_t kMaxBytes = 64 << 20;
+constexpr std::uintmax_t kMaxStudyBytes = 64 << 20;
 
 CompareConfig compare_from(const Json& json, const std::string& source) {
   Document document;
@@ -91,7 +91,7 @@ Json read_study_json(const fs::path& study) {
   const fs::path file = study_file_path(study);
   Json out;
   try {
-    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxBytes), file.string(), [&](const Json& json) {
+    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
       study_from(json, file.string());
       out = json;
     });

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace ffn::stats::detail {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// P(Z ≤ z) for a standard normal Z.
 double normal_cdf(double z);

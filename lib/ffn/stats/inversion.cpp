@@ -3,17 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 #include "ffn/stats/flips.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using detail::kInfinity;
 
 /// k-th smallest, k from 1.
 double smallest(std::vector<double>& values, std::size_t k) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -15,7 +14,7 @@
 namespace ffn::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using detail::kInfinity;
 
 bool has_value(const Outcome& outcome) { return outcome && std::isfinite(*outcome); }
 

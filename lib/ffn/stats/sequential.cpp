@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
 #include "ffn/stats/flips.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using detail::kInfinity;
 
 void check(const std::vector<std::size_t>& maxima) {
   if (maxima.empty()) detail::fail("looks need a maximum number of seeds");

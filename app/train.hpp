@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/study/run_study.hpp"
 
 namespace ffn::app {
 
@@ -13,6 +14,16 @@ struct TrainOptions {
 };
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
+/// What one start of a study came to.
+struct TrainedStudy {
+  Plan plan;
+  StudyOutcome outcome;
+  std::string part;  ///< "shard 2 of 4"; empty for the whole
+};
+/// Trains what the study lacks, under its lock and with a display. What is wrong with it is found before anything is written.
+TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common);
+
+/// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);
 
 /// Steps ran and what came out, nothing kept.

@@ -284,14 +284,12 @@ void check_study(const Study& study, const std::string& source) {
   check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
-int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common) {
   const auto shard = options.shard.empty() ? Shard() : parse_shard(options.shard);
-  if (!options.shard.empty()) do_without_locks();
-  check_study(study, source);
-  const Plan plan = make_plan(study, common.out);
-  const auto runs = runs_of(plan, shard);
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
-  const std::string part = shard.count == 1 ? "" : "shard " + number(shard.index) + " of " + number(shard.count);
+  TrainedStudy out{make_plan(study, common.out), {}, shard.count == 1 ? "" : "shard " + number(shard.index) + " of " + number(shard.count)};
+  const Plan& plan = out.plan;
+  const auto runs = runs_of(plan, shard);
   auto found = progress_of(plan.runs);
   if (!options.fresh) refuse_other_study(plan, found);
   const bool has_work =
@@ -304,8 +302,8 @@ int train_study(const Study& study, const std::string& source, const TrainOption
       training_engine().prepare(variant.config);
     }
     for (const auto& share : engine_shares(study)) log_info(engine_line(share));
-    if (!part.empty())
-      log_info(part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
+    if (!out.part.empty())
+      log_info(out.part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
     const bool uncertain = locks_may_not_reach(plan.directory);
     lock.emplace(plan.directory, fingerprint(plan), options.fresh);
     if (options.fresh && path_exists(plan.directory)) {
@@ -321,26 +319,32 @@ int train_study(const Study& study, const std::string& source, const TrainOption
     tidy_up(plan);
   }
 
-  StudyOutcome outcome;
-  {
-    StudyDisplay display(plan, runs, found, common);
-    StudyOptions run;
-    run.runs = runs;
-    run.found = std::move(found);
-    run.jobs = job_count(common, study);
-    run.fail_fast = options.fail_fast;
-    run.argv = common.argv;
-    run.stop = [&beacon] {
-      if (beacon) beacon->beat();
-      return stop_requested();
-    };
-    run.in_worker = handle_worker_signals;
-    run.engine = []() -> Engine& { return training_engine(); };
-    run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };
-    outcome = run_study(plan, run);
-  }
+  StudyDisplay display(plan, runs, found, common);
+  StudyOptions run;
+  run.runs = runs;
+  run.found = std::move(found);
+  run.jobs = job_count(common, study);
+  run.fail_fast = options.fail_fast;
+  run.argv = common.argv;
+  run.stop = [&beacon] {
+    if (beacon) beacon->beat();
+    return stop_requested();
+  };
+  run.in_worker = handle_worker_signals;
+  run.engine = []() -> Engine& { return training_engine(); };
+  run.on_message = [&](const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) { display.receive(m, cohorts); };
+  out.outcome = run_study(plan, run);
+  return out;
+}
+
+int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+  if (!options.shard.empty()) do_without_locks();
+  check_study(study, source);
+  const auto trained = train_runs(study, options, common);
+  const auto& [plan, outcome, part] = trained;
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
+  const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
   if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
   const bool claims_hold = compare_and_save(plan, source, common);

@@ -9,6 +9,7 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/tuned.hpp"
 
 namespace ffn::app {
 
@@ -145,6 +146,21 @@ std::string details_text(const Comparison& c, const CompareView& view) {
   return out;
 }
 
+std::size_t judging_seeds(const Comparison& c) {
+  std::size_t seeds = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) seeds = std::max(seeds, group.num_runs);
+  }
+  return seeds;
+}
+
+std::string tuning_text(const Comparison& c, const CompareView& view) {
+  const auto table = tuned_table(*c.tuned);
+  std::string out = wrapped(tuned_caption(*c.tuned), view.width) + "\n" + render(view.width > 0 ? narrowed(table, view.width) : table, view);
+  for (const auto& note : tuned_notes(*c.tuned, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
+  return out;
+}
+
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
@@ -165,6 +181,7 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   const std::string answer = answer_text(c);
   std::string out = answer.empty() ? "" : wrapped(answer, view.width) + "\n";
   out += short_form(c, view);
+  if (c.tuned) out += "\n" + tuning_text(c, view);
   if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);
   if (view.explain) out += "\n" + wrapped(explanation(c), view.width);
   for (const auto& note : c.notes) out += wrapped("note: " + note, view.width);

@@ -10,7 +10,8 @@ namespace ffn::app {
 struct TrainOptions {
   std::int64_t fast_dev_run = 0;
   bool fresh = false, dry_run = false, fail_fast = false;
-  std::string shard;  ///< "i/n"; "" is the whole study
+  std::string shard;        ///< "i/n"; "" is the whole study
+  std::string fingerprint;  ///< what processes that share the study's directory have in common; "": its runs
 };
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
@@ -22,6 +23,15 @@ struct TrainedStudy {
 };
 /// Trains what the study lacks, under its lock and with a display. What is wrong with it is found before anything is written.
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common);
+
+/// A study with its choices made, or the outcome that kept it from them: interrupted, or with runs that failed.
+struct Tuned {
+  std::optional<Study> study;
+  StudyOutcome outcome;
+};
+/// Trains the grid of a study that is tuned, as a study of its own beside it, and chooses. A grid that some variant's choice stands at
+/// the end of grows there for all variants, at most twice.
+Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common);
 
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);

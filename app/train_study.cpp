@@ -86,7 +86,7 @@ std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
 }
 
 Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
-  const CompareRequest request{comparison_of(plan.study), resamples, /*in_given_order=*/true};
+  const CompareRequest request{comparison_of(plan.study), resamples, /*in_given_order=*/true, plan.study.tuned};
   FoundRuns found;
   if (from_disk && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
@@ -99,7 +99,7 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk 
 class StudyDisplay {
  public:
   StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found, const CommonOptions& common)
-      : plan_(plan), quiet_(common.verbosity < 0) {
+      : plan_(plan), verbosity_(common.verbosity), quiet_(common.verbosity < 0), color_(color_enabled(color_mode(common), 2)) {
     ProgressOptions options;
     options.label = plan.study.name;
     for (const auto i : runs) {
@@ -109,8 +109,7 @@ class StudyDisplay {
     animate_ = options.animate = !quiet_ && animation_enabled(2);
     if (quiet_) options.line_every_s = 1e300;
     bar_ = std::make_unique<ProgressBar>(options);
-    LogOptions log{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [this] { take_off_screen(); }};
-    set_up_log(log);
+    set_up_log({verbosity_, color_, nullptr, [this] { take_off_screen(); }});
     for (const auto& variant : plan.study.variants) {
       if (const auto* size = matched_size(variant)) {
         log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
@@ -121,6 +120,7 @@ class StudyDisplay {
   ~StudyDisplay() {
     take_off_screen();
     bar_->finish();
+    set_up_log({verbosity_, color_, nullptr, {}});
   }
 
   void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
@@ -182,7 +182,8 @@ class StudyDisplay {
   }
 
   const Plan& plan_;
-  bool quiet_, animate_ = false;
+  int verbosity_;
+  bool quiet_, color_, animate_ = false;
   std::string standing_;
   int standing_lines_ = 0;
   std::size_t shown_cohorts_ = 0;
@@ -258,7 +259,8 @@ void check_nobody_unseen(const StudyLock& lock, Beacon& beacon, const fs::path& 
                     "stop one of the two; or divide the study among machines that need no locks with --shard i/n");
 }
 
-std::string fingerprint(const Plan& plan) {
+std::string fingerprint(const Plan& plan, const std::string& given = "") {
+  if (!given.empty()) return given;
   std::string all;
   for (const auto& run : plan.runs) all += run.identity + run.config.compute.engine;  // two engines would undo each other's runs
   return sha256_hex(all);
@@ -305,7 +307,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
     if (!out.part.empty())
       log_info(out.part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
     const bool uncertain = locks_may_not_reach(plan.directory);
-    lock.emplace(plan.directory, fingerprint(plan), options.fresh);
+    lock.emplace(plan.directory, fingerprint(plan, options.fingerprint), options.fresh);
     if (options.fresh && path_exists(plan.directory)) {
       log_info("earlier results moved to " + move_aside(plan.directory).string());
       found.assign(plan.runs.size(), Progress::pending);
@@ -337,15 +339,37 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
   return out;
 }
 
-int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+namespace {
+
+ExitCode exit_code_of(const StudyOutcome& outcome) {
+  return outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
+}
+
+void say_how_to_go_on(const CommonOptions& common) { log_info("interrupted; the same command goes on: " + shell_command(common.argv)); }
+
+// A study that could not be tuned is not compared.
+ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common) {
+  if (outcome.directory_lost) throw SystemError("the results of the tuning are lost with their directory", "start it again");
+  if (outcome.interrupted) say_how_to_go_on(common);
+  else
+    log_error(std::to_string(outcome.failed.size()) + " runs of the tuning failed (see their status.json); nothing was chosen. The same command tries them again");
+  return exit_code_of(outcome);
+}
+
+}  // namespace
+
+int train_study(const Study& asked, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
-  check_study(study, source);
+  check_study(asked, source);
+  Tuned tuned{asked, {}};
+  if (asked.tune) tuned = tune_study(asked, options, common);
+  if (!tuned.study) return static_cast<int>(end_of_tuning(tuned.outcome, common));
+  const Study& study = *tuned.study;
   const auto trained = train_runs(study, options, common);
   const auto& [plan, outcome, part] = trained;
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
-  ExitCode code = outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
+  ExitCode code = exit_code_of(outcome);
   if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
   const bool claims_hold = compare_and_save(plan, source, common);
   // A claim about the whole study is not judged by a part of it.
@@ -354,7 +378,7 @@ int train_study(const Study& study, const std::string& source, const TrainOption
            (outcome.total == 1 && part.empty() ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " +
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
-  if (outcome.interrupted) log_info("interrupted; the same command goes on: " + shell_command(common.argv));
+  if (outcome.interrupted) say_how_to_go_on(common);
   else
     log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
              (part.empty() ? " --details" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));

@@ -41,6 +41,7 @@ void ask_study(const std::filesystem::path& directory, const CompareOptions& opt
   }
   if (!study) return;
   request.in_given_order = !options.all;
+  if (!options.all) request.tuned = study->tuned;
   const auto& own = study->compare;
   if (asked.by.empty()) {
     asked.by = own.by;

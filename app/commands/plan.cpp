@@ -42,6 +42,7 @@ struct Estimate {
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
+  std::size_t tuning_runs = 0;    ///< before these; pending ones are in `seconds`, none in the other numbers
 };
 
 Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
@@ -75,6 +76,24 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   out.jobs = jobs;
   if (probe) out.seconds = estimate_seconds(plan, cohorts, jobs, training_engine());
   return out;
+}
+
+// Grids may grow: that is known later.
+void add_tuning(const Study& study, const std::string& directory, std::size_t jobs, bool probe, Estimate& out) {
+  if (!study.tune) return;
+  const Plan plan = make_plan(tuning_study(study), directory);
+  const Estimate tuning = estimate(plan, jobs, probe);
+  out.tuning_runs = tuning.runs;
+  if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
+}
+
+std::string tuning_line(const Study& study, const Estimate& e) {
+  const auto& tune = *study.tune;
+  const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
+  const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
+  return "tuned before: " + counted(e.tuning_runs, "run") + " (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
+         (tune.per_seed ? "retune once, with 5 seeds: " + counted(once, "run") : "retune per_seed, with 1 seed each: " + counted(per_seed, "run")) +
+         "); a grid that a choice stands at the end of grows, at most twice\n";
 }
 
 /// What the study's seeds can show.
@@ -116,6 +135,7 @@ Json to_json(const Study& study, const Estimate& e) {
           {"disk_bytes", e.bytes},
           {"jobs", e.jobs},
           {"engines", engines},
+          {"tuning_runs", e.tuning_runs},
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
           {"smallest_detectable_difference_sd", power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
 }
@@ -149,6 +169,7 @@ void print(const Study& study, const Estimate& e, bool color) {
   std::cout << variants_table(e.lines).terminal_text(color) << "\n"
             << counted(e.runs, "run") << ", " << e.pending << " to train in " << counted(e.cohorts, "cohort") << " on "
             << counted(e.jobs, "worker") << "; " << format_short(e.flops) << " training FLOPs; " << format_bytes(e.bytes) << " on disk\n";
+  if (study.tune) std::cout << tuning_line(study, e);
   for (const auto& share : engine_shares(study)) std::cout << engine_line(share) << "\n";
   if (e.seconds && e.pending > 0) std::cout << "time, from a short probe of each cohort: about " << format_duration(*e.seconds) << "\n";
   if (study.variants.size() < 2) return;
@@ -169,7 +190,8 @@ int plan_study(const CommonOptions& common, bool probe) {
   auto document = load_with_overrides(common.config, all_overrides(common));
   if (!is_study(document)) document.tree()["seeds"] = 1;
   const Plan plan = make_plan(read_study(document, common.config), common.out);
-  const Estimate found = estimate(plan, job_count(common, plan.study), probe);
+  Estimate found = estimate(plan, job_count(common, plan.study), probe);
+  add_tuning(plan.study, common.out, found.jobs, probe, found);
   if (common.json) print_json(to_json(plan.study, found));
   else print(plan.study, found, color_enabled(color_mode(common), 1));
   return 0;

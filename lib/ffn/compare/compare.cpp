@@ -318,7 +318,15 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   const auto& asked = request.config;
   Comparison out;
-  const auto runs = without_copies(without_computing(found, asked.by), asked.by, out.notes);
+  auto runs = without_copies(without_computing(found, asked.by), asked.by, out.notes);
+  if (request.tuned) {
+    for (auto& run : runs) {
+      for (const auto& key : request.tuned->keys) {
+        if (key != asked.by) run.keys.erase(key);
+      }
+    }
+    out.tuned = request.tuned;
+  }
   const auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);

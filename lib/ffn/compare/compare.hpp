@@ -61,6 +61,7 @@ struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
   bool in_given_order = false;  ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
+  std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
 
 /// One value of `by` within one facet.
@@ -100,6 +101,7 @@ struct Comparison {
   std::vector<Facet> facets;
   std::size_t num_comparisons = 0;  ///< that the correction covers
   bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
+  std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
 };
 

@@ -83,10 +83,12 @@ Json comparison_json(const Comparison& c) {
     for (const auto& p : facet.pairs) pairs.push_back(pair_json(p));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
-  return {
+  Json out = {
       {"schema_version", 1},      {"by", c.by},       {"metric", c.metric},         {"direction", c.higher_is_better ? "higher" : "lower"},
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
+  if (c.tuned) out["tuning"] = to_json(*c.tuned);
+  return out;
 }
 
 }  // namespace ffn

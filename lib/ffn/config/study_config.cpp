@@ -38,6 +38,7 @@ void SweepConfig::describe(FieldVisitor& v) {
 void StudyConfig::describe(FieldVisitor& v) {
   v.json({"seeds", "how many seeds, or a list of seeds; every variant runs with each"}, *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
+  v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" and \"retune\" say how"}, *tune, Shape::object);
   v.group({"compare", "how the variants are compared at the end"}, compare);
   v.text({"question", "what the study is to answer"}, question);
   v.text({"source", "where the question comes from"}, source);
@@ -51,7 +52,10 @@ void describe_document(FieldVisitor& v) {
   study.describe(v);
 }
 
-bool is_study(const Document& document) { return document.tree().contains("seeds") || document.tree().contains("sweep"); }
+bool is_study(const Document& document) {
+  const auto& tree = document.tree();
+  return tree.contains("seeds") || tree.contains("sweep") || tree.contains("tune");
+}
 
 // ---- axes
 
@@ -64,16 +68,15 @@ std::vector<double> numbers(const Json& list, std::size_t count, const char* for
   return list.get<std::vector<double>>();
 }
 
-// Sweeps print their values: 0.003 rather than 0.0030000000000000005.
-double rounded(double x) {
-  if (x == 0) return 0;
-  const double scale = std::pow(10.0, 11 - std::floor(std::log10(std::abs(x))));
-  return std::isfinite(scale) ? std::round(x * scale) / scale : x;
-}
-
 Json as_number(double x) { return std::nearbyint(x) == x && std::abs(x) < 1e15 ? Json(static_cast<std::int64_t>(x)) : Json(x); }
 
 }  // namespace
+
+double rounded_number(double x, int digits) {
+  if (x == 0) return 0;
+  const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::abs(x))));
+  return std::isfinite(scale) ? std::round(x * scale) / scale : x;
+}
 
 std::vector<Json> axis_values(const Json& axis) {
   std::vector<Json> values;
@@ -83,7 +86,7 @@ std::vector<Json> axis_values(const Json& axis) {
     if (n[0] <= 0 || n[1] <= 0 || n[2] < 2 || n[2] > 10000 || std::nearbyint(n[2]) != n[2]) {
       throw std::invalid_argument("\"logspace\" needs two positive ends and a count of at least 2, got " + shortened(axis["logspace"]));
     }
-    for (int i = 0; i < static_cast<int>(n[2]); ++i) values.push_back(as_number(rounded(n[0] * std::pow(n[1] / n[0], i / (n[2] - 1)))));
+    for (int i = 0; i < static_cast<int>(n[2]); ++i) values.push_back(as_number(rounded_number(n[0] * std::pow(n[1] / n[0], i / (n[2] - 1)))));
   } else if (axis.is_object() && axis.size() == 1 && axis.contains("range")) {
     const auto n = numbers(axis["range"], 3, "\"range\": [start, stop, step]");
     if (n[2] == 0 || (n[1] - n[0]) / n[2] <= 0 || (n[1] - n[0]) / n[2] > 10000) {
@@ -91,7 +94,7 @@ std::vector<Json> axis_values(const Json& axis) {
     }
     // A hair of slack: three steps of 0.1 end at 0.30000000000000004, which a stop of 0.3 has to leave out.
     const auto count = static_cast<int>(std::ceil((n[1] - n[0]) / n[2] - 1e-9));
-    for (int i = 0; i < count; ++i) values.push_back(as_number(rounded(n[0] + i * n[2])));
+    for (int i = 0; i < count; ++i) values.push_back(as_number(rounded_number(n[0] + i * n[2])));
   } else {
     throw std::invalid_argument("expected a list of values, {\"logspace\": [low, high, count]} or {\"range\": [start, stop, step]}, got " +
                                 shortened(axis));
@@ -361,7 +364,48 @@ Document with_assignments(const Document& common, const Combination& combination
   return document;
 }
 
+// Every grid point is a config: what one of them cannot have is found before anything is trained.
+void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations, const std::set<std::string>& swept,
+                  const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
+  const auto& tune = *study.tune;
+  const auto before = expansion.problems.size();
+  for (const auto& axis : tune.axes) {
+    if (swept.count(axis.key)) expansion.problem("/tune/" + escape_pointer(axis.key), "\"" + axis.key + "\" is swept already");
+    if (axis.key == "seed" || axis.key == "name") expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
+  }
+  for (const auto seed : study.seeds) {
+    if (seed < kFirstTuningSeed) continue;
+    expansion.problem("/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
+    break;
+  }
+  const std::size_t runs = combinations.size() * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
+  if (runs > kMaxRuns) expansion.problem("/tune", std::to_string(runs) + " runs to tune; a study has at most " + std::to_string(kMaxRuns));
+  if (expansion.problems.size() > before) return;
+  for (const auto& combination : combinations) {
+    for (std::size_t p = 0; p < tune.num_points(); ++p) {
+      Combination with = combination;
+      const auto values = tune.point(p);
+      for (std::size_t i = 0; i < values.size(); ++i) with.push_back({tune.axes[i].key, *values[i], "/tune/" + escape_pointer(tune.axes[i].key)});
+      try {
+        read_run_config(with_assignments(common, with, expansion), source);
+      } catch (const ConfigError& error) {
+        for (auto problem : error.problems()) of_variants.add(std::move(problem), variant_name(combination, swept));
+      }
+      if (expansion.problems.size() > before) return;
+    }
+  }
+}
+
 }  // namespace
+
+RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments) {
+  Expansion expansion{*study.common, {}};
+  Combination combination;
+  for (const auto& [key, value] : assignments) combination.push_back({key, *value, ""});
+  auto config = read_run_config(with_assignments(*study.common, combination, expansion), study.name);
+  if (!expansion.problems.empty()) throw ConfigError(study.name, std::move(expansion.problems), "");
+  return config;
+}
 
 Study read_study(const Document& document, const std::string& source) {
   Study study;
@@ -386,6 +430,7 @@ Study read_study(const Document& document, const std::string& source) {
 
   Expansion expansion{base, {}};
   study.seeds = seed_list(*study.config.seeds, expansion);
+  study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys, names;
   for (const auto& combination : combinations) {
@@ -398,14 +443,16 @@ Study read_study(const Document& document, const std::string& source) {
                                     " runs; a study has at most " + std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
-  Document common = base;  // what each variant is laid over; without the lists, which may be long
-  for (const char* key : {"seeds", "sweep", "compare", "expect", "question", "source"}) {
+  auto shared = std::make_shared<Document>(base);
+  Document& common = *shared;
+  for (const char* key : {"seeds", "sweep", "tune", "compare", "expect", "question", "source"}) {
     common.tree().erase(key);
     common.set_origin(pointer_of(key), {});
   }
+  study.common = std::move(shared);
   SharedProblems of_variants;
   for (const auto& combination : combinations) {
-    Variant variant{variant_name(combination, keys), {}, {}};
+    Variant variant{variant_name(combination, keys), {}, {}, {}};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
     if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
     try {
@@ -418,6 +465,7 @@ Study read_study(const Document& document, const std::string& source) {
       }
     }
   }
+  if (study.tune) check_tuning(study, common, combinations, keys, source, expansion, of_variants);
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
@@ -426,3 +474,4 @@ Study read_study(const Document& document, const std::string& source) {
 }
 
 }  // namespace ffn
+

@@ -1,7 +1,10 @@
 // A study: variants × seeds, from one document. The document's other keys are the run that all variants start from.
 #pragma once
 
+#include <memory>
+
 #include "ffn/config/run_config.hpp"
+#include "ffn/config/tuning.hpp"
 
 namespace ffn {
 
@@ -26,6 +29,7 @@ struct SweepConfig {
 struct StudyConfig {
   JsonValue seeds = JsonValue::number(1);  ///< a count, or a list of seeds
   SweepConfig sweep;
+  JsonValue tune = JsonValue::object();  ///< keys that are tuned → values to try, and how; see tuning.hpp
   CompareConfig compare;
   std::string question;                   ///< what the study is to answer
   std::string source;                     ///< where the question comes from
@@ -43,6 +47,7 @@ struct Variant {
   std::string name;                     ///< path-safe: "activation=relu+expansion=4"; "base" without a sweep
   std::vector<Assignment> assignments;  ///< what differs from the base, in the order of the axes
   RunConfig config;                     ///< with seed 0
+  std::vector<RunConfig> of_seed;       ///< one per seed of the study where each was tuned for itself; else empty
 };
 
 struct Study {
@@ -51,16 +56,29 @@ struct Study {
   std::vector<std::int64_t> seeds;
   std::vector<Variant> variants;
   JsonValue document;  ///< as read, overrides applied
+  std::shared_ptr<const Document> common;  ///< what each variant is laid over: the document without what makes it a study
+  std::optional<TuningConfig> tune;
+  std::optional<TuningResult> tuned;  ///< once the choices are made
 };
 
 /// Every key that a config file may have, at its default: for the schema and the reference.
 void describe_document(FieldVisitor& v);
 
-/// True if the document describes more than one run: it has "seeds" or "sweep".
+/// True if the document describes more than one run: it has "seeds", "sweep" or "tune".
 bool is_study(const Document& document);
 
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
 Study read_study(const Document& document, const std::string& source);
+
+/// The study's run with these values in place, its seed 0. Throws ConfigError.
+RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments);
+
+/// The study that tunes this one: every variant at every grid point, with the tuning seeds of the study's seeds. Variants of a grid
+/// point stand side by side: index variant × num_points + point.
+Study tuning_study(const Study& study);
+
+/// The study with its choices in place: choices[variant] has one index of a grid point, or one per seed.
+Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices);
 
 /// Command-line form of a sweep: moves each `key=a,b,c` into the document's grid and returns the other assignments.
 /// A single value for a key that the file sweeps replaces its axis.
@@ -69,5 +87,8 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
 /// The values of an axis: a list, {"logspace": [low, high, n]}, {"range": [start, stop, step]} (half-open).
 /// Throws std::invalid_argument saying what is wrong.
 std::vector<Json> axis_values(const Json& axis);
+
+/// Sweeps print their values: 0.003 rather than 0.0030000000000000005.
+double rounded_number(double x, int digits = 12);
 
 }  // namespace ffn

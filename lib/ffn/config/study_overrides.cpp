@@ -53,12 +53,32 @@ bool moves_along(const Json& tree, const std::string& key) {
   return false;
 }
 
+// tune.train.optimizer.lr=0.001,0.01 is {"tune": {"train.optimizer.lr": [0.001, 0.01]}}; tune.seeds=3 is how.
+bool takes_tuning(Document& document, const std::string& key, const std::string& typed, const std::string& shown) {
+  if (key.rfind("tune.", 0) != 0) return false;
+  const std::string what = key.substr(5);
+  Json& tune = document.tree()["tune"];
+  if (tune.is_null()) tune = Json::object();
+  if (!tune.is_object()) throw UsageError(shown + ": tune is " + shortened(tune) + ", so it has no key " + shortened(what));
+  const auto parts = split_values(typed);
+  Json value = override_value(typed, shown);
+  const bool is_axis = what != "seeds" && what != "metric" && what != "retune";
+  if (is_axis && !value.is_object() && !value.is_array()) {
+    value = Json::array();
+    for (const auto& part : parts) value.push_back(override_value(part, shown));
+  }
+  tune[what] = std::move(value);
+  document.set_origin("/tune/" + escape_pointer(what), {shown, current_directory().string(), 0});
+  return true;
+}
+
 }  // namespace
 
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
-    const bool describes_the_study = key == "seeds" || key.rfind("sweep", 0) == 0;
+    if (takes_tuning(document, key, typed, shown)) continue;
+    const bool describes_the_study = key == "seeds" || key == "tune" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
     if (key == "seeds" && parts.size() > 1) {
       apply_override(document, "seeds=[" + typed + "]");

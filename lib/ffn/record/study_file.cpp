@@ -48,6 +48,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
     study.variants.push_back(std::move(variant));
   }
   study.document = json.at("document");
+  if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
 }
@@ -79,12 +80,14 @@ std::string study_text(const Study& study) {
     for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
     variants.push_back({{"name", variant.name}, {"assignments", assignments}});
   }
-  return study_text(Json{{"schema_version", kSchemaVersion},
-                         {"name", study.name},
-                         {"seeds", study.seeds},
-                         {"variants", variants},
-                         {"compare", write_json(comparison_of(study))},
-                         {"document", *study.document}});
+  Json out = {{"schema_version", kSchemaVersion},
+              {"name", study.name},
+              {"seeds", study.seeds},
+              {"variants", variants},
+              {"compare", write_json(comparison_of(study))},
+              {"document", *study.document}};
+  if (study.tuned) out["tuning"] = to_json(*study.tuned);
+  return study_text(out);
 }
 
 Json read_study_json(const fs::path& study) {

@@ -19,6 +19,7 @@ struct StudyFile {
   std::vector<std::int64_t> seeds;
   std::vector<Variant> variants;
   CompareConfig compare;  ///< with the key that is compared, where the study has one
+  std::optional<TuningResult> tuned;  ///< what its variants were tuned to
   JsonValue document;     ///< as read, overrides applied
 
   /// Directories of its runs, seed by seed as they are planned.

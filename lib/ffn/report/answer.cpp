@@ -8,6 +8,7 @@
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/tuned.hpp"
 
 namespace ffn {
 
@@ -338,7 +339,8 @@ std::optional<Effect> effect_of(const PairResult& pair) {
 
 std::string answer_text(const Comparison& c) {
   if (c.facets.empty()) return "";
-  const std::string text = who_leads(c) + how_sure(c);
+  std::string text = who_leads(c) + how_sure(c);
+  if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
 }
 

@@ -11,16 +11,28 @@
 
 namespace ffn {
 
+namespace {
+
+std::vector<std::string> identities_of(const Variant& variant, const std::vector<std::int64_t>& seeds) {
+  if (variant.of_seed.empty()) return run_identities(variant.config, seeds);
+  std::vector<std::string> out;
+  for (std::size_t s = 0; s < seeds.size(); ++s) out.push_back(run_identities(variant.of_seed.at(s), {seeds[s]})[0]);
+  return out;
+}
+
+}  // namespace
+
 Plan make_plan(Study study, const std::filesystem::path& out) {
   Plan plan;
   plan.directory = out / study.name;
   std::vector<std::vector<std::string>> identities;  // of each variant
-  for (const auto& variant : study.variants) identities.push_back(run_identities(variant.config, study.seeds));
+  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, study.seeds));
   plan.runs.reserve(study.seeds.size() * study.variants.size());
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
     const auto seed = study.seeds[s];
     for (std::size_t v = 0; v < study.variants.size(); ++v) {
-      PlannedRun run{v, study.variants[v].config, std::move(identities[v][s]), {}};
+      const auto& variant = study.variants[v];
+      PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), std::move(identities[v][s]), {}};
       run.config.seed = seed;
       run.directory = study_run_path(out, study.name, study.variants[v].name, seed);
       plan.runs.push_back(std::move(run));
@@ -52,10 +64,11 @@ std::size_t size_that_pays(const RunConfig& config) {
 std::vector<PlannedCohort> make_cohorts(const Plan& plan, const std::vector<std::size_t>& pending, std::size_t jobs, std::size_t largest) {
   std::vector<std::string> order;  // of first appearance, which is seed-major
   std::map<std::string, std::vector<std::size_t>> groups;
-  std::map<std::size_t, std::string> key_of;  // a variant: its runs differ in their seeds alone
+  std::map<std::size_t, std::string> key_of;  // a variant: its runs differ in their seeds alone, unless each was tuned for itself
   for (const auto index : pending) {
-    auto& key = key_of[plan.runs[index].variant];
-    if (key.empty()) key = cohort_key(plan.runs[index].config);
+    const auto& run = plan.runs[index];
+    auto& key = key_of[run.variant];
+    if (key.empty() || !plan.study.variants[run.variant].of_seed.empty()) key = cohort_key(run.config);
     auto& group = groups[key];
     if (group.empty()) order.push_back(key);
     group.push_back(index);

@@ -1,0 +1,85 @@
+// What a study tunes, before it compares: trains the grid, chooses, and lets the grid grow where a choice stands at its end.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/compare/tuning.hpp"
+#include "ffn/core/hash.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/report/tuned.hpp"
+#include "train.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+constexpr int kMostGrowth = 2;  // times
+
+bool all_ended(const Plan& plan) {
+  const auto found = progress_of(plan.runs);
+  return std::all_of(found.begin(), found.end(), [](Progress progress) { return progress == Progress::finished; });
+}
+
+// True if an axis has become longer.
+bool grow(TuningConfig& tune, const std::vector<std::pair<std::size_t, GridEnd>>& at_ends) {
+  bool any = false;
+  for (const auto& [axis, end] : at_ends) any = extend(tune.axes[axis], end) || any;
+  return any;
+}
+
+// Beyond what a config allows, a grid does not grow.
+bool is_possible(const Study& study) {
+  try {
+    tuning_study(study);
+  } catch (const ConfigError&) {
+    return false;
+  }
+  return true;
+}
+
+std::string grid_text(const TuningConfig& tune) {
+  std::vector<std::string> parts;
+  for (const auto& axis : tune.axes) {
+    std::vector<std::string> values;
+    for (const auto& value : axis.values) values.push_back(value->is_string() ? value->get<std::string>() : dump_json(*value));
+    parts.push_back(axis.key + " = " + join(values));
+  }
+  return join(parts, "; ");
+}
+
+}  // namespace
+
+Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
+  if (!options.shard.empty())
+    throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
+  Tuned out{std::nullopt, {}};
+  const auto& tune = *study.tune;
+  if (!tune.per_seed && study.variants.size() > 1) {
+    if (const auto caution = caution_about_one_choice(study.seeds.size(), study.config.compare.min_effect); !caution.empty()) log_info("note: " + caution);
+  }
+  TrainOptions tuning_options = options;
+  tuning_options.fingerprint = sha256_hex(dump_json(*study.document));  // the same while the grid grows
+  for (int growth = 0;; ++growth) {
+    const Study tuning = tuning_study(study);
+    const Plan plan = make_plan(tuning, common.out);
+    log_info("tuning: " + grid_text(*study.tune));
+    if (tuning_options.fresh || !all_ended(plan)) {
+      out.outcome = train_runs(tuning, tuning_options, common).outcome;
+      tuning_options.fresh = false;
+      if (out.outcome.interrupted || out.outcome.directory_lost || !out.outcome.failed.empty()) return out;
+    }
+    std::vector<std::filesystem::path> runs;
+    for (const auto& run : plan.runs) runs.push_back(run.directory);
+    auto choices = choose_points(study, runs);
+    Study longer = study;
+    if (growth < kMostGrowth && grow(*longer.tune, choices.at_ends) && is_possible(longer)) {
+      study = std::move(longer);
+      continue;
+    }
+    out.study = with_choices(study, choices.of);
+    out.study->tuned = std::move(choices.result);
+    return out;
+  }
+}
+
+}  // namespace ffn::app

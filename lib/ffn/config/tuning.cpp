@@ -1,0 +1,146 @@
+#include "ffn/config/tuning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "ffn/config/metrics.hpp"
+#include "ffn/config/study_config.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr int kDigits = 3;  // of values that are not written down
+
+}  // namespace
+
+std::size_t TuningConfig::num_points() const {
+  std::size_t n = 1;
+  for (const auto& axis : axes) n *= axis.values.size();
+  return n;
+}
+
+std::vector<JsonValue> TuningConfig::point(std::size_t index) const {
+  std::vector<JsonValue> out(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0; index /= axes[i].values.size()) out[i] = axes[i].values[index % axes[i].values.size()];
+  return out;
+}
+
+std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed) {
+  const auto count = static_cast<std::int64_t>(tune.seeds);
+  const std::int64_t first = kFirstTuningSeed + (tune.per_seed ? seed * count : 0);
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(first + i);
+  return out;
+}
+
+std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& problem) {
+  if (tune.empty()) return std::nullopt;
+  TuningConfig out;
+  constexpr std::int64_t kMostSeeds = 1000;
+  constexpr std::size_t kMostPoints = 1000;
+  std::int64_t seeds = 0;
+  for (const auto& item : tune.items()) {
+    const std::string& key = item.key();
+    const Json& value = item.value();
+    const std::string pointer = "/tune/" + escape_pointer(key);
+    if (key == "seeds") {
+      if (!value.is_number_integer() || (seeds = value.get<std::int64_t>()) < 1 || seeds > kMostSeeds)
+        problem(pointer, "expected a count of seeds between 1 and " + std::to_string(kMostSeeds) + ", got " + shortened(value));
+    } else if (key == "metric") {
+      out.metric = value.is_string() ? value.get<std::string>() : dump_json(value);
+      std::vector<std::string> names = {"steps_to_target"};
+      for (const auto& row : metric_catalogue()) names.push_back(row.name);
+      if (std::find(names.begin(), names.end(), out.metric) == names.end())
+        problem(pointer, "unknown metric " + shortened(value) + "; known: " + join(names));
+    } else if (key == "retune") {
+      if (value != "once" && value != "per_seed") problem(pointer, R"(expected "once" or "per_seed", got )" + shortened(value));
+      out.per_seed = value == "per_seed";
+    } else {
+      TuningAxis axis{key, {}};
+      try {
+        const bool shown_short = value.is_object() && value.contains("logspace");  // nobody asks for 0.00316227766017
+        for (auto& x : axis_values(value)) axis.values.emplace_back(shown_short && x.is_number_float() ? Json(rounded_number(x.get<double>(), kDigits)) : x);
+      } catch (const std::invalid_argument& error) {
+        problem(pointer, error.what());
+      }
+      out.axes.push_back(std::move(axis));
+    }
+  }
+  // Five seeds choose well enough (comparisons on identical methods); where every judging seed has a choice of its own, one does.
+  out.seeds = seeds > 0 ? static_cast<std::size_t>(seeds) : out.per_seed ? 1 : 5;
+  if (out.axes.empty()) problem("/tune", R"(names no key to tune, as "train.optimizer.lr": {"logspace": [1e-4, 1e-1, 5]})");
+  else if (out.num_points() > kMostPoints) problem("/tune", "more than " + std::to_string(kMostPoints) + " grid points");
+  return out;
+}
+
+bool extend(TuningAxis& axis, GridEnd end) {
+  std::vector<double> x;
+  bool integers = true;
+  for (const auto& value : axis.values) {
+    if (!value->is_number()) return false;
+    x.push_back(value->get<double>());
+    integers = integers && value->is_number_integer();
+  }
+  const bool ascending = x.size() > 1 && std::adjacent_find(x.begin(), x.end(), std::greater_equal<>()) == x.end();
+  if (!ascending) return false;
+  const std::size_t n = x.size();
+  const double edge = end == GridEnd::low ? x[0] : x[n - 1], inner = end == GridEnd::low ? x[1] : x[n - 2];
+  const auto beyond = [&](int steps) {
+    const double y = x[0] > 0 ? edge * std::pow(edge / inner, steps) : edge + steps * (edge - inner);
+    return integers ? std::nearbyint(y) : rounded_number(y, kDigits);
+  };
+  const double near = beyond(1), far = beyond(2);
+  const double way = end == GridEnd::low ? -1 : 1;
+  if (!(way * (near - edge) > 0) || !(way * (far - near) > 0) || !std::isfinite(far)) return false;
+  const auto as_json = [](double y) { return std::nearbyint(y) == y ? JsonValue(Json(static_cast<std::int64_t>(y))) : JsonValue(Json(y)); };
+  if (end == GridEnd::low) axis.values.insert(axis.values.begin(), {as_json(far), as_json(near)});
+  else axis.values.insert(axis.values.end(), {as_json(near), as_json(far)});
+  return true;
+}
+
+// ---- as JSON
+
+Json to_json(const TuningResult& result) {
+  Json variants = Json::array();
+  for (const auto& variant : result.variants) {
+    Json curve = Json::array();
+    for (const auto& point : variant.curve) {
+      Json values = Json::array();
+      for (const auto& value : point.values) values.push_back(*value);
+      curve.push_back({{"values", values}, {"score", point.score ? Json(*point.score) : Json(nullptr)}, {"bad_runs", point.bad}, {"chosen", point.chosen}});
+    }
+    variants.push_back({{"name", variant.name}, {"curve", curve}, {"edge", variant.edge}});
+  }
+  return {{"study", result.study},   {"metric", result.metric}, {"retune", result.per_seed ? "per_seed" : "once"},
+          {"seeds", result.seeds}, {"keys", result.keys},     {"variants", variants}};
+}
+
+TuningResult tuning_result(const Json& json) {
+  TuningResult out;
+  json.at("study").get_to(out.study);
+  json.at("metric").get_to(out.metric);
+  out.per_seed = json.at("retune") == "per_seed";
+  json.at("seeds").get_to(out.seeds);
+  json.at("keys").get_to(out.keys);
+  for (const auto& item : json.at("variants")) {
+    TunedVariant variant{item.at("name").get<std::string>(), {}, item.at("edge").get<std::vector<std::string>>()};
+    for (const auto& at : item.at("curve")) {
+      TunedVariant::Point point;
+      for (const auto& value : at.at("values")) point.values.emplace_back(value);
+      if (!at.at("score").is_null()) point.score = at.at("score").get<double>();
+      at.at("bad_runs").get_to(point.bad);
+      at.at("chosen").get_to(point.chosen);
+      if (point.values.size() != out.keys.size()) throw Json::other_error::create(501, "a point with another number of keys", &item);
+      variant.curve.push_back(std::move(point));
+    }
+    out.variants.push_back(std::move(variant));
+  }
+  return out;
+}
+
+}  // namespace ffn

@@ -1,0 +1,73 @@
+// Tuned comparisons: each variant at its own best values, which are chosen on seeds that do not judge.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/core/json.hpp"
+
+namespace ffn {
+
+/// A key that is tuned.
+struct TuningAxis {
+  std::string key;  ///< dotted path
+  std::vector<JsonValue> values;
+};
+
+/// "tune" of a study.
+struct TuningConfig {
+  std::vector<TuningAxis> axes;  ///< crossed
+  std::size_t seeds = 0;         ///< that every grid point is trained with; per judging seed if `per_seed`
+  std::string metric = "val/loss";
+  bool per_seed = false;  ///< "retune": a choice for every judging seed instead of one for all
+
+  std::size_t num_points() const;
+  /// One value per axis; the last axis runs fastest.
+  std::vector<JsonValue> point(std::size_t index) const;
+};
+
+/// Tuning seeds begin here, and judging seeds end here.
+constexpr std::int64_t kFirstTuningSeed = 1'000'000;
+
+/// Those of one judging seed, or for all of them; `seed` does not matter if there is one choice for all.
+std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed);
+
+/// Nothing for an empty object. What is wrong is told with its JSON pointer; values that no config takes are not found here.
+using TellProblem = std::function<void(const std::string& pointer, const std::string& message)>;
+std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& problem);
+
+enum class GridEnd { low, high };
+
+/// Two more values beyond that end of an axis of numbers, in the ratio of the two outermost values, or in their difference where not
+/// all are positive; of integers again integers. False, and nothing is changed, where there is no going on.
+bool extend(TuningAxis& axis, GridEnd end);
+
+/// What tuning came to, for one variant.
+struct TunedVariant {
+  std::string name;
+  struct Point {
+    std::vector<JsonValue> values;  ///< one per axis
+    std::optional<double> score;    ///< mean of the metric over tuning seeds, of runs that have it
+    std::size_t bad = 0;            ///< runs that diverged or failed
+    std::size_t chosen = 0;         ///< judging seeds that are trained with it; all of them if there is one choice
+  };
+  std::vector<Point> curve;       ///< in the grid's order
+  std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest or highest (per seed: at half of the seeds or more)
+};
+
+struct TuningResult {
+  std::string study;  ///< in which the tuning runs are
+  std::string metric;
+  bool per_seed = false;
+  std::size_t seeds = 0;  ///< as in TuningConfig
+  std::vector<std::string> keys;
+  std::vector<TunedVariant> variants;
+};
+
+Json to_json(const TuningResult& result);
+/// Throws nlohmann's exceptions for what is no such JSON.
+TuningResult tuning_result(const Json& json);
+
+}  // namespace ffn

@@ -1,0 +1,107 @@
+#include "ffn/report/tuned.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn {
+
+namespace {
+
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string value_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : dump_json(value);
+}
+
+// "0.01"; "lr 0.01, weight_decay 0.1" of several keys.
+std::string point_text(const TuningResult& tuned, const TunedVariant::Point& point) {
+  if (point.values.size() == 1) return value_text(*point.values[0]);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < point.values.size(); ++i) parts.push_back(last_part(tuned.keys[i]) + " " + value_text(*point.values[i]));
+  return join(parts);
+}
+
+std::string seeds_text(std::size_t n, const char* which) { return std::to_string(n) + " " + which + (n == 1 ? " seed" : " seeds"); }
+
+// "0.01 (relu, gelu)" and "0.03 (silu)"; of many variants how many.
+std::vector<std::string> choices_text(const TuningResult& tuned) {
+  std::vector<std::string> choices;
+  std::vector<std::vector<std::string>> of;
+  for (const auto& variant : tuned.variants) {
+    for (const auto& point : variant.curve) {
+      if (point.chosen == 0) continue;
+      const std::string text = point_text(tuned, point);
+      const auto at = static_cast<std::size_t>(std::find(choices.begin(), choices.end(), text) - choices.begin());
+      if (at == choices.size()) choices.push_back(text), of.emplace_back();
+      of[at].push_back(variant.name);
+    }
+  }
+  constexpr std::size_t kMostNamed = 4;
+  const bool by_name = tuned.variants.size() <= kMostNamed;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    out.push_back(choices[i] + " (" + (by_name ? join(of[i]) : std::to_string(of[i].size()) + (of[i].size() == 1 ? " variant" : " variants")) + ")");
+  return out;
+}
+
+}  // namespace
+
+std::string tuned_sentence(const TuningResult& tuned) {
+  const std::string keys = join(tuned.keys, " and ");
+  if (tuned.per_seed) {
+    return "Every variant's " + keys + " was chosen anew for every seed, by " + tuned.metric + " with " + seeds_text(tuned.seeds, "other") +
+           ": these are verdicts on the variants tuned this way.";
+  }
+  return "Each variant is judged at its own " + keys + ", chosen by " + tuned.metric + " with " + seeds_text(tuned.seeds, "other") + ": " +
+         join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
+}
+
+std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
+    std::vector<std::string> at_edge;
+    for (const auto& variant : tuned.variants) {
+      if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[i]) != variant.edge.end()) at_edge.push_back(variant.name);
+    }
+    if (!at_edge.empty())
+      notes.push_back("the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) + ": a wider grid may do better");
+  }
+  if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
+  if (auto caution = caution_about_one_choice(judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
+  return notes;
+}
+
+std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect) {
+  constexpr std::size_t kSeedsForChosen = 20;
+  if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
+  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies. " +
+         std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
+         ", or tune anew for every seed (tune.retune=per_seed)";
+}
+
+std::string tuned_caption(const TuningResult& tuned) {
+  return tuned.metric + " by " + join(tuned.keys, " and ") + ", mean of the tuning seeds; " +
+         (tuned.per_seed ? "in brackets how many seeds chose it" : "* is chosen");
+}
+
+Table tuned_table(const TuningResult& tuned) {
+  std::vector<Column> columns = {{"variant", Align::left}};
+  for (const auto& point : tuned.variants.at(0).curve) columns.push_back({point_text(tuned, point), Align::right});
+  Table table(columns);
+  for (const auto& variant : tuned.variants) {
+    std::vector<std::string> row = {variant.name};
+    for (const auto& point : variant.curve) {
+      std::string text = point.score ? format_significant(*point.score, 3) : "-";
+      if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad";
+      if (point.chosen > 0) text += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";
+      row.push_back(text);
+    }
+    table.add_row(row);
+  }
+  return table;
+}
+
+}  // namespace ffn

@@ -1,0 +1,27 @@
+// What a comparison's variants were tuned to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/config/tuning.hpp"
+#include "ffn/report/table.hpp"
+
+namespace ffn {
+
+/// What the verdicts are of: "Each is judged at its own train.optimizer.lr, chosen by val/loss on 5 other seeds: …".
+std::string tuned_sentence(const TuningResult& tuned);
+
+/// Choices at the ends of their grid, and what too few seeds leave open.
+std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect);
+
+/// What one choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
+std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect);
+
+/// The metric over the grid: a row a variant, a column a point; the chosen one with a star, or with how many seeds chose it.
+Table tuned_table(const TuningResult& tuned);
+/// What stands above it.
+std::string tuned_caption(const TuningResult& tuned);
+
+}  // namespace ffn

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Tuned comparisons: each variant at its own best values, chosen on other seeds."""
+import json
+import signal
+import subprocess
+import time
+
+from program import ProgramTest, main
+
+STUDY = {
+    "name": "study", "seeds": 6,
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
+    "train": {"steps": 60, "eval_every": 20},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}},
+    "compare": {"metric": "val/loss"},
+    "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "seeds": 3},
+}
+
+
+def finals(directory, metric="val/loss"):
+    """seed → the metric at the end."""
+    out = {}
+    for run in directory.glob("seed-*"):
+        summary = json.loads((run / "summary.json").read_text())
+        out[int(run.name[5:])] = summary["metrics"][metric]["final"]
+    return out
+
+
+class Tuning(ProgramTest):
+    def trained(self, study, *args):
+        self.ok("--config", self.write("study.json", study), "-q", *args)
+        return json.loads((self.tmp / "runs/study/study.json").read_text())["tuning"]
+
+    def refused(self, said, *args):
+        result = self.run_program(*args)
+        self.assertIn(result.returncode, (2, 3), result.stderr)
+        self.assertIn(said, " ".join(result.stderr.split()))
+
+    def rate_of(self, run):
+        return json.loads((run / "config.json").read_text())["train"]["optimizer"]["lr"]
+
+    def test_the_choice_is_the_best_of_the_grid_on_seeds_that_do_not_judge(self):
+        tuning = self.trained(STUDY)
+        study = json.loads((self.tmp / "runs/study-tuning/study.json").read_text())
+        self.assertEqual(study["seeds"], [1000000, 1000001, 1000002])
+        for variant in tuning["variants"]:
+            for point in variant["curve"]:
+                (lr,) = point["values"]
+                values = finals(self.tmp / f"runs/study-tuning/{variant['name']}+lr={json.dumps(lr)}")
+                self.assertAlmostEqual(point["score"], sum(values.values()) / 3, places=12)
+            chosen = [p for p in variant["curve"] if p["chosen"]]
+            self.assertEqual([p["chosen"] for p in chosen], [1])
+            for seed in range(6):
+                self.assertEqual(self.rate_of(self.tmp / f"runs/study/{variant['name']}/seed-{seed}"), chosen[0]["values"][0])
+
+    def test_a_grid_whose_end_is_best_grows_for_all_variants_at_most_twice(self):
+        tuning = self.trained({**STUDY, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.00001, 0.00002]}})
+        for variant in tuning["variants"]:
+            self.assertEqual([p["values"][0] for p in variant["curve"]], [1e-05, 2e-05, 4e-05, 8e-05, 0.00016, 0.00032])
+            self.assertEqual(variant["edge"], ["train.optimizer.lr"])
+        said = self.ok("compare", "runs/study").stdout
+        self.assertIn("the chosen train.optimizer.lr is the lowest or highest that was tried", " ".join(said.split()))
+
+    def test_tuned_anew_for_every_seed(self):
+        tuning = self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03, 0.1, 0.3], "retune": "per_seed"}})
+        for variant in tuning["variants"]:
+            self.assertEqual(sum(p["chosen"] for p in variant["curve"]), 6)
+            curves = {p["values"][0]: finals(self.tmp / f"runs/study-tuning/{variant['name']}+lr={json.dumps(p['values'][0])}") for p in variant["curve"]}
+            for seed in range(6):
+                best = min(curves, key=lambda lr: curves[lr][1000000 + seed])
+                self.assertEqual(self.rate_of(self.tmp / f"runs/study/{variant['name']}/seed-{seed}"), best)
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        self.assertEqual(len(comparison["facets"]), 1)  # the rates make no groups
+        self.assertEqual(comparison["facets"][0]["pairs"][0]["seeds"], 6)
+        self.assertIn("chosen anew for every seed", " ".join(self.ok("compare", "runs/study").stdout.split()))
+
+    def test_more_seeds_leave_choices_and_finished_runs_as_they_are(self):
+        per_seed = {**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03, 0.1, 0.3], "retune": "per_seed"}}
+        self.trained(per_seed)
+        before = {p: p.read_bytes() for p in (self.tmp / "runs").glob("*/*/seed-*/metrics.jsonl")}
+        self.trained({**per_seed, "seeds": 9})
+        for path, content in before.items():
+            self.assertEqual(path.read_bytes(), content)
+        self.assertEqual(len(finals(self.tmp / "runs/study/activation=relu")), 9)
+
+    def test_killed_and_started_again_it_ends_as_undisturbed(self):
+        longer = {**STUDY, "train": {"steps": 4000, "eval_every": 20}, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.003, 0.01]}}
+        path = self.write("study.json", longer)
+        self.ok("--config", path, "-q", "-o", "whole")
+        for delay in (0.05, 0.3, 0.6):
+            process = subprocess.Popen(self.command("--config", path, "-q"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        two = [subprocess.Popen(self.command("--config", path, "-q"), cwd=self.tmp, stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([process.wait() for process in two], [0, 0])
+        for run in (self.tmp / "whole").glob("*/*/seed-*"):
+            for name in ("config.json", "model.safetensors"):
+                self.assertEqual((run / name).read_bytes(), (self.tmp / "runs" / run.relative_to(self.tmp / "whole") / name).read_bytes())
+        said = [json.loads((self.tmp / out / "study/study.json").read_text())["tuning"] for out in ("whole", "runs")]
+        self.assertEqual(said[0], said[1])
+
+    def test_other_choices_are_refused_rather_than_mixed(self):
+        self.trained(STUDY)
+        self.refused("train.optimizer.lr", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.0001, 0.0002, 0.0001999999]}}), "-q")
+
+    def test_a_diverged_run_is_worse_than_every_value(self):
+        tuning = self.trained({**STUDY, "train": {"steps": 60, "eval_every": 20, "optimizer": {"kind": "sgd"}},
+                               "tune": {**STUDY["tune"], "train.optimizer.lr": [0.01, 0.1, 1e30]}})
+        for variant in tuning["variants"]:
+            last = variant["curve"][-1]
+            self.assertEqual((last["values"], last["bad_runs"] > 0, last["chosen"]), ([1e30], True, 0))
+
+    def test_what_cannot_be_tuned_is_said_before_anything_is_trained(self):
+        for tune, said in [({"train.optimizer.lrr": [1, 2]}, 'unknown key "lrr"; did you mean "lr"?'),
+                           ({"train.optimizer.lr": 3}, "expected a list of values"),
+                           ({"train.optimizer.lr": [-1, 1]}, "-1 is out of range"),
+                           ({"model.ffn.activation": ["relu"]}, "is swept already"),
+                           ({"seeds": 3}, "names no key to tune"),
+                           ({"train.optimizer.lr": [1], "retune": "often"}, '"once" or "per_seed"'),
+                           ({"train.optimizer.lr": [1], "metric": "val/los"}, 'unknown metric "val/los"'),
+                           ({"train.optimizer.lr": [1], "seeds": 0}, "between 1 and 1000")]:
+            with self.subTest(tune=tune):
+                self.refused(said, "--config", self.write("study.json", {**STUDY, "tune": tune}))
+        self.refused("kept for tuning", "--config", self.write("study.json", STUDY), "seeds=1000000,2")
+        self.refused("--shard", "--config", "study.json", "--shard", "1/2")
+        self.assertFalse((self.tmp / "runs").exists())
+
+    def test_from_the_command_line(self):
+        path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
+        shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)
+        self.assertEqual(shown["tune"], {"train.optimizer.lr": [0.01, 0.1], "seeds": 2})
+        plan = self.ok("plan", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--no-probe").stdout
+        self.assertIn("tuned before: 8 runs", plan)
+        self.assertIn("retune per_seed, with 1 seed each: 24 runs", plan)
+
+
+if __name__ == "__main__":
+    main()

@@ -155,8 +155,12 @@ std::size_t judging_seeds(const Comparison& c) {
 }
 
 std::string tuning_text(const Comparison& c, const CompareView& view) {
-  const auto table = tuned_table(*c.tuned);
-  std::string out = wrapped(tuned_caption(*c.tuned), view.width) + "\n" + render(view.width > 0 ? narrowed(table, view.width) : table, view);
+  const auto shown = [&](const Table& table) { return render(view.width > 0 ? narrowed(table, view.width) : table, view); };
+  std::string out = shown(choices_table(*c.tuned));
+  if (view.details || view.form == TableForm::markdown) {
+    out += "\n" + wrapped(curve_caption(*c.tuned), view.width) + "\n";
+    for (const auto& table : curve_tables(*c.tuned, view.width)) out += shown(table);
+  }
   for (const auto& note : tuned_notes(*c.tuned, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
@@ -82,26 +83,120 @@ std::string caution_about_one_choice(std::size_t judging_seeds, double min_effec
          ", or tune anew for every seed (tune.retune=per_seed)";
 }
 
-std::string tuned_caption(const TuningResult& tuned) {
-  return tuned.metric + " by " + join(tuned.keys, " and ") + ", mean of the tuning seeds; " +
+std::string curve_caption(const TuningResult& tuned) {
+  return tuned.metric + " by " + join(tuned.keys, " and ") + ", mean of the tuning runs that have it; bad: runs without; " +
          (tuned.per_seed ? "in brackets how many seeds chose it" : "* is chosen");
 }
 
-Table tuned_table(const TuningResult& tuned) {
-  std::vector<Column> columns = {{"variant", Align::left}};
-  for (const auto& point : tuned.variants.at(0).curve) columns.push_back({point_text(tuned, point), Align::right});
+namespace {
+
+// "activation=relu+expansion=4" → {activation, relu}, {expansion, 4}; nothing for a name of another form.
+std::vector<std::pair<std::string, std::string>> parts_of(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream in(name);
+  for (std::string part; std::getline(in, part, '+');) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos) return {};
+    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return parts;
+}
+
+// One column for each key that all variants name, or one for their names.
+class VariantColumns {
+ public:
+  explicit VariantColumns(const TuningResult& tuned) {
+    for (const auto& variant : tuned.variants) {
+      std::vector<std::string> own;
+      for (const auto& [key, value] : parts_of(variant.name)) own.push_back(key);
+      if (&variant == &tuned.variants[0]) keys_ = own;
+      else if (own != keys_) keys_.clear();
+    }
+  }
+
+  std::vector<Column> headers() const {
+    if (keys_.empty()) return {{"variant", Align::left}};
+    std::vector<Column> out;
+    for (const auto& key : keys_) out.push_back({key, Align::left});
+    return out;
+  }
+
+  std::vector<std::string> cells(const TunedVariant& variant) const {
+    if (keys_.empty()) return {variant.name};
+    std::vector<std::string> out;
+    for (const auto& [key, value] : parts_of(variant.name)) out.push_back(value);
+    return out;
+  }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+std::string score_text(const TunedVariant::Point& point) { return point.score ? format_significant(*point.score, 3) : "-"; }
+
+}  // namespace
+
+Table choices_table(const TuningResult& tuned) {
+  const VariantColumns variants(tuned);
+  auto columns = variants.headers();
+  const std::string chosen = join(tuned.keys, ", ");
+  columns.push_back({tuned.per_seed ? "seeds × " + chosen : chosen, Align::left});
+  if (!tuned.per_seed) columns.push_back({tuned.metric + " there", Align::right});
   Table table(columns);
   for (const auto& variant : tuned.variants) {
-    std::vector<std::string> row = {variant.name};
+    auto row = variants.cells(variant);
+    std::vector<const TunedVariant::Point*> points;
     for (const auto& point : variant.curve) {
-      std::string text = point.score ? format_significant(*point.score, 3) : "-";
-      if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad";
-      if (point.chosen > 0) text += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";
-      row.push_back(text);
+      if (point.chosen > 0) points.push_back(&point);
     }
+    std::stable_sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->chosen > b->chosen; });
+    std::vector<std::string> shown;
+    for (const auto* point : points) shown.push_back((tuned.per_seed ? std::to_string(point->chosen) + " × " : "") + point_text(tuned, *point));
+    row.push_back(join(shown));
+    if (!tuned.per_seed) row.push_back(score_text(*points.at(0)));
     table.add_row(row);
   }
   return table;
+}
+
+std::vector<Table> curve_tables(const TuningResult& tuned, int width) {
+  const VariantColumns variants(tuned);
+  std::vector<std::vector<std::string>> cells;  // [variant][point]
+  const std::size_t points = tuned.variants.at(0).curve.size();
+  std::vector<std::size_t> widths(points);
+  for (const auto& variant : tuned.variants) {
+    cells.emplace_back();
+    for (std::size_t p = 0; p < points; ++p) {
+      const auto& point = variant.curve.at(p);
+      std::string text = score_text(point);
+      if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad";
+      if (point.chosen > 0) text += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";
+      widths[p] = std::max({widths[p], text.size(), point_text(tuned, point).size()});
+      cells.back().push_back(std::move(text));
+    }
+  }
+  std::size_t names = 0;
+  for (const auto& variant : tuned.variants) {
+    std::size_t all = 0;
+    for (const auto& cell : variants.cells(variant)) all += std::max<std::size_t>(cell.size(), 12) + 2;
+    names = std::max(names, all);
+  }
+  std::vector<Table> tables;
+  for (std::size_t first = 0; first < points;) {
+    std::size_t past = first, used = names;
+    while (past < points && (past == first || width == 0 || used + widths[past] + 2 <= static_cast<std::size_t>(width))) used += widths[past++] + 2;
+    auto columns = variants.headers();
+    for (std::size_t p = first; p < past; ++p) columns.push_back({point_text(tuned, tuned.variants[0].curve[p]), Align::right});
+    Table table(columns);
+    for (std::size_t v = 0; v < cells.size(); ++v) {
+      auto row = variants.cells(tuned.variants[v]);
+      row.insert(row.end(), cells[v].begin() + static_cast<std::ptrdiff_t>(first), cells[v].begin() + static_cast<std::ptrdiff_t>(past));
+      table.add_row(row);
+    }
+    tables.push_back(std::move(table));
+    first = past;
+  }
+  return tables;
 }
 
 }  // namespace ffn

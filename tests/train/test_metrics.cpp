@@ -87,7 +87,7 @@ class Reference {
 
   Metrics validate() {
     const torch::NoGradGuard no_grad;
-    const auto set = test::validation(*task_, config_.train.eval_examples);
+    const auto set = test::validation(*task_, config_.train.most_eval_examples());
     const auto loss = nn::cross_entropy(network_(test::as_double(set.inputs), nn::ForwardContext{}).logits, set.labels);
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}, {"val/accuracy", loss.correct.item<double>() / loss.scored.item<double>()}};

@@ -69,6 +69,11 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
   resolve_widths(config.model);
+  const Json::json_pointer examples("/train/eval_examples");
+  if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
+    config.train.eval_examples = kEvalExamples;
+    if (std::holds_alternative<TextConfig>(config.task)) config.train.eval_examples.reset();
+  }
   reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
   if (!reader.problems.empty()) {
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");

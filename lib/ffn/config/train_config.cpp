@@ -110,8 +110,10 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
   v.integer({"eval_every", "steps between evaluations; there is one before the first step and one after the last"}, eval_every,
             at_least(std::int64_t{1}));
-  v.integer({"eval_examples", "size of the fixed validation set (sequences, for sequence tasks)"}, eval_examples,
-            between(std::int64_t{1}, 1 << 24));
+  v.optional_integer({"eval_examples",
+                      "validation examples (sequences, for sequence tasks) at most; where it is not set, all of a text's held-out "
+                      "part, and 512 elsewhere"},
+                     eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
   v.one_of({"optimizer", "the update rule"}, optimizer);

@@ -84,17 +84,22 @@ struct TargetConfig {
   bool reached(double value) const { return at_least ? value >= *at_least : value <= at_most.value_or(0); }
 };
 
+constexpr std::int64_t kEvalExamples = 512;  ///< where there is no end of them
+
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
   std::int64_t eval_every = 100;
-  std::int64_t eval_examples = 512;
+  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts alone
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;
   void describe(FieldVisitor& v);
+
+  /// For Task::validation().
+  std::int64_t most_eval_examples() const { return eval_examples.value_or(INT64_MAX); }
 };
 
 }  // namespace ffn

@@ -216,7 +216,7 @@ void TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
   const torch::InferenceMode inference;
   const auto width = options_.stack_width, length = shape_.sequence_length;
   if (!validation_.labels.defined()) {
-    const ExampleSet set = task_.validation(train_.eval_examples);
+    const ExampleSet set = task_.validation(train_.most_eval_examples());
     validation_count_ = set.count;
     const auto own = set.shared ? 1 : static_cast<std::int64_t>(num_runs_);
     validation_.labels = torch::tensor(set.labels, torch::kInt64).view({own, set.count * length}).to(options_.device);

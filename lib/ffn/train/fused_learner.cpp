@@ -19,7 +19,7 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task)
       network_(runs[0].model, shape_),
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs)),
-      validation_(task.validation(train_.eval_examples)),
+      validation_(task.validation(train_.most_eval_examples())),
       gradient_(static_cast<std::size_t>(layout().width())),
       labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)) {
   if (shape_.tokens) tokens_.resize(labels_.size());

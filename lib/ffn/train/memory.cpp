@@ -37,7 +37,7 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
   const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
   const double token = kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
   out.step = static_cast<double>(config.train.batch_size) * (example + length * token);
-  out.validation = static_cast<double>(config.train.eval_examples) * (example + kToken * length);
+  out.validation = static_cast<double>(config.train.eval_examples.value_or(1)) * (example + kToken * length);
   return out;
 }
 

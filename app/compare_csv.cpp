@@ -60,7 +60,8 @@ std::string comparison_csv(const Comparison& c) {
       else {
         const auto e = effect_of(*pair);
         row.insert(row.end(), {pair->reference, e ? raw(e->size) : "", e ? raw(e->low) : "", e ? raw(e->high) : "",
-                               raw(pair->paired.improvement.paired), raw(pair->paired.p), raw(pair->judgement.p_holm),
+                               raw(pair->paired.improvement.paired), pair->sequential ? "" : raw(pair->paired.p),
+                               pair->sequential ? "" : raw(pair->judgement.p_holm),
                                stats::to_string(pair->judgement.verdict)});
       }
       table.add_row(row);

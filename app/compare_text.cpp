@@ -87,6 +87,13 @@ std::string chances_text(const Comparison& c) {
   return text;
 }
 
+// The look at which the verdict stood first.
+std::string since_text(const PairResult& pair) {
+  const bool same = pair.judgement.verdict == stats::Verdict::no_meaningful_difference;
+  const auto& at = same ? pair.sequential->negligible : pair.sequential->different;
+  return at ? std::to_string(*at) + " seeds" : "-";
+}
+
 Table pairs_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
@@ -95,7 +102,7 @@ Table pairs_table(const Comparison& c) {
   columns.push_back({"difference from " + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
-  columns.push_back({"p (corrected)", Align::right});
+  columns.push_back({c.sequential ? "stands since" : "p (corrected)", Align::right});
   columns.push_back({"verdict", Align::left});
   Table table(columns);
   for (const auto& facet : c.facets) {
@@ -105,7 +112,7 @@ Table pairs_table(const Comparison& c) {
       for (const auto& [key, value] : facet.keys) row.push_back(value);
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
+                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
       table.add_row(row);
       const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
       if (decided) table.highlight_last_row();
@@ -118,12 +125,25 @@ std::string title(const Comparison& c) {
   return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better";
 }
 
+std::string how_it_was_looked_at(const Comparison& c) {
+  std::vector<std::string> looks, maxima;
+  for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
+  for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
+  const std::size_t m = c.sequential->comparisons;
+  return "Paired by seed; looked at with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") + "; " +
+         std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
+         "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
+         (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all looks has a chance of at most " +
+         format_percent(c.alpha, 0) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
+}
+
 std::string how_to_read(const Comparison& c) {
   const std::size_t pairs = c.num_comparisons;
   bool by_ranks = false;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
   }
+  if (c.sequential) return how_it_was_looked_at(c);
   return std::string("Paired by seed; ") +
          (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) difference"
                    : "exact sign-flip test of the mean difference") +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands.hpp"
+#include "ffn/compare/compare.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/study/run_study.hpp"
 
@@ -12,6 +13,7 @@ struct TrainOptions {
   bool fresh = false, dry_run = false, fail_fast = false;
   std::string shard;        ///< "i/n"; "" is the whole study
   std::string fingerprint;  ///< what processes that share the study's directory have in common; "": its runs
+  bool goes_on = false;     ///< a later part of one start: what was said before training is not said again
 };
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
@@ -32,6 +34,22 @@ struct Tuned {
 /// Trains the grid of a study that is tuned, as a study of its own beside it, and chooses. A grid that some variant's choice stands at
 /// the end of grows there for all variants, at most twice.
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common);
+
+/// The same for a study that adds seeds, look by look, until its comparisons are settled or its maximum is reached. What comes back is
+/// of the last look, and counts the runs of all.
+TrainedStudy train_until_settled(Study study, const TrainOptions& options, const CommonOptions& common);
+
+/// What was declared of a growing study with this directory before, or is now. Throws UsageError where a study has no error left for
+/// what it is asked: seeds added to a fixed number, or the reverse; not if it begins afresh. Nothing for a fixed number.
+std::optional<SequentialRecord> looks_so_far(const Study& study, const std::filesystem::path& directory, bool fresh = false);
+
+/// Gives a growing study the seeds that it trains before it first decides anything: up to the first look that is not below its min.
+void take_first_seeds(Study& study);
+
+/// The comparison of a planned study, as far as it has come; `resamples` of what is shown beside the verdicts. In a growing study the
+/// intervals take longest.
+enum class FromDisk { yes, no };
+Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_disk = FromDisk::yes, bool verdicts_only = false);
 
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);

@@ -85,15 +85,21 @@ std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
   return runs;
 }
 
-Comparison compare_plan(const Plan& plan, std::size_t resamples, bool from_disk = true) {
-  const CompareRequest request{comparison_of(plan.study), resamples, /*in_given_order=*/true, plan.study.tuned};
+}  // namespace
+
+Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_disk, bool verdicts_only) {
+  CompareRequest request;
+  request.config = comparison_of(plan.study), request.resamples = resamples, request.in_given_order = true, request.tuned = plan.study.tuned;
+  if (const auto& record = plan.study.sequential) request.sequential = SequentialRequest{record->maxima, record->comparisons, verdicts_only};
   FoundRuns found;
-  if (from_disk && path_exists(plan.directory)) found = find_runs({plan.directory});
+  if (from_disk == FromDisk::yes && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
   for (auto& note : notes_about({{}, damage, {}, {}, {}})) comparison.notes.push_back(std::move(note));
   return comparison;
 }
+
+namespace {
 
 // One bar over all run-steps of the study, one line per finished cohort.
 class StudyDisplay {
@@ -136,7 +142,10 @@ class StudyDisplay {
       running_.erase(m.cohort);
       for (const auto index : cohort) done_steps_ += plan_.runs[index].config.train.steps;
       ++finished_cohorts_;
-      if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) log_info(cohort_line(cohort, m, cohorts.size()));
+      if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
+        // Of a growing study its looks are said: they are many small parts.
+        (plan_.study.sequential ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
+      }
     }
     std::int64_t steps = done_steps_;
     for (const auto& [index, partial] : running_) steps += partial;
@@ -167,7 +176,7 @@ class StudyDisplay {
     standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
   }
 
-  std::string standing_table() const { return standing_text(compare_plan(plan_, /*resamples=*/200), terminal_width_of(2)); }
+  std::string standing_table() const { return standing_text(compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true), terminal_width_of(2)); }
 
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
     std::set<std::string> variants;
@@ -282,7 +291,7 @@ void check_study(const Study& study, const std::string& source) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
   Study one_seed = study;
   one_seed.seeds.resize(1);  // all seeds of a variant have the same keys
-  const auto comparison = compare_plan(make_plan(std::move(one_seed), "runs"), 1, /*from_disk=*/false);
+  const auto comparison = compare_plan(make_plan(std::move(one_seed), "runs"), 1, FromDisk::no);
   check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
@@ -303,7 +312,9 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
       require_memory(variant.config);
       training_engine().prepare(variant.config);
     }
-    for (const auto& share : engine_shares(study)) log_info(engine_line(share));
+    for (const auto& share : engine_shares(study)) {
+      if (!options.goes_on) log_info(engine_line(share));
+    }
     if (!out.part.empty())
       log_info(out.part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
     const bool uncertain = locks_may_not_reach(plan.directory);
@@ -361,11 +372,12 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 int train_study(const Study& asked, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
   check_study(asked, source);
+  looks_so_far(asked, fs::path(common.out) / asked.name, options.fresh);
   Tuned tuned{asked, {}};
   if (asked.tune) tuned = tune_study(asked, options, common);
   if (!tuned.study) return static_cast<int>(end_of_tuning(tuned.outcome, common));
   const Study& study = *tuned.study;
-  const auto trained = train_runs(study, options, common);
+  const auto trained = study.growing ? train_until_settled(study, options, common) : train_runs(study, options, common);
   const auto& [plan, outcome, part] = trained;
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };

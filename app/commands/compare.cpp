@@ -30,16 +30,25 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   return false;
 }
 
-// What one study says about its own comparison, where the command line does not say otherwise.
-void ask_study(const std::filesystem::path& directory, const CompareOptions& options, CompareRequest& request) {
+// What makes another question of it than a growing study was declared with; nothing if it is the same.
+std::string other_question(const CompareConfig& asked, const CompareConfig& own, bool all) {
+  return all ? "--all" : asked.by != own.by ? "--by" : asked.metric != own.metric ? "--metric" : asked.reference != own.reference ? "--reference"
+       : asked.alpha != own.alpha             ? "--alpha"
+       : asked.min_effect != own.min_effect ? "--min-effect"
+                                              : "";
+}
+
+// What one study says about its own comparison, where the command line does not say otherwise. Returns a note for who asks a growing
+// study something else.
+std::string ask_study(const std::filesystem::path& directory, const CompareOptions& options, CompareRequest& request) {
   CompareConfig& asked = request.config;
   std::optional<StudyFile> study;
   try {
     study = read_study_file(directory);
   } catch (const Error&) {
-    return;  // find_runs says so
+    return "";  // find_runs says so
   }
-  if (!study) return;
+  if (!study) return "";
   request.in_given_order = !options.all;
   if (!options.all) request.tuned = study->tuned;
   const auto& own = study->compare;
@@ -51,17 +60,24 @@ void ask_study(const std::filesystem::path& directory, const CompareOptions& opt
   if (!options.alpha_given()) asked.alpha = own.alpha;
   // In the metric's units.
   if (!options.min_effect_given() && asked.metric == own.metric) asked.min_effect = own.min_effect;
+  if (!study->sequential) return "";
+  const std::string other = other_question(asked, own, options.all);
+  if (other.empty()) request.sequential = SequentialRequest{study->sequential->maxima, study->sequential->comparisons};
+  return other.empty() ? "" : "this study added seeds until another question was settled (" + other + " differs from what it declared), so these "
+                              "verdicts, of a fixed number of seeds, may be wrong more often than they say";
 }
 
 int compare(const CompareOptions& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
-  if (directories.size() == 1) ask_study(directories[0], options, request);
+  std::string note;
+  if (directories.size() == 1) note = ask_study(directories[0], options, request);
   const auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
   auto comparison = compare_runs(found.runs, request);
-  for (auto& note : notes_about(found)) comparison.notes.push_back(std::move(note));
+  for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
+  if (!note.empty()) comparison.notes.push_back(note);
   if (common.json) print_json(comparison_json(comparison));
   else {
     const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;

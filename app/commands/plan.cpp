@@ -125,6 +125,11 @@ Json to_json(const Study& study, const Estimate& e) {
   for (const auto& share : engine_shares(study))
     engines.push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
   const Power power = power_of(study);
+  Json growing = nullptr;
+  if (study.growing) {
+    const auto& [min, max] = std::pair(study.seeds.size(), study.growing->max);
+    growing = {{"min_seeds", min}, {"max_seeds", max}, {"min_runs", min * study.variants.size()}, {"max_runs", max * study.variants.size()}};
+  }
   return {{"name", study.name},
           {"runs", e.runs},
           {"pending", e.pending},
@@ -137,7 +142,8 @@ Json to_json(const Study& study, const Estimate& e) {
           {"engines", engines},
           {"tuning_runs", e.tuning_runs},
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
-          {"smallest_detectable_difference_sd", power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
+          {"until_settled", growing},
+          {"smallest_detectable_difference_sd", !study.growing && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
 }
 
 std::string ffn_width(const RunConfig& config) {
@@ -165,6 +171,19 @@ Table variants_table(const std::vector<Line>& lines) {
   return table;
 }
 
+// The above is of the first look; this of what may follow.
+void print_growth(const Study& study, const Estimate& e) {
+  const std::size_t max = study.growing->max, variants = study.variants.size();
+  std::cout << "that is up to the first decision; until settled: " << study.seeds.size() << " to " << max << " seeds, "
+            << format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) << " to " << counted(max * variants, "run");
+  const std::size_t most_pending = max * variants - (e.runs - e.pending);
+  if (e.seconds && e.pending > 0)
+    std::cout << ", at most about " << format_duration(*e.seconds * static_cast<double>(most_pending) / static_cast<double>(e.pending));
+  std::cout << "\n";
+  if (study.config.compare.min_effect == 0)
+    std::cout << "without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle\n";
+}
+
 void print(const Study& study, const Estimate& e, bool color) {
   std::cout << variants_table(e.lines).terminal_text(color) << "\n"
             << counted(e.runs, "run") << ", " << e.pending << " to train in " << counted(e.cohorts, "cohort") << " on "
@@ -172,6 +191,7 @@ void print(const Study& study, const Estimate& e, bool color) {
   if (study.tune) std::cout << tuning_line(study, e);
   for (const auto& share : engine_shares(study)) std::cout << engine_line(share) << "\n";
   if (e.seconds && e.pending > 0) std::cout << "time, from a short probe of each cohort: about " << format_duration(*e.seconds) << "\n";
+  if (study.growing) return print_growth(study, e);
   if (study.variants.size() < 2) return;
   const Power power = power_of(study);
   if (power.needed == SIZE_MAX) {
@@ -189,7 +209,9 @@ int plan_study(const CommonOptions& common, bool probe) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   auto document = load_with_overrides(common.config, all_overrides(common));
   if (!is_study(document)) document.tree()["seeds"] = 1;
-  const Plan plan = make_plan(read_study(document, common.config), common.out);
+  auto study = read_study(document, common.config);
+  take_first_seeds(study);
+  const Plan plan = make_plan(std::move(study), common.out);
   Estimate found = estimate(plan, job_count(common, plan.study), probe);
   add_tuning(plan.study, common.out, found.jobs, probe, found);
   if (common.json) print_json(to_json(plan.study, found));

@@ -42,18 +42,26 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   const auto document = load_with_overrides(config, job.arguments);
   if (!is_study(document))
     throw UsageError(common.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
-  const auto study = read_study(document, config);
+  auto study = read_study(document, config);
+  take_first_seeds(study);
   check_study(study, config);
+  if (study.growing && options.shards)
+    throw UsageError("shards are equal parts of a known number of runs, and this study adds seeds until it is settled",
+                     "leave --shards out: the tasks share the runs; or give a number of seeds");
 
   job.program = fs::read_symlink("/proc/self/exe");
   job.config = path_exists(config) ? absolute(config) : fs::path(config), job.out = absolute(common.out), job.working_directory = current_directory();
   job.name = study.name, job.directory = job.out / study.name;
   const Plan plan = make_plan(study, job.out);
   refuse_other_study(plan, progress_of(plan.runs));
-  const std::size_t runs = study.seeds.size() * study.variants.size();
+  looks_so_far(study, job.directory);
+  const std::size_t runs = (study.growing ? study.growing->max : study.seeds.size()) * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);
   const auto reach = lock_reach(job.directory);
+  if (study.growing && reach.one_machine)
+    throw UsageError("locks are seen on one machine alone (" + reach.mount + "), and a study that adds seeds cannot be divided without them",
+                     "put -o on a file system whose locks all nodes see, or give a number of seeds");
   job.shards = options.shards || reach.one_machine;
   if (reach.one_machine) log_info("locks are seen on one machine alone (" + reach.mount + "), so each task gets its --shard");
   return job;

@@ -147,7 +147,7 @@ TEST_CASE("problems of the sweep itself are reported together") {
         "s.json:4  /sweep/zip/1: expected an object key → values, got 5\n"
         "s.json:5  /sweep/exclude/0: expected an object key → value, got 3");
   CHECK(problems_in_study(R"({"seeds": 0})") == "s.json:1  /seeds: expected a count between 1 and 100000, got 0");
-  CHECK(problems_in_study(R"({"seeds": "many"})") == "s.json:1  /seeds: expected a count or a list of seeds, got \"many\"");
+  CHECK(problems_in_study(R"({"seeds": "many"})") == "s.json:1  /seeds: expected a count, a list of seeds, or {\"until\": \"settled\"}, got \"many\"");
   CHECK(problems_in_study(R"({"sweep": 5})") == "s.json:1  /sweep: expected an object { … }, got 5");
   CHECK(problems_in_study(R"({"sweep": {"gird": {}}})") == "s.json:1  /sweep/gird: unknown key \"gird\"; did you mean \"grid\"?");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 2}]}})") ==
@@ -284,4 +284,44 @@ TEST_CASE("a study of more runs than can be planned is refused with the limit") 
         "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
   CHECK(problems_in_study(R"({"seeds": 100001})") == "s.json:1  /seeds: expected a count between 1 and 100000, got 100001");
   CHECK(study_from(R"({"seeds": 50000, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})").seeds.size() == 50'000);
+}
+
+TEST_CASE("seeds until settled start with the first look and have limits") {
+  const std::string sweep = R"("sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}})";
+  const auto study = study_from("{" + sweep + R"(, "seeds": {"until": "settled", "min": 12, "max": 200}})");
+  REQUIRE(study.growing.has_value());
+  CHECK(study.growing->min == 12);
+  CHECK(study.growing->max == 200);
+  CHECK(study.seeds.size() == 8);
+  CHECK(study.seeds.back() == 7);
+  for (const char* seeds : {R"({"until": "settled"})", R"("auto")"}) {
+    const auto defaults = study_from("{" + sweep + ", \"seeds\": " + seeds + "}");
+    REQUIRE(defaults.growing.has_value());
+    CHECK(defaults.growing->min == 8);
+    CHECK(defaults.growing->max == 100);
+  }
+  CHECK(!study_from("{" + sweep + R"(, "seeds": 3})").growing.has_value());
+}
+
+TEST_CASE("seeds=auto on the command line is seeds until settled, and takes limits") {
+  const std::string sweep = R"({"seeds": 3, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})";
+  const auto study = study_from(sweep, {"seeds=auto", "seeds.max=40"});
+  REQUIRE(study.growing.has_value());
+  CHECK(study.growing->max == 40);
+  CHECK(!study_from(sweep, {"seeds=auto", "seeds=5"}).growing.has_value());
+}
+
+TEST_CASE("what is wrong with seeds until settled is said with its place") {
+  const std::string sweep = R"("sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}})";
+  const auto problems = [&](const std::string& seeds) { return problems_in_study("{" + sweep + ", \"seeds\": " + seeds + "}"); };
+  CHECK(problems(R"({"until": "done"})") == R"(s.json:1  /seeds/until: expected "settled", got "done")");
+  CHECK(problems(R"({"max": 50})") == R"(s.json:1  /seeds: expected {"until": "settled", "min": 8, "max": 100}, a count or a list of seeds, got {"max":50})");
+  CHECK(problems(R"({"until": "settled", "maxx": 50})") == R"(s.json:1  /seeds/maxx: unknown key "maxx"; did you mean "max"? Known: until, min, max)");
+  CHECK(problems(R"({"until": "settled", "min": 4})") == "s.json:1  /seeds/min: expected a number of seeds between 8 and 100000, got 4");
+  CHECK(problems(R"({"until": "settled", "max": 50.5})") == "s.json:1  /seeds/max: expected a number of seeds between 8 and 100000, got 50.5");
+  CHECK(problems(R"({"until": "settled", "min": 20, "max": 10})") == "s.json:1  /seeds/max: max (10) is below min (20)");
+  CHECK(problems(R"({"until": "settled", "max": 50001})") == "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
+  CHECK(problems_in_study(R"({"seeds": "auto"})") == "s.json:1  /seeds: one variant has nothing to settle; sweep a key, or give a number of seeds");
+  CHECK(problems_in_study("{" + sweep + R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"}, "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
+        "s.json:1  /compare/metric: seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
 }

@@ -242,6 +242,63 @@ TEST_CASE("the sequential interval agrees with the golden values and with the te
   CHECK(sequential_interval(first(kD, 7), mean).unbounded());
 }
 
+TEST_CASE("a sequential interval leaves out 0 exactly where its test does, for ties, heavy tails and runs without a value") {
+  SplitMix64 random(5);
+  const auto coin = [&](double p) { return static_cast<double>(random.next() >> 11) * 0x1p-53 < p; };
+  std::size_t decided = 0, undecided = 0;
+  for (int study = 0; study < 150; ++study) {
+    SequentialDesign plan = design(48);
+    plan.paths = SignPaths::drawn(1999);
+    plan.rule = study % 3 == 0 ? LookRule(by_ranks) : LookRule(tail_rule);
+    std::vector<double> d;
+    const double shift = study % 2 == 0 ? 0.35 : 0.0;
+    for (int i = 0; i < 32; ++i) {
+      const double z = simulate::normal(random) + shift;
+      const double tied = coin(0.6) ? 0.0 : 10.0 * std::round(z);
+      d.push_back(study % 3 == 0 ? tied : study % 3 == 1 ? (coin(0.15) ? 100.0 * z : z) : coin(0.1) ? kInfinity : coin(0.05) ? kNone : z);
+    }
+    const Interval interval = sequential_interval(d, plan);
+    const Verdict verdict = judge_sequentially({d}, plan).front().verdict;
+    INFO("study " << study << " [" << interval.low << ", " << interval.high << "] " << to_string(verdict));
+    CHECK(interval.low <= interval.high);
+    CHECK(interval.excludes(0) == (verdict != Verdict::undecided));
+    if (verdict == Verdict::better) CHECK(interval.low >= 0);
+    ++(verdict == Verdict::undecided ? undecided : decided);
+  }
+  CHECK(decided > 20);
+  CHECK(undecided > 20);
+}
+
+TEST_CASE("an interval by ranks lies around the typical difference, not around a mean that one run carries away") {
+  SequentialDesign plan = design(50);
+  plan.rule = tail_rule;
+  std::vector<double> d = kD;
+  d[3] = 1000;  // mean 50, all others below 0.5
+  const Interval interval = sequential_interval(d, plan);
+  CHECK(interval.low > 0);
+  CHECK(interval.low < .2);
+  CHECK(interval.high > .2);
+  CHECK(interval.high < 1);
+  // Most pairs have a value on the better side alone: the difference has no upper limit.
+  for (std::size_t i = 0; i < 14; ++i) d[i] = kInfinity;
+  const Interval endless = sequential_interval(d, plan);
+  CHECK(endless.low > 0);
+  CHECK(endless.high == kInfinity);
+}
+
+TEST_CASE("the first look at which anything can be said depends on maximum and family") {
+  SequentialDesign plan = design(50);
+  CHECK(first_possible_verdict(plan) == 8);
+  plan.maxima = {100};
+  CHECK(first_possible_verdict(plan) == 12);
+  plan.maxima = {200};
+  plan.comparisons = 10;
+  CHECK(first_possible_verdict(plan) == 16);
+  plan.maxima = {8};
+  plan.comparisons = 100;
+  CHECK(first_possible_verdict(plan) == 8);
+}
+
 // ---- error rates. The large version, 10,000 studies per family size:
 //   FFN_STUDIES=10000 test_stats "[sequential]"
 

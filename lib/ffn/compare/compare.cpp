@@ -7,6 +7,7 @@
 
 #include "ffn/compare/notes.hpp"
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/compare/sequential.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json_document.hpp"
@@ -145,9 +146,41 @@ std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun
   return out;
 }
 
+using RunsBySeed = std::map<std::int64_t, const FoundRun*>;
+
+// Cuts both sides to the seeds that the last look was at: before the first one that is not finished, or failed, on either side.
+// Returns how many finished ones wait for the next look.
+std::size_t cut_to_look(RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
+  const auto finished = [](const RunsBySeed& runs, std::int64_t seed) {
+    const auto run = runs.find(seed);
+    return run != runs.end() && run->second->state != RunState::failed;
+  };
+  std::int64_t whole = 0;
+  while (finished(a, whole) && finished(b, whole)) ++whole;
+  const auto looked_at = static_cast<std::int64_t>(seeds_looked_at(request, static_cast<std::size_t>(whole)));
+  std::size_t waiting = 0;
+  for (const auto& [seed, run] : a) waiting += seed >= looked_at && finished(a, seed) && finished(b, seed);
+  for (auto* side : {&a, &b}) side->erase(side->lower_bound(looked_at), side->end());
+  return waiting;
+}
+
+stats::MetricKind kind_of(const Metric& metric) {
+  return metric.is_time()            ? stats::MetricKind::time_to_target
+         : metric.higher_is_better ? stats::MetricKind::maximised
+                                   : stats::MetricKind::minimised;
+}
+
+// Per seed in favour of the variant, on the scale that is tested.
+std::vector<double> advantages_of(const Metric& metric, const std::vector<stats::Outcome>& values, const std::vector<stats::Outcome>& reference) {
+  return stats::advantages(kind_of(metric), stats::PairedValues::difference, values, reference);
+}
+
 std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs, const std::vector<const FoundRun*>& reference,
-                                       const Metric& metric, const stats::CompareOptions& options) {
-  const auto a = by_seed(runs, metric), b = by_seed(reference, metric);
+                                       const Metric& metric, const stats::CompareOptions& options,
+                                       const std::optional<SequentialRequest>& sequential) {
+  auto a = by_seed(runs, metric), b = by_seed(reference, metric);
+  PairResult result;
+  if (sequential) result.waiting_seeds = cut_to_look(a, b, *sequential);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
   for (const auto& [seed, run] : a) {
@@ -163,11 +196,18 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   }
   const std::size_t paired = values.size() + hits.size();
   if (paired == 0) return std::nullopt;
-  PairResult result;
   result.unpaired_seeds = a.size() + b.size() - 2 * paired;
   const auto direction = metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
   result.paired = metric.is_time() ? stats::compare_hits(hits, reference_hits, options).paired
                                    : stats::compare_paired(values, reference_values, direction, options);
+  if (!sequential) return result;
+  double horizon = INFINITY;
+  for (const auto* side : {&hits, &reference_hits})
+    for (const auto& hit : *side) horizon = std::min(horizon, hit.budget);
+  const auto by_then = [&](const stats::Hit& hit) { return hit.reached() && *hit.time <= horizon ? stats::Outcome(*hit.time) : std::nullopt; };
+  for (const auto& hit : hits) values.push_back(by_then(hit));
+  for (const auto& hit : reference_hits) reference_values.push_back(by_then(hit));
+  result.advantages = advantages_of(metric, values, reference_values);
   return result;
 }
 
@@ -266,7 +306,7 @@ struct PairJob {
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const stats::CompareOptions& options) {
+                             const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential) {
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
@@ -283,7 +323,7 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
     facets.push_back(std::move(facet));
   }
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(),
-               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, options); });
+               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, options, sequential); });
   for (auto& job : jobs) {
     if (!job.result) continue;
     job.result->value = job.value;
@@ -351,8 +391,9 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  out.facets = facets_of(cells, values, metric, options);
+  out.facets = facets_of(cells, values, metric, options, request.sequential);
   judge_all(out, options.comparisons);
+  if (request.sequential) judge_in_looks(out, *request.sequential, kind_of(metric));
   add_notes(runs, varying, metric.is_time(), out);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/record/run_files.hpp"
 #include "ffn/stats/paired.hpp"
+#include "ffn/stats/sequential.hpp"
 #include "ffn/stats/verdict.hpp"
 
 namespace ffn {
@@ -57,9 +58,17 @@ RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories)
 /// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
+/// How a study that adds seeds until settled is judged. Its seeds are 0, 1, 2, …
+struct SequentialRequest {
+  std::vector<std::size_t> maxima;
+  std::size_t comparisons = 0;  ///< as declared
+  bool verdicts_only = false;   ///< without intervals, which take longer
+};
+
 struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
+  std::optional<SequentialRequest> sequential;
   bool in_given_order = false;  ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
   std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
@@ -85,13 +94,28 @@ struct PairResult {
   stats::PairedResult paired;
   stats::Judgement judgement;
   std::size_t unpaired_seeds = 0;  ///< seeds that only one side has finished
+  // Of a study that adds seeds until settled; all of the above is then of the seeds that were looked at.
+  std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
+  std::size_t waiting_seeds = 0;   ///< finished, and for the next look
+  std::optional<stats::SequentialVerdict> sequential;
 };
+
+/// Whether it has a verdict.
+bool is_settled(const PairResult& pair);
 
 /// Runs that agree in every other key that varies.
 struct Facet {
   std::map<std::string, std::string> keys;  ///< the values that define it; empty if there is one facet only
   std::vector<GroupResult> groups;          ///< in the order of the config's values, the reference first
   std::vector<PairResult> pairs;
+};
+
+/// How far a study that adds seeds until settled has come.
+struct SequentialStanding {
+  std::vector<std::size_t> maxima;
+  std::size_t comparisons;         ///< m of the correction
+  std::vector<std::size_t> looks;  ///< so far
+  std::size_t open;                ///< comparisons without a verdict
 };
 
 struct Comparison {
@@ -103,10 +127,11 @@ struct Comparison {
   bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
+  std::optional<SequentialStanding> sequential;
 };
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
-/// seed, and judges all pairs of all facets as one family (Holm). Throws UsageError for an unknown key, metric or
+/// seed, and judges all pairs of all facets as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
 /// reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request);
 

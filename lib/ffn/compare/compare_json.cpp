@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ffn/compare/sequential.hpp"
+
 namespace ffn {
 namespace {
 
@@ -40,7 +42,7 @@ Json group_json(const GroupResult& g) {
           {"values", values}};
 }
 
-Json pair_json(const PairResult& pair) {
+Json pair_json(const Comparison& c, const PairResult& pair) {
   const auto& p = pair.paired;
   Json out = {{"value", pair.value},
               {"reference", pair.reference},
@@ -70,7 +72,18 @@ Json pair_json(const PairResult& pair) {
       {"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
   out["chances"] = Json::array();
   for (const auto& chance : pair.judgement.chances) out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.probability}});
+  if (pair.sequential) {
+    out["sentence"] = sequential_sentence(c, pair);
+    out["sequential"] = {{"looked_at", pair.sequential->looked_at},
+                         {"different_at", maybe(pair.sequential->different)},
+                         {"negligible_at", maybe(pair.sequential->negligible)}};
+    for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"}) out[key] = nullptr;  // of a design without looks
+  }
   return out;
+}
+
+Json sequential_json(const SequentialStanding& s) {
+  return {{"maxima", s.maxima}, {"comparisons", s.comparisons}, {"looks", s.looks}, {"open", s.open}};
 }
 
 }  // namespace
@@ -80,7 +93,7 @@ Json comparison_json(const Comparison& c) {
   for (const auto& facet : c.facets) {
     Json groups = Json::array(), pairs = Json::array();
     for (const auto& g : facet.groups) groups.push_back(group_json(g));
-    for (const auto& p : facet.pairs) pairs.push_back(pair_json(p));
+    for (const auto& p : facet.pairs) pairs.push_back(pair_json(c, p));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
   Json out = {
@@ -88,6 +101,7 @@ Json comparison_json(const Comparison& c) {
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
   if (c.tuned) out["tuning"] = to_json(*c.tuned);
+  if (c.sequential) out["sequential"] = sequential_json(*c.sequential);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -36,7 +37,10 @@ void SweepConfig::describe(FieldVisitor& v) {
 }
 
 void StudyConfig::describe(FieldVisitor& v) {
-  v.json({"seeds", "how many seeds, or a list of seeds; every variant runs with each"}, *seeds, Shape::any);
+  v.json({"seeds",
+          "how many seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") adds "
+          "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
+          "looks; min is trained whatever the first looks say, and raising max goes on"}, *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
   v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" and \"retune\" say how"}, *tune, Shape::object);
   v.group({"compare", "how the variants are compared at the end"}, compare);
@@ -275,7 +279,8 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
       for (std::int64_t s = 0; s < count; ++s) out.push_back(s);
     return out;
   }
-  if (!seeds.is_array() || seeds.empty()) return bad("expected a count or a list of seeds, got " + shortened(seeds)), out;
+  if (!seeds.is_array() || seeds.empty())
+    return bad("expected a count, a list of seeds, or {\"until\": \"settled\"}, got " + shortened(seeds)), out;
   std::set<std::int64_t> known;
   for (const auto& seed : seeds) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) bad("expected integers of at least 0, got " + shortened(seed));
@@ -283,6 +288,16 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
     else out.push_back(seed.get<std::int64_t>());
   }
   return out;
+}
+
+// The seeds that a growing study starts with, and what is wrong with growing.
+std::vector<std::int64_t> growing_seeds(Study& study, Expansion& expansion) {
+  std::vector<SeedsProblem> problems;
+  study.growing = read_growing_seeds(*study.config.seeds, problems);
+  for (const auto& [pointer, message] : problems) expansion.problem(pointer, message);
+  std::vector<std::int64_t> first(GrowingSeeds::kFewest);
+  std::iota(first.begin(), first.end(), 0);
+  return first;
 }
 
 // Whether the comparison that the study asks for can be had.
@@ -429,7 +444,7 @@ Study read_study(const Document& document, const std::string& source) {
   }
 
   Expansion expansion{base, {}};
-  study.seeds = seed_list(*study.config.seeds, expansion);
+  study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
   study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys, names;
@@ -437,10 +452,10 @@ Study read_study(const Document& document, const std::string& source) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
-  if (combinations.size() * study.seeds.size() > kMaxRuns) {
-    expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(study.seeds.size()) +
-                                    " seeds are " + std::to_string(combinations.size() * study.seeds.size()) +
-                                    " runs; a study has at most " + std::to_string(kMaxRuns));
+  const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();
+  if (combinations.size() * most_seeds > kMaxRuns) {
+    expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(most_seeds) + " seeds are " +
+                                    std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
   auto shared = std::make_shared<Document>(base);
@@ -468,6 +483,11 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.tune) check_tuning(study, common, combinations, keys, source, expansion, of_variants);
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
+  if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
+  if (study.growing && study.tune && study.tune->per_seed)
+    expansion.problem("/tune/retune", "per_seed needs to know the seeds, and these are added until settled; give a number of seeds, or retune once");
+  if (study.growing && study.config.compare.metric == "seconds_to_target")
+    expansion.problem("/compare/metric", "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
   if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
   return study;

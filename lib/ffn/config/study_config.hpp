@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "ffn/config/growing_seeds.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/config/tuning.hpp"
 
@@ -27,7 +28,7 @@ struct SweepConfig {
 };
 
 struct StudyConfig {
-  JsonValue seeds = JsonValue::number(1);  ///< a count, or a list of seeds
+  JsonValue seeds = JsonValue::number(1);  ///< a count, a list of seeds, or {"until": "settled", …}
   SweepConfig sweep;
   JsonValue tune = JsonValue::object();  ///< keys that are tuned → values to try, and how; see tuning.hpp
   CompareConfig compare;
@@ -59,6 +60,8 @@ struct Study {
   std::shared_ptr<const Document> common;  ///< what each variant is laid over: the document without what makes it a study
   std::optional<TuningConfig> tune;
   std::optional<TuningResult> tuned;  ///< once the choices are made
+  std::optional<GrowingSeeds> growing;         ///< adds seeds until settled; `seeds` are then those it starts with
+  std::optional<SequentialRecord> sequential;  ///< of one that is growing: what its looks rest on
 };
 
 /// Every key that a config file may have, at its default: for the schema and the reference.

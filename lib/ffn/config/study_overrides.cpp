@@ -78,8 +78,12 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
     if (takes_tuning(document, key, typed, shown)) continue;
-    const bool describes_the_study = key == "seeds" || key == "tune" || key.rfind("sweep", 0) == 0;
+    const bool describes_the_study = key == "seeds" || key.rfind("seeds.", 0) == 0 || key == "tune" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
+    if (key == "seeds" && typed == "auto") {  // written out, so that seeds.max=200 may follow
+      apply_override(document, "seeds={\"until\": \"settled\"}");
+      continue;
+    }
     if (key == "seeds" && parts.size() > 1) {
       apply_override(document, "seeds=[" + typed + "]");
       continue;

@@ -36,6 +36,21 @@ CompareConfig compare_of_document(const StudyFile& study, const std::string& sou
   return compare;
 }
 
+Json to_json(const SequentialRecord& record) {
+  return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.looks}};
+}
+
+SequentialRecord sequential_from(const Json& json, const std::string& source) {
+  SequentialRecord record;
+  json.at("maxima").get_to(record.maxima);
+  json.at("comparisons").get_to(record.comparisons);
+  json.at("looks").get_to(record.looks);
+  bool good = !record.maxima.empty() && record.maxima[0] >= GrowingSeeds::kFewest;
+  for (std::size_t i = 1; i < record.maxima.size(); ++i) good = good && record.maxima[i] > record.maxima[i - 1];
+  if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(GrowingSeeds::kFewest));
+  return record;
+}
+
 StudyFile study_from(const Json& json, const std::string& source) {
   StudyFile study;
   json.at("name").get_to(study.name);
@@ -49,6 +64,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
   }
   study.document = json.at("document");
   if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
+  if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
 }
@@ -84,8 +100,9 @@ std::string study_text(const Study& study) {
               {"name", study.name},
               {"seeds", study.seeds},
               {"variants", variants},
-              {"compare", write_json(comparison_of(study))},
-              {"document", *study.document}};
+              {"compare", write_json(comparison_of(study))}};
+  if (study.sequential) out["sequential"] = to_json(*study.sequential);
+  out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
   return study_text(out);
 }

@@ -21,6 +21,7 @@ struct StudyFile {
   CompareConfig compare;  ///< with the key that is compared, where the study has one
   std::optional<TuningResult> tuned;  ///< what its variants were tuned to
   JsonValue document;     ///< as read, overrides applied
+  std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
 
   /// Directories of its runs, seed by seed as they are planned.
   std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;

@@ -237,6 +237,7 @@ std::string by_how_much(const Comparison& c, const Found& found) {
     if (effect && std::isfinite(effect->size)) effects.push_back(*effect);
   }
   if (effects.size() != found.pairs.size()) return "";
+  if (std::all_of(effects.begin(), effects.end(), [](const Effect& e) { return e.size == 0; })) return "";  // ties on most seeds
   const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
   if (effects.size() == 1) {
     const auto& e = effects[0];
@@ -307,6 +308,16 @@ std::string how_sure(const Comparison& c) {
   return text;
 }
 
+// " Settled after 24 seeds of at most 200."
+std::string how_far(const Comparison& c) {
+  if (!c.sequential || c.sequential->looks.empty()) return "";
+  const auto& [maxima, comparisons, looks, open] = *c.sequential;
+  const std::string seeds = std::to_string(looks.back()), most = std::to_string(maxima.back());
+  if (open == 0) return " Settled after " + seeds + " seeds of at most " + most + ".";
+  if (looks.back() < maxima.back()) return " Not settled yet after " + seeds + " seeds of at most " + most + ".";
+  return " Not settled by the maximum of " + most + " seeds: a larger seeds.max goes on from here and keeps the error rate.";
+}
+
 }  // namespace
 
 std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -341,6 +352,7 @@ std::string answer_text(const Comparison& c) {
   if (c.facets.empty()) return "";
   std::string text = who_leads(c) + how_sure(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
+  text += how_far(c);
   return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
 }
 

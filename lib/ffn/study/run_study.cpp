@@ -9,12 +9,10 @@
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/study/growing.hpp"
 
 namespace ffn {
 
-namespace {
-
-// Written again where it is damaged or says something else.
 void keep_study_file(const Plan& plan, bool has_work) {
   const auto file = study_file_path(plan.directory);
   const std::string text = study_text(plan.study);
@@ -22,6 +20,7 @@ void keep_study_file(const Plan& plan, bool has_work) {
     if (path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text) return;
   } catch (const Error&) {  // too long, or not readable
   }
+  if (plan.study.sequential && has_come_further(plan)) return;
   try {
     make_directories(plan.directory);
     write_file_atomically(file, text);
@@ -30,6 +29,8 @@ void keep_study_file(const Plan& plan, bool has_work) {
     log_warning(error.what());  // finished results can be looked at where nothing can be written
   }
 }
+
+namespace {
 
 std::string run_name(const Plan& plan, std::size_t run) {
   return plan.study.variants[plan.runs[run].variant].name + "/seed-" + std::to_string(plan.runs[run].config.seed);

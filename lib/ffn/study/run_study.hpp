@@ -30,4 +30,8 @@ struct StudyOutcome {
 /// session. Runs that another process is training are waited for.
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options);
 
+/// Writes study.json where it is damaged or says something else; not where a growing study has come further than this plan. Without work
+/// to do, a directory that cannot be written is only warned of.
+void keep_study_file(const Plan& plan, bool has_work);
+
 }  // namespace ffn

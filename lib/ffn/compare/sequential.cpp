@@ -1,0 +1,108 @@
+#include "ffn/compare/sequential.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "ffn/core/side_by_side.hpp"
+
+namespace ffn {
+
+namespace {
+
+std::vector<PairResult*> pairs_of(Comparison& c) {
+  std::vector<PairResult*> pairs;
+  for (auto& facet : c.facets) {
+    for (auto& pair : facet.pairs) pairs.push_back(&pair);
+  }
+  return pairs;
+}
+
+// From advantages, positive is better, to variant − reference, as effects are given.
+stats::Interval as_difference(const stats::Interval& i, stats::Direction direction) {
+  if (direction == stats::Direction::higher_is_better) return i;
+  stats::Interval out = i;
+  out.low = i.high == 0 ? 0 : -i.high, out.high = i.low == 0 ? 0 : -i.low;
+  std::swap(out.low_open, out.high_open);
+  return out;
+}
+
+void set_interval(PairResult& pair, const stats::Interval& interval) {
+  auto& paired = pair.paired;
+  if (!paired.effect) return;
+  paired.effect->interval = interval;
+  if (paired.difference && paired.effect->estimand == stats::Estimand::mean_difference) paired.difference->interval = interval;
+}
+
+void add_notes_on_looks(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
+  std::size_t waiting = 0, looked_at = 0;
+  for (const auto* pair : pairs) {
+    if (pair->waiting_seeds >= waiting) waiting = pair->waiting_seeds, looked_at = pair->sequential->looked_at;
+  }
+  if (waiting > 0 && looked_at > 0)
+    notes.push_back("verdicts, differences and intervals are of the look at " + std::to_string(looked_at) + " seeds; up to " +
+                    std::to_string(waiting) + " more are finished and count at the next look");
+}
+
+}  // namespace
+
+std::size_t seeds_looked_at(const SequentialRequest& request, std::size_t finished) {
+  std::size_t last = 0;
+  for (const std::size_t look : stats::sequential_looks(request.maxima)) {
+    if (look <= finished) last = look;
+  }
+  return last == 0 ? finished : last;
+}
+
+void judge_in_looks(Comparison& c, const SequentialRequest& request, stats::MetricKind kind) {
+  const auto pairs = pairs_of(c);
+  stats::SequentialDesign design;
+  design.alpha = c.alpha;
+  design.min_effect = c.min_effect;
+  design.maxima = request.maxima;
+  design.comparisons = std::max({std::size_t{1}, request.comparisons, c.num_comparisons});
+  design.rule = stats::look_rule(kind);
+  std::vector<std::vector<double>> advantages;
+  for (const auto* pair : pairs) advantages.push_back(pair->advantages);
+  const auto verdicts = stats::judge_sequentially(advantages, design);
+
+  c.sequential = SequentialStanding{request.maxima, design.comparisons, {}, 0};
+  std::size_t settled = 0, looked_at = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i]->sequential = verdicts[i];
+    auto& judgement = pairs[i]->judgement;
+    judgement.verdict = verdicts[i].verdict;
+    judgement.comparisons = design.comparisons;
+    judgement.seeds_for_verdict = stats::first_possible_verdict(design);
+    judgement.chances.clear();  // of fresh studies: this one goes on
+    settled += is_settled(*pairs[i]);
+    looked_at = std::max(looked_at, verdicts[i].looked_at);
+  }
+  c.sequential->open = c.num_comparisons - std::min(c.num_comparisons, settled);
+  for (const std::size_t look : stats::sequential_looks(request.maxima)) {
+    if (look <= looked_at) c.sequential->looks.push_back(look);
+  }
+  add_notes_on_looks(pairs, c.notes);
+  if (request.verdicts_only) return;
+  side_by_side(std::max(1u, std::thread::hardware_concurrency()), pairs.size(), [&](std::size_t i) {
+    set_interval(*pairs[i], as_difference(stats::sequential_interval(pairs[i]->advantages, design), pairs[i]->paired.direction));
+  });
+}
+
+bool is_settled(const PairResult& pair) {
+  const auto verdict = pair.judgement.verdict;
+  return verdict != stats::Verdict::undecided && verdict != stats::Verdict::too_few_seeds;
+}
+
+std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
+  const auto& v = *pair.sequential;
+  const std::string verdict = stats::to_string(pair.judgement.verdict) + ": ";
+  const std::string limits = " of at most " + std::to_string(c.sequential->maxima.back()) + " (" + std::to_string(c.sequential->comparisons) +
+                             (c.sequential->comparisons == 1 ? " comparison)" : " comparisons)");
+  if (pair.judgement.verdict == stats::Verdict::too_few_seeds) return verdict + "the first look is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
+  const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
+  return verdict + (at ? "since the look at " + std::to_string(*at) : "at the look at " + std::to_string(v.looked_at)) + " seeds" + limits;
+}
+
+}  // namespace ffn

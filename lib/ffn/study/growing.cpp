@@ -1,0 +1,91 @@
+#include "ffn/study/growing.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/config/json_writer.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/record/differing_keys.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/record/study_file.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kNewStudyHint = "name=… makes another study beside it; --fresh moves this one's results aside and begins again";
+
+// Nothing where there is none, or where it cannot be understood.
+std::optional<StudyFile> study_there(const fs::path& directory) {
+  try {
+    return read_study_file(directory);
+  } catch (const Error& error) {
+    log_warning(std::string(error.what()) + "; its looks are taken as this config declares them");
+    return std::nullopt;
+  }
+}
+
+bool any_finished(const StudyFile& study, const fs::path& directory) {
+  const auto runs = study.run_directories(directory);
+  return std::any_of(runs.begin(), runs.end(), [](const fs::path& run) { return path_exists(run / "summary.json"); });
+}
+
+// What was declared before the first look, by its keys.
+Json declared(const CompareConfig& compare, const std::vector<std::string>& variants) {
+  return {{"compare", write_json(compare)}, {"variants", variants}};
+}
+
+void refuse_other_question(const Study& study, const StudyFile& there, const fs::path& directory) {
+  std::vector<std::string> before, now;
+  for (const auto& variant : there.variants) before.push_back(variant.name);
+  for (const auto& variant : study.variants) now.push_back(variant.name);
+  const auto differ = differing_keys(declared(there.compare, before), declared(comparison_of(study), now), [](const std::string&) { return false; });
+  if (differ.empty()) return;
+  throw UsageError(directory.string() + " was looked at with another question, and its error rate is that question's:" + indented(differ), kNewStudyHint);
+}
+
+}  // namespace
+
+SequentialRecord record_to_go_on(const Study& study, std::size_t comparisons, const fs::path& directory) {
+  const SequentialRecord fresh{{study.growing->max}, comparisons, {}};
+  const auto there = study_there(directory);
+  if (!there) return fresh;
+  if (!there->sequential) {
+    if (!any_finished(*there, directory)) return fresh;
+    throw UsageError(directory.string() + " was declared with " + std::to_string(there->seeds.size()) +
+                         " seeds: its verdicts have used up the error that they may make, so none is left for further looks",
+                     kNewStudyHint);
+  }
+  SequentialRecord record = *there->sequential;
+  if (record.looks.empty() && !any_finished(*there, directory)) return fresh;
+  refuse_other_question(study, *there, directory);
+  if (study.growing->max > record.maxima.back()) record.maxima.push_back(study.growing->max);
+  return record;
+}
+
+void refuse_fixed_seeds(const Study& study, const fs::path& directory) {
+  std::optional<StudyFile> there;
+  try {
+    there = read_study_file(directory);
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+  }
+  if (!there || !there->sequential || there->sequential->looks.empty()) return;
+  throw UsageError(directory.string() + " adds seeds until settled and was looked at with " + std::to_string(there->sequential->looks.back()) +
+                       "; judging " + std::to_string(study.seeds.size()) + " seeds as if there had been no look makes more errors than it says",
+                   std::string("seeds=auto goes on with it; ") + kNewStudyHint);
+}
+
+bool has_come_further(const Plan& plan) {
+  const auto& ours = *plan.study.sequential;
+  try {
+    const auto there = read_study_file(plan.directory);
+    if (!there || !there->sequential || there->sequential->maxima.front() != ours.maxima.front()) return false;
+    return there->seeds.size() > plan.study.seeds.size() || there->sequential->looks.size() > ours.looks.size() ||
+           there->sequential->maxima.size() > ours.maxima.size();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace ffn

@@ -1,7 +1,5 @@
 // A study that adds seeds until its comparisons are settled: train up to the next look, judge, go on.
 #include <algorithm>
-#include <iostream>
-#include <numeric>
 
 #include "ffn/core/hash.hpp"
 #include "ffn/record/log.hpp"
@@ -16,12 +14,6 @@ namespace {
 static_assert(GrowingSeeds::kFewest == stats::kFirstLook, "a growing study starts with the seeds of its first look");
 
 std::string seeds_text(std::size_t n) { return format_count(static_cast<std::int64_t>(n)) + (n == 1 ? " seed" : " seeds"); }
-
-std::vector<std::int64_t> first_seeds(std::size_t n) {
-  std::vector<std::int64_t> seeds(n);
-  std::iota(seeds.begin(), seeds.end(), 0);
-  return seeds;
-}
 
 // The last look that a start trains up to: a max below what was declared ends it earlier, and changes no verdict.
 std::size_t last_look(const GrowingSeeds& growing, const SequentialRecord& record) {
@@ -54,7 +46,7 @@ void announce(const Study& study, const SequentialRecord& record) {
 
 // What all looks have in common: processes that are at different ones work side by side.
 std::string fingerprint_of(Study study, const SequentialRecord& record, const CommonOptions& common) {
-  study.seeds = first_seeds(GrowingSeeds::kFewest);
+  study.seeds = study.growing->seeds(GrowingSeeds::kFewest);
   std::string all = "looks up to " + std::to_string(record.maxima.front());
   for (const auto& run : make_plan(std::move(study), common.out).runs) all += run.identity + run.config.compute.engine;
   return sha256_hex(all);
@@ -76,7 +68,7 @@ std::string look_line(const Comparison& c, std::size_t seeds) {
 }  // namespace
 
 void take_first_seeds(Study& study) {
-  if (study.growing) study.seeds = first_seeds(first_look(*study.growing, {{study.growing->max}, 0, {}}));
+  if (study.growing) study.seeds = study.growing->seeds(first_look(*study.growing, {{study.growing->max}, 0, {}}));
 }
 
 std::optional<SequentialRecord> looks_so_far(const Study& study, const std::filesystem::path& directory, bool fresh) {
@@ -103,7 +95,7 @@ TrainedStudy train_until_settled(Study study, const TrainOptions& options, const
   next.fingerprint = fingerprint_of(study, record, common);
   StudyOutcome earlier;
   for (std::size_t seeds = first_look(*study.growing, record);;) {
-    study.seeds = first_seeds(seeds);
+    study.seeds = study.growing->seeds(seeds);
     auto trained = train_runs(study, next, common);
     auto& outcome = trained.outcome;
     add_earlier(earlier, outcome);

@@ -150,18 +150,23 @@ using RunsBySeed = std::map<std::int64_t, const FoundRun*>;
 
 // Cuts both sides to the seeds that the last look was at: before the first one that is not finished, or failed, on either side.
 // Returns how many finished ones wait for the next look.
-std::size_t cut_to_look(RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
+std::size_t cut_to_look(std::int64_t first, RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
   const auto finished = [](const RunsBySeed& runs, std::int64_t seed) {
     const auto run = runs.find(seed);
     return run != runs.end() && run->second->state != RunState::failed;
   };
-  std::int64_t whole = 0;
-  while (finished(a, whole) && finished(b, whole)) ++whole;
-  const auto looked_at = static_cast<std::int64_t>(seeds_looked_at(request, static_cast<std::size_t>(whole)));
+  std::int64_t past = first;
+  while (finished(a, past) && finished(b, past)) ++past;
+  past = first + static_cast<std::int64_t>(seeds_looked_at(request, static_cast<std::size_t>(past - first)));
   std::size_t waiting = 0;
-  for (const auto& [seed, run] : a) waiting += seed >= looked_at && finished(a, seed) && finished(b, seed);
-  for (auto* side : {&a, &b}) side->erase(side->lower_bound(looked_at), side->end());
+  for (const auto& [seed, run] : a) waiting += seed >= past && finished(a, seed) && finished(b, seed);
+  for (auto* side : {&a, &b}) side->erase(side->lower_bound(past), side->end());
   return waiting;
+}
+
+std::int64_t first_seed(const std::vector<const FoundRun*>& runs) {
+  const auto first = std::min_element(runs.begin(), runs.end(), [](const FoundRun* a, const FoundRun* b) { return a->seed < b->seed; });
+  return (*first)->seed;
 }
 
 stats::MetricKind kind_of(const Metric& metric) {
@@ -180,7 +185,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
                                        const std::optional<SequentialRequest>& sequential) {
   auto a = by_seed(runs, metric), b = by_seed(reference, metric);
   PairResult result;
-  if (sequential) result.waiting_seeds = cut_to_look(a, b, *sequential);
+  if (sequential) result.waiting_seeds = cut_to_look(std::min(first_seed(runs), first_seed(reference)), a, b, *sequential);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
   for (const auto& [seed, run] : a) {

@@ -58,7 +58,7 @@ RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories)
 /// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
-/// How a study that adds seeds until settled is judged. Its seeds are 0, 1, 2, …
+/// How a study that adds seeds until settled is judged. Its seeds follow each other.
 struct SequentialRequest {
   std::vector<std::size_t> maxima;
   std::size_t comparisons = 0;  ///< as declared

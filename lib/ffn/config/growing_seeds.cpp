@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn {
+
+std::vector<std::int64_t> GrowingSeeds::seeds(std::size_t num_seeds) const {
+  std::vector<std::int64_t> out(num_seeds);
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
 
 bool is_growing(const Json& seeds) { return seeds.is_object() || seeds == "auto"; }
 
@@ -23,13 +30,19 @@ GrowingSeeds read_growing_seeds(const Json& seeds, std::vector<SeedsProblem>& pr
     if (found.is_number_integer() && found >= GrowingSeeds::kFewest && found <= kMost) value = found.get<std::size_t>();
     else bad(key, "expected a number of seeds between " + std::to_string(GrowingSeeds::kFewest) + " and " + std::to_string(kMost) + ", got " + shortened(found));
   };
-  const std::vector<std::string> known = {"until", "min", "max"};
+  const std::vector<std::string> known = {"until", "min", "max", "first"};
   for (const auto& item : seeds.items()) {
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
       bad(item.key(), "unknown key " + shortened(item.key()) + did_you_mean(item.key(), known) + " Known: " + join(known));
   }
   if (!seeds.contains("until")) bad("", "expected {\"until\": \"settled\", \"min\": 8, \"max\": 100}, a count or a list of seeds, got " + shortened(seeds));
   else if (seeds["until"] != "settled") bad("until", "expected \"settled\", got " + shortened(seeds["until"]));
+  if (seeds.contains("first")) {
+    const Json& found = seeds["first"];
+    constexpr std::int64_t kLast = std::int64_t{1} << 53;
+    if (found.is_number_integer() && found >= 0 && found <= kLast) out.first = found.get<std::int64_t>();
+    else bad("first", "expected a seed, at least 0, got " + shortened(found));
+  }
   const std::size_t before = problems.size();
   count("min", out.min);
   count("max", out.max);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,9 @@ struct GrowingSeeds {
   static constexpr std::size_t kFewest = 8;  ///< no verdict is looked for below
   std::size_t min = kFewest;                 ///< trained whatever they show
   std::size_t max = 100;                     ///< the first one declared shapes the looks for ever; a larger one goes on
+  std::int64_t first = 0;                    ///< the first seed; the others follow it
+
+  std::vector<std::int64_t> seeds(std::size_t num_seeds) const;
 };
 
 /// What is kept of such a study: what the error of its verdicts rests on.

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -40,7 +39,7 @@ void StudyConfig::describe(FieldVisitor& v) {
   v.json({"seeds",
           "how many seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") adds "
           "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
-          "looks; min is trained whatever the first looks say, and raising max goes on"}, *seeds, Shape::any);
+          "looks; min is trained whatever the first looks say, raising max goes on, and first is the first seed"}, *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
   v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" and \"retune\" say how"}, *tune, Shape::object);
   v.group({"compare", "how the variants are compared at the end"}, compare);
@@ -295,9 +294,7 @@ std::vector<std::int64_t> growing_seeds(Study& study, Expansion& expansion) {
   std::vector<SeedsProblem> problems;
   study.growing = read_growing_seeds(*study.config.seeds, problems);
   for (const auto& [pointer, message] : problems) expansion.problem(pointer, message);
-  std::vector<std::int64_t> first(GrowingSeeds::kFewest);
-  std::iota(first.begin(), first.end(), 0);
-  return first;
+  return study.growing->seeds(GrowingSeeds::kFewest);
 }
 
 // Whether the comparison that the study asks for can be had.
@@ -388,7 +385,7 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
     if (swept.count(axis.key)) expansion.problem("/tune/" + escape_pointer(axis.key), "\"" + axis.key + "\" is swept already");
     if (axis.key == "seed" || axis.key == "name") expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
   }
-  for (const auto seed : study.seeds) {
+  for (const auto seed : study.growing ? study.growing->seeds(study.growing->max) : study.seeds) {
     if (seed < kFirstTuningSeed) continue;
     expansion.problem("/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
     break;

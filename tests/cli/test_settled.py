@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Seeds until settled: a study adds seeds look by look, its verdicts depend on seeds, looks and maxima alone."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from program import ProgramTest, main
+
+STUDY = {
+    "name": "s", "seeds": {"until": "settled", "max": 32},
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
+    "train": {"steps": 40, "eval_every": 40, "optimizer": {"lr": 0.01}},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "identity"]}},
+    "compare": {"metric": "val/loss"},
+}
+# One expert is a dense layer with an initialisation of its own: variants that differ in nothing but luck.
+CLOSE = {**STUDY, "sweep": {"include": [{"model.ffn.kind": "positionwise"}, {"model.ffn.kind": "moe", "model.ffn.num_experts": 1, "model.ffn.top_k": 1}]},
+         "compare": {"by": "model.ffn.kind", "metric": "val/loss"}}
+
+
+def without_times(value):
+    """compare.json is the same whoever trained the runs, but for how long they took."""
+    if isinstance(value, dict):
+        return {k: without_times(v) for k, v in value.items() if k not in ("train_seconds", "seconds_to_target")}
+    return [without_times(v) for v in value] if isinstance(value, list) else value
+
+
+class Settled(ProgramTest):
+    def train(self, *arguments):
+        return self.ok(self.path, *arguments)
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("study.json", STUDY)
+
+    def record(self, study="runs/s"):
+        return json.loads((self.tmp / study / "study.json").read_text())
+
+    def comparison(self, study="runs/s"):
+        return without_times(json.loads((self.tmp / study / "compare.json").read_text()))
+
+    def verdicts(self, comparison):
+        return {pair["value"]: pair["verdict"] for facet in comparison["facets"] for pair in facet["pairs"]}
+
+    def test_a_clear_study_settles_early_and_says_after_how_many_seeds(self):
+        result = self.train()
+        self.assertIn("until settled: from 8 to at most 32 seeds; 2 comparisons", result.stderr)
+        self.assertRegex(result.stderr, r"look at 8 seeds: \d of 2 comparisons settled")
+        self.assertIn("without compare.min_effect", result.stderr)
+        seeds = len(self.record()["seeds"])
+        self.assertLess(seeds, 32)
+        self.assertIn(f"Settled after {seeds} seeds of at most 32.", " ".join(result.stdout.split()))
+        looks = [n for n in (8, 12, 16, 24) if n <= seeds]
+        self.assertEqual(self.record()["sequential"], {"maxima": [32], "comparisons": 2, "looks": looks})
+        comparison = self.comparison()
+        self.assertEqual(comparison["sequential"], {"maxima": [32], "comparisons": 2, "looks": looks, "open": 0})
+        self.assertEqual(set(self.verdicts(comparison)), {"gelu", "identity"})
+        for pair in comparison["facets"][0]["pairs"]:
+            interval, verdict = pair["effect"]["interval"], pair["verdict"]
+            self.assertTrue(interval["high"] < 0 if verdict == "better" else interval["low"] > 0, pair)
+            self.assertIn(pair["sequential"]["different_at"], looks)
+            self.assertIsNone(pair["p_holm"])
+
+    def test_compare_says_what_the_study_said(self):
+        trained = self.train().stdout
+        again = self.ok("compare", "runs/s")
+        self.assertEqual(again.stdout.split("note:")[0].split(), trained.split("note:")[0].split())
+        self.assertEqual(without_times(json.loads(self.ok("compare", "runs/s", "--json").stdout)), self.comparison())
+        details = " ".join(self.ok("compare", "runs/s", "--details").stdout.split())
+        self.assertIn("stands since", details)
+        self.assertIn("looked at with 8", details)
+        self.assertIn("declared maximum: 32; 2 comparisons", details)
+
+    def test_another_question_is_no_declared_design(self):
+        self.train()
+        for option in (["--metric", "train/loss"], ["--reference", "gelu"], ["--alpha", "0.1"], ["--min-effect", "0.1"], ["--all"]):
+            comparison = json.loads(self.ok("compare", "runs/s", "--json", *option).stdout)
+            self.assertNotIn("sequential", comparison, option)
+            self.assertIn(f"another question was settled ({option[0]} ", " ".join(comparison["notes"]))
+        self.assertIn("sequential", json.loads(self.ok("compare", "runs/s", "--json", "--metric", "val/loss").stdout))
+
+    def test_a_maximum_that_is_raised_goes_on_and_keeps_what_stood(self):
+        self.path = self.write("study.json", CLOSE)
+        result = self.train("seeds.max=16")
+        self.assertIn("Not settled by the maximum of 16 seeds", " ".join(result.stdout.split()))
+        self.assertEqual(len(self.record()["seeds"]), 16)
+        result = self.train("seeds.max=24")
+        self.assertEqual(self.record()["sequential"]["maxima"], [16, 24])
+        self.assertEqual(self.record()["sequential"]["looks"], [8, 12, 16, 24])
+        # A smaller one changes nothing.
+        before = self.comparison()
+        result = self.train("seeds.max=12")
+        self.assertIn("seeds.max 12 is below the 24 declared before: training goes no further than 24 seeds", result.stderr)
+        self.assertEqual(self.comparison(), before)
+        self.assertEqual(self.record()["sequential"]["maxima"], [16, 24])
+
+    def test_min_is_trained_whatever_the_first_looks_say(self):
+        self.train("seeds.min=20")
+        self.assertEqual(len(self.record()["seeds"]), 24)
+        eager = self.train("name=eager")
+        late, early = self.comparison(), self.comparison("runs/eager")
+        self.assertLess(len(self.record("runs/eager")["seeds"]), 24, eager.stdout)
+        self.assertEqual([pair["sequential"]["different_at"] for pair in late["facets"][0]["pairs"]],
+                         [pair["sequential"]["different_at"] for pair in early["facets"][0]["pairs"]])
+
+    def test_the_first_seed_can_be_another(self):
+        self.train("seeds.first=1000")
+        seeds = self.record()["seeds"]
+        self.assertEqual(seeds, list(range(1000, 1000 + len(seeds))))
+        self.assertEqual(self.comparison()["sequential"]["open"], 0)
+        self.assertEqual(without_times(json.loads(self.ok("compare", "runs/s", "--json").stdout)), self.comparison())
+
+    def test_equal_variants_settle_with_a_smallest_difference_that_matters(self):
+        self.path = self.write("study.json", CLOSE)
+        result = self.train("compare.min_effect=0.5")
+        self.assertNotIn("without compare.min_effect", result.stderr)
+        self.assertEqual(self.verdicts(self.comparison()), {"moe": "no meaningful difference"})
+        self.assertLess(len(self.record()["seeds"]), 32)
+
+    def test_killed_at_any_moment_and_restarted_it_ends_as_if_nothing_had_been(self):
+        slow = {**CLOSE, "train": {**CLOSE["train"], "steps": 20000, "eval_every": 20000}}
+        self.path = self.write("study.json", slow)
+        self.train("-o", "whole", "seeds.max=16")
+        killed = 0
+        for wait in (0.15, 0.3, 0.5, 0.7, 0.3, 0.4):
+            process = subprocess.Popen(self.command(self.path, "-o", "killed", "seeds.max=16", "-q"), cwd=self.tmp, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, start_new_session=True)
+            time.sleep(wait)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += 1
+            process.wait()
+        self.assertGreater(killed, 0)
+        self.train("-o", "killed", "seeds.max=16")
+        self.assertEqual(self.comparison("killed/s"), self.comparison("whole/s"))
+        for key in ("sequential", "seeds"):
+            self.assertEqual(self.record("killed/s")[key], self.record("whole/s")[key])
+
+    def test_two_processes_share_the_runs_and_come_to_one_result(self):
+        slow = {**CLOSE, "train": {**CLOSE["train"], "steps": 20000, "eval_every": 20000}}
+        self.path = self.write("study.json", slow)
+        both = []
+        for _ in range(2):
+            both.append(subprocess.Popen(self.command(self.path, "-o", "shared", "-j", "1"), cwd=self.tmp, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            time.sleep(0.3)  # so that one is ahead
+        said = [process.communicate(timeout=300) for process in both]
+        self.assertEqual([process.returncode for process in both], [0, 0], said)
+        self.assertEqual(*[out.split() for out, _ in said])
+        self.train("-o", "alone")
+        self.assertEqual(self.comparison("shared/s"), self.comparison("alone/s"))
+        self.assertEqual(self.record("shared/s"), self.record("alone/s"))
+
+    def test_seeds_beyond_the_last_look_wait_for_the_next(self):
+        self.train("seeds.min=24")
+        # As if 24 were being trained: two runs are not finished yet.
+        for seed in (18, 21):
+            run = self.tmp / "runs/s/activation=gelu" / f"seed-{seed}"
+            for file in sorted(run.rglob("*"), reverse=True):
+                file.unlink() if file.is_file() else file.rmdir()
+            run.rmdir()
+        comparison = json.loads(self.ok("compare", "runs/s", "--json").stdout)
+        pairs = {pair["value"]: pair for pair in comparison["facets"][0]["pairs"]}
+        self.assertEqual((pairs["gelu"]["sequential"]["looked_at"], pairs["gelu"]["seeds"]), (16, 16))
+        self.assertEqual(pairs["identity"]["sequential"]["looked_at"], 24)
+        self.assertIn("of the look at 16 seeds; up to 6 more", " ".join(comparison["notes"]))
+        self.train("seeds.min=24")
+        self.assertEqual(set(pair["sequential"]["looked_at"] for pair in self.comparison()["facets"][0]["pairs"]), {24})
+
+    def test_a_failed_run_ends_its_comparison_before_it(self):
+        self.train("seeds.min=24")
+        status = self.tmp / "runs/s/activation=identity/seed-9/status.json"
+        json_text = json.loads(status.read_text())
+        self.assertEqual(json_text["state"], "done")
+        (status.parent / "summary.json").unlink()
+        comparison = json.loads(self.ok("compare", "runs/s", "--json").stdout)
+        pairs = {pair["value"]: pair["sequential"]["looked_at"] for pair in comparison["facets"][0]["pairs"]}
+        self.assertEqual(pairs, {"gelu": 24, "identity": 8})
+
+    def test_a_fixed_number_and_looks_do_not_mix(self):
+        self.train("seeds=8", "name=fixed")
+        said = self.fails(2, self.path, "name=fixed")
+        self.assertIn("was declared with 8 seeds", said)
+        self.assertIn("--fresh", said)
+        self.train()
+        said = self.fails(2, self.path, "seeds=20")
+        self.assertIn("adds seeds until settled and was looked at with", said)
+        self.assertIn("seeds=auto", said)
+        self.assertEqual(self.train("--fresh", "seeds=8").returncode, 0)
+        self.assertNotIn("sequential", self.record())
+        self.train("--fresh")
+        self.assertIn("sequential", self.record())
+
+    def test_the_question_is_that_of_the_first_look(self):
+        self.train()
+        for change, key in (("compare.min_effect=0.1", "compare.min_effect"), ("compare.metric=train/loss", "compare.metric"),
+                            ("compare.alpha=0.1", "compare.alpha"), ("seeds.first=100", "seeds.first"), ("model.ffn.activation=relu,gelu", "variants")):
+            said = self.fails(2, self.path, change)
+            self.assertIn("was looked at with another question", said)
+            self.assertIn(key, said)
+
+    def test_shards_are_refused_and_slurm_does_without(self):
+        self.assertIn("--shard takes an equal part of a known number of runs", self.fails(2, self.path, "--shard", "1/2"))
+        self.assertIn("shards are equal parts", self.fails(2, "slurm", self.path, "--shards"))
+        script = self.run_program("slurm", self.path)
+        if script.returncode == 0:  # where the temporary directory's locks are seen on this machine alone it is refused
+            self.assertNotIn("--shard", script.stdout)
+        else:
+            self.assertIn("cannot be divided without them", script.stderr)
+
+    def test_plan_tells_the_least_and_the_most(self):
+        plan = json.loads(self.ok("plan", self.path, "--json", "--no-probe").stdout)
+        self.assertEqual(plan["until_settled"], {"min_seeds": 8, "max_seeds": 32, "min_runs": 24, "max_runs": 96})
+        self.assertEqual(plan["runs"], 24)
+        self.assertIn("8 to 32 seeds, 24 to 96 runs", " ".join(self.ok("plan", self.path, "--no-probe").stdout.split()))
+        self.assertEqual(json.loads(self.ok("plan", self.path, "seeds=5", "--json", "--no-probe").stdout)["until_settled"], None)
+
+    def test_a_damaged_record_is_named_and_the_study_goes_on(self):
+        self.train()
+        before = self.comparison()
+        file = self.tmp / "runs/s/study.json"
+        file.write_text(file.read_text().replace('"comparisons": 2', '"comparisons": 1'))
+        result = self.train()
+        self.assertIn("study.json", result.stderr)
+        self.assertIn("its looks are taken as this config declares them", result.stderr)
+        self.assertEqual(self.comparison(), before)
+        self.assertEqual(self.record()["sequential"]["comparisons"], 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,7 @@ void announce(const Study& study, const SequentialRecord& record) {
   const std::size_t first = first_look(*study.growing, record), last = last_look(*study.growing, record);
   log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + seeds_text(last) + "; " +
            std::to_string(record.comparisons) + (record.comparisons == 1 ? " comparison" : " comparisons"));
-  if (last < record.maxima.back())
+  if (study.growing->max < record.maxima.back())
     log_info("seeds.max " + std::to_string(study.growing->max) + " is below the " + std::to_string(record.maxima.back()) +
              " declared before: training goes no further than " + seeds_text(last) + ", and verdicts stay those of the larger maximum");
   if (study.config.compare.min_effect == 0)

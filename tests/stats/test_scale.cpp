@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "ffn/stats/permutation.hpp"
 #include "ffn/stats/scale.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"

@@ -1,5 +1,6 @@
 // A comparison for other programs.
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "compare_cells.hpp"
@@ -16,6 +17,35 @@ std::string raw(const std::optional<double>& x) {
   out.precision(10);
   out << *x;
   return out.str();
+}
+
+// In the metric's units; where ratios are judged, the mean difference alone.
+std::vector<std::string> difference_cells(const PairResult& pair) {
+  const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
+  const auto e = effect_of(pair);
+  const auto& mean = pair.paired.difference;
+  return {pair.reference,
+          ratio ? (mean ? raw(mean->mean) : "") : e ? raw(e->size) : "",
+          e && !ratio ? raw(e->low) : "",
+          e && !ratio ? raw(e->high) : "",
+          raw(pair.paired.improvement.paired),
+          pair.sequential ? "" : raw(pair.paired.p),
+          pair.sequential ? "" : raw(pair.judgement.p_holm),
+          stats::to_string(pair.judgement.verdict)};
+}
+
+std::vector<std::string> scale_cells(const PairResult& pair) {
+  const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
+  const auto e = effect_of(pair);
+  const auto as_ratio = [&](double x) { return raw(std::exp(x)); };
+  return {ratio ? "log_ratio" : "difference",
+          pair.paired.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean",
+          e && ratio ? as_ratio(e->size) : "",
+          e && ratio ? as_ratio(e->low) : "",
+          e && ratio ? as_ratio(e->high) : "",
+          pair.bad ? std::to_string(pair.bad->variant) : "",
+          pair.bad ? std::to_string(pair.bad->reference) : "",
+          pair.bad ? raw(pair.bad->p) : ""};
 }
 
 }  // namespace
@@ -44,7 +74,16 @@ std::string comparison_csv(const Comparison& c) {
                                   std::string("p_better"),
                                   std::string("p"),
                                   std::string("p_holm"),
-                                  std::string("verdict")}) {
+                                  std::string("verdict"),
+                                  std::string("median"),
+                                  std::string("scale"),
+                                  std::string("test"),
+                                  std::string("ratio"),
+                                  std::string("ratio_low"),
+                                  std::string("ratio_high"),
+                                  std::string("bad_runs"),
+                                  std::string("bad_runs_reference"),
+                                  std::string("p_mcnemar")}) {
     columns.push_back({name});
   }
   Table table(columns);
@@ -56,14 +95,11 @@ std::string comparison_csv(const Comparison& c) {
                              std::to_string(g.num_failed), raw(g.mean), raw(g.half_width), raw(g.iqm), std::to_string(g.num_hits),
                              raw(g.median_steps), std::to_string(g.parameters), std::to_string(g.flops_per_token), raw(g.train_seconds)});
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
-      if (pair == facet.pairs.end()) row.insert(row.end(), 8, "");
-      else {
-        const auto e = effect_of(*pair);
-        row.insert(row.end(), {pair->reference, e ? raw(e->size) : "", e ? raw(e->low) : "", e ? raw(e->high) : "",
-                               raw(pair->paired.improvement.paired), pair->sequential ? "" : raw(pair->paired.p),
-                               pair->sequential ? "" : raw(pair->judgement.p_holm),
-                               stats::to_string(pair->judgement.verdict)});
-      }
+      const auto pair_cells = pair == facet.pairs.end() ? std::vector<std::string>(8) : difference_cells(*pair);
+      row.insert(row.end(), pair_cells.begin(), pair_cells.end());
+      row.push_back(raw(g.median));
+      const auto scale = pair == facet.pairs.end() ? std::vector<std::string>(8) : scale_cells(*pair);
+      row.insert(row.end(), scale.begin(), scale.end());
       table.add_row(row);
     }
   }

@@ -60,7 +60,8 @@ struct Scale {
     double largest = 0;
     for (const auto& facet : c.facets) {
       for (const auto& g : facet.groups) {
-        if (g.mean && std::isfinite(*g.mean)) largest = std::max(largest, std::abs(*g.mean));
+        const auto x = shown_centre(g);
+        if (x && std::isfinite(*x)) largest = std::max(largest, std::abs(*x));
       }
     }
     if (largest > 0 && (largest < 1e-3 || largest >= 1e6)) exponent = static_cast<int>(std::floor(std::log10(largest)));
@@ -83,7 +84,7 @@ std::string seeds_text(const GroupResult& g) {
   const auto over = g.num_done + g.num_diverged + g.num_failed;
   std::string text = std::to_string(over);
   if (over < g.num_runs) text += " of " + std::to_string(g.num_runs);
-  if (g.num_diverged + g.num_failed > 0) text += ", " + std::to_string(g.num_diverged + g.num_failed) + " bad";
+  if (g.num_diverged + g.num_failed > 0) text += ", " + std::to_string(g.num_diverged + g.num_failed) + (g.num_failed == 0 ? " diverged" : g.num_diverged == 0 ? " failed" : " lost");
   return text;
 }
 
@@ -121,7 +122,7 @@ Table short_table(const Comparison& c, int bar_columns) {
   const Scale scale(c);
   columns.push_back({scale.header(metric_header(c.metric)), Align::right});
   if (has_pairs(c)) {
-    columns.push_back({"difference", Align::right});
+    columns.push_back({difference_name(c), Align::right});
     if (bar_columns > 0) columns.push_back({bar_header(c, bar_columns), Align::left});
     columns.push_back({"verdict", Align::left});
   }
@@ -135,14 +136,14 @@ Table short_table(const Comparison& c, int bar_columns) {
       const bool repeated = facet_title(facet) == before;
       for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : value);
       before = facet_title(facet);
-      row.insert(row.end(), {shown_value(c, g.value), mean_text(g, scale.unit())});
+      row.insert(row.end(), {shown_value(c, g.value), centre_text(c, g, scale.unit())});
       bool decided = false;
       if (has_pairs(c)) {
         const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
         if (pair == facet.pairs.end()) row.insert(row.end(), bar_columns > 0 ? 3 : 2, "");
         else {
           const auto effect = effect_of(*pair);
-          row.push_back(difference_text(*pair, scale.unit()));
+          row.push_back(difference_text(c, *pair, scale.unit()));
           if (bar_columns > 0) row.push_back(effect ? axis.bar(*effect) : "");
           row.push_back(short_verdict(*pair));
           decided = pair->judgement.verdict == stats::Verdict::better || pair->judgement.verdict == stats::Verdict::worse;
@@ -164,16 +165,21 @@ bool any_never(const Comparison& c) {
   });
 }
 
+std::string difference_from_reference(const Comparison& c) {
+  const std::string reference = shown_value(c, c.reference);
+  if (!c.as_ratios) return "difference from " + reference;
+  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
+}
+
 // What the table's numbers are, in a line.
 std::string caption(const Comparison& c) {
-  const std::string level = format_percent(1 - c.alpha, 0);
   const auto seeds = same_seeds(c);
   const bool several = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
     return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
   });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
-         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; mean" + (seeds ? " of " + std::to_string(*seeds) + " seeds" : std::string()) + " ± " + level + " interval" : "") +
-         (has_pairs(c) ? "; difference from " + shown_value(c, c.reference) : "") + "\n";
+         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval") : "") +
+         (has_pairs(c) ? "; " + difference_from_reference(c) : "") + "\n";
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Table groups_table(const Comparison& c) {
   columns.push_back({last_segment(c.by), Align::left});
   const bool time = is_time_metric(c.metric);
   columns.push_back({"runs", Align::right});
-  columns.push_back({(time ? "restricted mean ± " : "mean ± ") + format_percent(1 - c.alpha, 0), Align::right});
+  columns.push_back({(time ? "restricted mean " : centre_name(c) + " ") + interval_form(c), Align::right});
   columns.push_back({"IQM", Align::right});
   if (targets) {
     for (const char* name : {"hits", "median steps"}) columns.push_back({name, Align::right});
@@ -55,7 +55,7 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), mean_text(g), optional_number(g.iqm, 4)});
+      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
@@ -94,12 +94,27 @@ std::string since_text(const PairResult& pair) {
   return at ? std::to_string(*at) + " seeds" : "-";
 }
 
+// A side fact: who has the disasters, whatever the verdict is about.
+std::string bad_runs_text(const Comparison& c) {
+  std::string text;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) continue;
+      const std::string place = facet_title(facet), all = " of " + std::to_string(pair.paired.num_seeds);
+      text += "bad runs, " + (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": " + std::to_string(pair.bad->variant) + all +
+              ", " + shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
+              format_significant(pair.bad->p, 2) + ")\n";
+    }
+  }
+  return text;
+}
+
 Table pairs_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
   const std::string interval = format_percent(1 - c.alpha, 0);
   columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"difference from " + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
+  columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
   columns.push_back({c.sequential ? "stands since" : "p (corrected)", Align::right});
@@ -110,7 +125,7 @@ Table pairs_table(const Comparison& c) {
       const auto& p = pair.paired;
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {shown_value(c, pair.value), difference_text(pair), format_significant(p.improvement.paired, 2),
+      row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
                              pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
       table.add_row(row);
@@ -139,14 +154,14 @@ std::string how_it_was_looked_at(const Comparison& c) {
 
 std::string how_to_read(const Comparison& c) {
   const std::size_t pairs = c.num_comparisons;
-  bool by_ranks = false;
+  bool by_ranks = false, by_mean = false;
   for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+    for (const auto& pair : facet.pairs) (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
   }
   if (c.sequential) return how_it_was_looked_at(c);
-  return std::string("Paired by seed; ") +
-         (by_ranks ? "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) difference"
-                   : "exact sign-flip test of the mean difference") +
+  const std::string difference = c.as_ratios ? "log ratio" : "difference";
+  const std::string ranks = "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
+  return "Paired by seed; " + (by_mean ? "exact sign-flip test of the mean " + difference + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
          "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
@@ -161,6 +176,7 @@ std::string details_text(const Comparison& c, const CompareView& view) {
     out += "\n" + render(view.width > 0 ? narrowed(pairs, view.width) : pairs, view);
   }
   if (!left_out.empty()) out += wrapped("(not shown, the terminal is too narrow: " + join(left_out) + ")", view.width);
+  if (const auto bad = bad_runs_text(c); !bad.empty()) out += "\n" + wrapped(bad, view.width);
   if (const auto chances = chances_text(c); !chances.empty()) out += "\n" + wrapped(chances, view.width);
   if (has_pairs(c)) out += "\n" + wrapped(how_to_read(c), view.width);
   return out;
@@ -185,16 +201,25 @@ std::string tuning_text(const Comparison& c, const CompareView& view) {
   return out;
 }
 
+std::string ratio_explanation(const Comparison& c) {
+  if (!c.as_ratios) return "";
+  return "Losses are compared as ratios, seed by seed: −20 % or ÷1.25 is a loss of 0.8 times that of " + shown_value(c, c.reference) +
+         ". The mean ratio is that of the geometric means. A bad run has a loss of more than 10 times the median of both sides, or none; they "
+         "are counted beside the verdict, which by ranks asks who is better with a typical seed.\n";
+}
+
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
-         " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs), the difference is the typical one, "
-         "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n"
-         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0.\n"
+         " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
+         "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n" +
+         ratio_explanation(c) +
+         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out \"no difference\".\n"
          "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +
          ", over all comparisons together. \"undecided\" does not mean equal: it means that these seeds cannot tell.\n"
          "\"no difference\" means surely smaller than compare.min_effect" +
-         (c.min_effect > 0 ? " (" + format_significant(c.min_effect, 2) + ")" : ", which is not set here") +
+         (c.min_effect > 0 ? " (" + (c.as_ratios ? "the larger less than " + format_significant(100 * c.min_effect, 2) + " % above the smaller" : format_significant(c.min_effect, 2)) + ")"
+                           : ", which is not set here") +
          "; \"tied\", that every seed gave the same value.\n";
 }
 
@@ -229,7 +254,7 @@ std::string standing_text(const Comparison& c, int width) {
       }
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, std::to_string(g.num_done + g.num_diverged + g.num_failed), mean_text(g)});
+      row.insert(row.end(), {g.value, std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
       table.add_row(row);
       ++rows;
     }

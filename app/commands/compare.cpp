@@ -16,7 +16,7 @@ namespace {
 struct CompareOptions {
   std::vector<std::string> directories;
   CompareRequest request;
-  std::function<bool()> alpha_given, min_effect_given;
+  std::function<bool()> alpha_given, min_effect_given, scale_given;
   bool markdown = false, csv = false, all = false, details = false, explain = false;
   std::string fail_if;
 };
@@ -58,8 +58,10 @@ std::string ask_study(const std::filesystem::path& directory, const CompareOptio
   }
   if (asked.metric.empty()) asked.metric = own.metric;
   if (!options.alpha_given()) asked.alpha = own.alpha;
-  // In the metric's units.
-  if (!options.min_effect_given() && asked.metric == own.metric) asked.min_effect = own.min_effect;
+  // Both are of the study's own metric, and min_effect is on its scale.
+  const bool same_metric = asked.metric == own.metric, same_scale = !options.scale_given() || asked.scale == own.scale;
+  if (!options.min_effect_given() && same_metric && same_scale) asked.min_effect = own.min_effect;
+  if (!options.scale_given() && same_metric) asked.scale = own.scale;
   if (!study->sequential) return "";
   const std::string other = other_question(asked, own, options.all);
   if (other.empty()) request.sequential = SequentialRequest{study->sequential->maxima, study->sequential->comparisons};
@@ -103,9 +105,11 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("NAME");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
-  const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units; the study's otherwise").non_negative();
+  const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or as a share (0.05 is 5 %) where ratios are compared; the study's otherwise").non_negative();
+  const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise").one_of({std::begin(kCompareScales), std::end(kCompareScales)}).type("SCALE");
   options->alpha_given = [alpha] { return alpha.given(); };
   options->min_effect_given = [min_effect] { return min_effect.given(); };
+  options->scale_given = [scale] { return scale.given(); };
   command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
   command.flag("--details", options->details, "also everything that the verdicts rest on: tests, p values, costs");
   command.flag("--explain", options->explain, "also what the words mean");

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """What a comparison answers: with which runs, against what, in which words."""
+import csv
+import io
 import json
+import math
 import os
 import re
 import shutil
@@ -140,6 +143,77 @@ class Words(ProgramTest):
     def test_too_few_seeds_are_said_in_the_first_sentence(self):
         out = self.ok("--config", self.write("study.json", STUDY), "-q", "seeds=3").stdout
         self.assertIn("3 seeds are too few for a verdict", out.split("\n\n")[0].replace("\n", " "))
+
+
+class Scale(ProgramTest):
+    def compared(self, *args):
+        return json.loads(self.ok("compare", "runs/study", *args, "--json").stdout)
+
+    def test_a_loss_is_compared_as_ratios_and_everything_says_the_same_numbers(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "seeds": 10}), "-q")
+        comparison = self.compared()
+        self.assertEqual((comparison["metric"], comparison["scale"], comparison["shown"]), ("val/loss", "log_ratio", "geometric_mean"))
+        groups = {g["value"]: g for g in comparison["facets"][0]["groups"]}
+        text = self.ok("compare", "runs/study").stdout
+        answer = " ".join(text.split("\n\n")[0].split()).replace("\u00a0", " ")
+        with_details = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": "200"}).stdout
+        rows = {row["model.ffn.activation"]: row for row in csv.DictReader(io.StringIO(self.ok("compare", "runs/study", "--csv").stdout))}
+        for pair in comparison["facets"][0]["pairs"]:
+            logs = [math.log(a / b) for a, b in zip(groups[pair["value"]]["values"], groups["relu"]["values"])]
+            self.assertAlmostEqual(pair["effect"]["value"], sum(logs) / len(logs))
+            ratio, interval = pair["ratio"]["value"], pair["ratio"]["interval"]
+            self.assertAlmostEqual(ratio, math.exp(sum(logs) / len(logs)))
+            self.assertEqual(not interval["low"] <= 1 <= interval["high"], pair["p"] < 0.05)
+            self.assertAlmostEqual(float(rows[pair["value"]]["ratio"]), ratio, places=8)
+            shown = re.search(r": (.*?\]),", pair["sentence"])[1]
+            self.assertIn(shown, text)
+            self.assertIn(shown, with_details)
+            if pair["verdict"] in ("better", "worse") and "%" in shown:
+                size, low, high = re.fullmatch(r"[−+](\S+) % \[[−+]?(\S+), [−+]?(\S+)\]", shown).groups()
+                self.assertRegex(answer, rf"{pair['value']} is {pair['verdict']} than relu, by {size} % \(95 % interval ({low} to {high}|{high} to {low}) %\)")
+        self.assertIn("compared as ratios, because val/loss is positive in all runs", comparison["notes"])
+        self.assertIn("−20 % or ÷1.25", self.ok("compare", "runs/study", "--explain").stdout)
+
+    def test_a_scale_of_ones_own_comes_from_the_study_or_the_command_line(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "compare": {"metric": "val/loss", "scale": "difference", "min_effect": 0.5}}), "-q")
+        study = self.compared()
+        self.assertEqual((study["scale"], study["min_effect"], study["facets"][0]["pairs"][0]["ratio"]), ("difference", 0.5, None))
+        other = self.compared("--scale", "ratio")
+        self.assertEqual((other["scale"], other["min_effect"]), ("log_ratio", 0))  # 0.5 was on the other scale
+        ranks = self.compared("--scale", "ranks")
+        self.assertEqual({p["test"] for p in ranks["facets"][0]["pairs"]}, {"signed_rank"})
+        self.assertEqual(self.compared("--metric", "val/accuracy")["scale"], "difference")
+        self.assertIn("val/accuracy need not be positive", self.fails(2, "compare", "runs/study", "--metric", "val/accuracy", "--scale", "ratio"))
+        self.assertIn("--scale", self.fails(2, "compare", "runs/study", "--scale", "log"))
+
+    def test_a_scale_that_cannot_be_is_found_before_training(self):
+        target = {"metric": "val/loss", "at_most": 0.1}
+        for compare, train, error in [({"metric": "val/accuracy", "scale": "ratio"}, {}, "val/accuracy need not be positive"),
+                                      ({"metric": "steps_to_target", "scale": "ratio"}, {"target": target}, "steps_to_target is compared by ranks"),
+                                      ({"scale": "difference"}, {"target": target}, "steps_to_target is compared by ranks"),
+                                      ({"scale": "percent"}, {}, "/compare/scale")]:
+            path = self.write("study.json", {**STUDY, "compare": compare, "train": {**STUDY["train"], **train}})
+            self.assertIn(error, self.fails(2, "--config", path))
+            self.assertFalse((self.tmp / "runs").exists())
+
+    def test_bad_runs_are_counted_beside_the_verdict(self):
+        study = {**STUDY, "seeds": 8, "compare": {"metric": "val/loss"}, "sweep": {"grid": {"train.optimizer.lr": [0.3, 2.5]}}}
+        study["train"] = {"steps": 60, "eval_every": 5, "optimizer": {"kind": "sgd", "lr": 0.3}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu2"}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        comparison = self.compared()
+        pair, = comparison["facets"][0]["pairs"]
+        diverged = comparison["facets"][0]["groups"][1]["diverged"]
+        self.assertGreater(diverged, 0)
+        self.assertEqual(pair["test"], "signed_rank")
+        self.assertGreaterEqual(pair["bad_runs"]["value"], diverged)
+        notes = " ".join(comparison["notes"])
+        self.assertIn(f"by ranks: 2.5, because {diverged} of 16 runs have no value", notes)
+        self.assertIn(f"2.5 {pair['bad_runs']['value']} and 0.3 {pair['bad_runs']['reference']} of 8 seeds", notes)
+        self.assertIn("McNemar", self.ok("compare", "runs/study", "--details").stdout)
+        self.assertNotIn("McNemar", self.ok("compare", "runs/study").stdout)
+        rows = list(csv.DictReader(io.StringIO(self.ok("compare", "runs/study", "--csv").stdout)))
+        self.assertEqual((rows[1]["bad_runs"], rows[1]["test"]), (str(pair["bad_runs"]["value"]), "signed_rank"))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ TEST_CASE("exchanging variant and reference exchanges everything") {
   CHECK(ab.p == ba.p);
   CHECK(ab.improvement.paired == Approx(1 - ba.improvement.paired));
   CHECK(ab.improvement.all_pairs == Approx(1 - ba.improvement.all_pairs));
-  CHECK(ab.difference->interval.low == Approx(-ba.difference->interval.high));
+  CHECK(ab.difference->interval->low == Approx(-ba.difference->interval->high));
 }
 
 TEST_CASE("intervals have the level of the options") {
@@ -64,7 +64,7 @@ TEST_CASE("intervals have the level of the options") {
   options.alpha = 0.1;
   const std::vector<Outcome> variant{1.0, 1.3, 1.2, 0.9, 1.0, 1.1, 1.4}, reference{1.1, 1.1, 1.5, 0.8, 1.0, 1.2, 1.1};
   const PairedResult result = compare_paired(variant, reference, kLower, options);
-  CHECK(result.difference->interval.level == Approx(0.9));
+  CHECK(result.difference->interval->level == Approx(0.9));
   CHECK(result.effect->interval.level == Approx(0.9));
   CHECK(result.improvement.interval.level == Approx(0.9));
 }
@@ -74,7 +74,7 @@ TEST_CASE("the effect is what the test judges, with the interval that inverts it
   const PairedResult by_mean = compare_paired(variant, zero, kLower);
   CHECK(by_mean.effect->estimand == Estimand::mean_difference);
   CHECK(by_mean.effect->value == by_mean.difference->mean);
-  CHECK(by_mean.effect->interval.low == by_mean.difference->interval.low);
+  CHECK(by_mean.effect->interval.low == by_mean.difference->interval->low);
   CHECK(by_mean.effect->interval.excludes(0));
 
   std::vector<Outcome> gap = variant;
@@ -152,7 +152,7 @@ TEST_CASE("one seed decides nothing") {
   const PairedResult result = compare_paired({1.0}, {2.0}, kLower);
   CHECK(result.p == 1);
   CHECK(result.smallest_p == 1);
-  CHECK_FALSE(result.difference->interval.excludes(0));
+  CHECK_FALSE(result.difference->interval->excludes(0));
   CHECK_FALSE(result.improvement.interval.excludes(0.5));
   CHECK(result.difference->sd == 0);
 }
@@ -162,8 +162,8 @@ TEST_CASE("identical runs have no difference and p = 1") {
   const PairedResult result = compare_paired(same, same, kLower);
   CHECK(result.p == 1);
   CHECK(result.ties == 6);
-  CHECK(result.difference->interval.low == 0);
-  CHECK(result.difference->interval.high == 0);
+  CHECK(result.difference->interval->low == 0);
+  CHECK(result.difference->interval->high == 0);
   CHECK(result.improvement.paired == 0.5);
   CHECK(result.standardised_effect == 0);
 }
@@ -176,7 +176,7 @@ TEST_CASE("a comparison is a function of its seed") {
   }
   CompareOptions options;
   options.seed = 4;
-  const auto low = [&] { return compare_paired(a, b, kLower, options).difference->interval.low; };
+  const auto low = [&] { return compare_paired(a, b, kLower, options).difference->interval->low; };
   const double first = low();
   CHECK(low() == first);
   options.seed = 5;
@@ -224,8 +224,8 @@ TEST_CASE("hits are summarised by median and restricted mean up to the horizon")
   CHECK(result.reference.restricted_mean.mean == 582.5);
   CHECK(result.paired.difference->mean == Approx(400 - 582.5));
   const Interval t = t_interval({-50, 20, -700, 0}, .95);
-  CHECK(result.paired.difference->interval.low == Approx(t.low));
-  CHECK(result.paired.difference->interval.high == Approx(t.high));
+  CHECK(result.paired.difference->interval->low == Approx(t.low));
+  CHECK(result.paired.difference->interval->high == Approx(t.high));
 }
 
 TEST_CASE("the difference of hits is that of the restricted means, whatever is censored") {

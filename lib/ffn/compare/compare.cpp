@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "ffn/compare/notes.hpp"
+#include "ffn/compare/pair_scale.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
 #include "ffn/config/metrics.hpp"
@@ -29,6 +30,9 @@ struct Metric {
   Measure measure = Measure::logged;
   bool higher_is_better = false;
   bool is_time() const { return measure != Measure::logged; }
+  stats::MetricKind kind() const {
+    return is_time() ? stats::MetricKind::time_to_target : higher_is_better ? stats::MetricKind::maximised : stats::MetricKind::minimised;
+  }
 };
 
 Metric find_metric(const std::string& name) {
@@ -48,7 +52,7 @@ bool is_unmeasured(const FoundRun& run, const Metric& metric) {
   return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
 }
 
-// Nothing for a run that diverged or failed.
+// Nothing for a run that diverged or failed. A run that is over and has none is worse than every value.
 stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
   if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
   const auto* found = run.summary->find(metric.name);
@@ -169,19 +173,8 @@ std::int64_t first_seed(const std::vector<const FoundRun*>& runs) {
   return (*first)->seed;
 }
 
-stats::MetricKind kind_of(const Metric& metric) {
-  return metric.is_time()            ? stats::MetricKind::time_to_target
-         : metric.higher_is_better ? stats::MetricKind::maximised
-                                   : stats::MetricKind::minimised;
-}
-
-// Per seed in favour of the variant, on the scale that is tested.
-std::vector<double> advantages_of(const Metric& metric, const std::vector<stats::Outcome>& values, const std::vector<stats::Outcome>& reference) {
-  return stats::advantages(kind_of(metric), stats::PairedValues::difference, values, reference);
-}
-
 std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs, const std::vector<const FoundRun*>& reference,
-                                       const Metric& metric, const stats::CompareOptions& options,
+                                       const Metric& metric, const PairScale& scale, const stats::CompareOptions& options,
                                        const std::optional<SequentialRequest>& sequential) {
   auto a = by_seed(runs, metric), b = by_seed(reference, metric);
   PairResult result;
@@ -204,7 +197,8 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   result.unpaired_seeds = a.size() + b.size() - 2 * paired;
   const auto direction = metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
   result.paired = metric.is_time() ? stats::compare_hits(hits, reference_hits, options).paired
-                                   : stats::compare_paired(values, reference_values, direction, options);
+                                   : stats::compare_paired(values, reference_values, direction, scale.of_pair(values, reference_values), options);
+  if (metric.kind() == stats::MetricKind::minimised) result.bad = stats::bad_runs(values, reference_values);
   if (!sequential) return result;
   double horizon = INFINITY;
   for (const auto* side : {&hits, &reference_hits})
@@ -212,7 +206,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   const auto by_then = [&](const stats::Hit& hit) { return hit.reached() && *hit.time <= horizon ? stats::Outcome(*hit.time) : std::nullopt; };
   for (const auto& hit : hits) values.push_back(by_then(hit));
   for (const auto& hit : reference_hits) reference_values.push_back(by_then(hit));
-  result.advantages = advantages_of(metric, values, reference_values);
+  result.advantages = scale.advantages(values, reference_values);
   return result;
 }
 
@@ -311,7 +305,7 @@ struct PairJob {
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential) {
+                             const PairScale& scale, const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential) {
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
@@ -328,7 +322,7 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
     facets.push_back(std::move(facet));
   }
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(),
-               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, options, sequential); });
+               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, sequential); });
   for (auto& job : jobs) {
     if (!job.result) continue;
     job.result->value = job.value;
@@ -350,11 +344,42 @@ void judge_all(Comparison& out, std::size_t planned) {
   }
   out.num_comparisons = std::max(planned, family.size());
   std::size_t next = 0;
+  out.ratio_form = stats::ratio_form(family);
   const auto judgements = stats::judge(family);
   for (auto& facet : out.facets) {
     for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
   }
   if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + " seeds are finished on one side of a pair only and are left out of it");
+}
+
+// Of runs that are over, where a value is to be had.
+std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric) {
+  std::vector<stats::Outcome> outcomes;
+  for (const auto& run : runs) {
+    if (is_over(run) && !is_unmeasured(run, metric)) outcomes.push_back(outcome_of(run, metric));
+  }
+  return outcomes;
+}
+
+// What the groups are shown by: one for the whole comparison.
+void choose_shown(Comparison& out) {
+  bool by_ranks = false;
+  for (const auto& facet : out.facets) {
+    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+  }
+  out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
+  const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;
+  for (auto& facet : out.facets) {
+    for (auto& group : facet.groups) {
+      auto all = group.values;
+      if (group.num_unmeasured == 0) all.resize(std::max(all.size(), group.num_done + group.num_diverged + group.num_failed), worst);
+      if (all.empty()) continue;
+      const auto median = stats::median_with_interval(all, level);
+      group.median = median.value;
+      if (out.shown == ShownCentre::median) group.centre = median;
+      if (out.shown == ShownCentre::geometric_mean && !group.values.empty()) group.centre = stats::geometric_mean(group.values, level);
+    }
+  }
 }
 
 }  // namespace
@@ -386,7 +411,9 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
   const auto cells = into_cells(runs, facet_keys(runs, varying, out.by), out.by);
   stats::CompareOptions options;
   options.alpha = out.alpha;
-  options.min_effect = out.min_effect;
+  const PairScale scale(asked.scale, metric.name, metric.kind(), metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
+  out.as_ratios = !metric.is_time() && scale.as_ratios();
+  options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;
   options.comparisons = std::max<std::size_t>(1, planned_pairs(cells, out.reference, metric));
   // Said here, which a study asks before it trains; the test itself would refuse at the end.
@@ -396,9 +423,14 @@ Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  out.facets = facets_of(cells, values, metric, options, request.sequential);
+  out.facets = facets_of(cells, values, metric, scale, options, request.sequential);
   judge_all(out, options.comparisons);
-  if (request.sequential) judge_in_looks(out, *request.sequential, kind_of(metric));
+  if (request.sequential) judge_in_looks(out, *request.sequential, scale);
+  if (!metric.is_time()) {
+    choose_shown(out);
+    note_scale(asked.scale, out);
+    note_bad_runs(out);
+  }
   add_notes(runs, varying, metric.is_time(), out);
   return out;
 }

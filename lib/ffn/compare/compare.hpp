@@ -9,7 +9,9 @@
 
 #include "ffn/config/study_config.hpp"
 #include "ffn/record/run_files.hpp"
+#include "ffn/stats/centre.hpp"
 #include "ffn/stats/paired.hpp"
+#include "ffn/stats/scale.hpp"
 #include "ffn/stats/sequential.hpp"
 #include "ffn/stats/verdict.hpp"
 
@@ -80,6 +82,8 @@ struct GroupResult {
   std::size_t num_unmeasured = 0;               ///< done, and the metric is none that they log
   std::vector<double> values;                   ///< of the metric, finite ones
   std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
+  std::optional<double> median;                 ///< runs without a value are the worst; infinite if half of them are
+  std::optional<stats::Centre> centre;          ///< shown in place of the mean, if Comparison::shown says so
   std::size_t num_hits = 0;
   bool has_target = false;
   std::optional<double> median_steps, restricted_mean_steps;  ///< steps to target; Kaplan–Meier
@@ -93,6 +97,7 @@ struct PairResult {
   std::string value, reference;
   stats::PairedResult paired;
   stats::Judgement judgement;
+  std::optional<stats::BadRuns> bad;  ///< of minimised logged metrics
   std::size_t unpaired_seeds = 0;  ///< seeds that only one side has finished
   // Of a study that adds seeds until settled; all of the above is then of the seeds that were looked at.
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
@@ -118,10 +123,17 @@ struct SequentialStanding {
   std::size_t open;                ///< comparisons without a verdict
 };
 
+/// What a table shows of a variant, so that it goes with what is judged: the ratio of two geometric means is that of the mean log ratio,
+/// and bad runs do not move a median.
+enum class ShownCentre { mean, geometric_mean, median };
+
 struct Comparison {
   std::string by, metric, reference;
   bool higher_is_better = false;
   double alpha = 0.05, min_effect = 0;
+  bool as_ratios = false;  ///< effects are ln(variant / reference), and min_effect is relative
+  stats::RatioForm ratio_form = stats::RatioForm::percent;
+  ShownCentre shown = ShownCentre::mean;
   std::vector<Facet> facets;
   std::size_t num_comparisons = 0;  ///< that the correction covers
   bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale

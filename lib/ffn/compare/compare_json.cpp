@@ -19,6 +19,34 @@ Json interval(const stats::Interval& i) {
   return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}, {"low_open", i.low_open}, {"high_open", i.high_open}};
 }
 
+// As ratios, variant / reference, where the effect is their logarithm.
+Json ratio_json(const stats::PairedResult& p) {
+  if (p.values != stats::PairedValues::log_ratio || !p.effect) return nullptr;
+  auto limits = p.effect->interval;
+  limits.low = std::exp(limits.low), limits.high = std::exp(limits.high);
+  return {{"value", finite(std::exp(p.effect->value))}, {"interval", interval(limits)}};
+}
+
+Json bad_json(const std::optional<stats::BadRuns>& bad) {
+  if (!bad) return nullptr;
+  return {{"limit", finite(bad->limit)},
+          {"value", bad->variant},
+          {"reference", bad->reference},
+          {"only_value", bad->only_variant},
+          {"only_reference", bad->only_reference},
+          {"p_mcnemar", bad->p}};
+}
+
+// What is judged; of log ratios, their logarithm.
+std::string effect_kind(const stats::PairedResult& p) {
+  const bool typical = p.effect->estimand == stats::Estimand::typical_difference;
+  return std::string(typical ? "typical_" : "mean_") + (p.values == stats::PairedValues::log_ratio ? "log_ratio" : "difference");
+}
+
+const char* name_of(ShownCentre shown) {
+  return shown == ShownCentre::median ? "median" : shown == ShownCentre::geometric_mean ? "geometric_mean" : "mean";
+}
+
 Json group_json(const GroupResult& g) {
   Json values = Json::array();
   for (const double value : g.values) values.push_back(finite(value));
@@ -32,6 +60,8 @@ Json group_json(const GroupResult& g) {
           {"mean", maybe(g.mean)},
           {"half_width", maybe(g.half_width)},
           {"iqm", g.iqm ? finite(*g.iqm) : Json(nullptr)},
+          {"median", g.median ? finite(*g.median) : Json(nullptr)},
+          {"shown", g.centre ? Json{{"value", finite(g.centre->value)}, {"interval", interval(g.centre->interval)}} : Json(nullptr)},
           {"hits", g.num_hits},
           {"median_steps_to_target", maybe(g.median_steps)},
           {"restricted_mean_steps_to_target", maybe(g.restricted_mean_steps)},
@@ -42,12 +72,12 @@ Json group_json(const GroupResult& g) {
           {"values", values}};
 }
 
-Json pair_json(const Comparison& c, const PairResult& pair) {
+Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm form) {
   const auto& p = pair.paired;
   Json out = {{"value", pair.value},
               {"reference", pair.reference},
               {"verdict", stats::to_string(pair.judgement.verdict)},
-              {"sentence", stats::verdict_sentence(p, pair.judgement)},
+              {"sentence", stats::verdict_sentence(p, pair.judgement, form)},
               {"seeds", p.num_seeds},
               {"wins", p.wins},
               {"ties", p.ties},
@@ -58,14 +88,15 @@ Json pair_json(const Comparison& c, const PairResult& pair) {
               {"p_exact", p.exact_p},
               {"p_holm", pair.judgement.p_holm},
               {"comparisons", pair.judgement.comparisons}};
-  out["difference"] = p.difference
-                          ? Json{{"mean", p.difference->mean}, {"sd", p.difference->sd}, {"interval", interval(p.difference->interval)}}
-                          : Json(nullptr);
-  const bool typical = p.effect && p.effect->estimand == stats::Estimand::typical_difference;
-  out["effect"] = p.effect ? Json{{"kind", typical ? "typical_difference" : "mean_difference"},
-                                  {"value", finite(p.effect->value)},
-                                  {"interval", interval(p.effect->interval)}}
+  // In the metric's units on every scale; its interval where this is what is judged.
+  out["difference"] = p.difference ? Json{{"mean", p.difference->mean},
+                                          {"sd", p.difference->sd},
+                                          {"interval", p.difference->interval ? interval(*p.difference->interval) : Json(nullptr)}}
+                                   : Json(nullptr);
+  out["effect"] = p.effect ? Json{{"kind", effect_kind(p)}, {"value", finite(p.effect->value)}, {"interval", interval(p.effect->interval)}}
                            : Json(nullptr);
+  out["ratio"] = ratio_json(p);
+  out["bad_runs"] = bad_json(pair.bad);
   out["p_equivalence"] = maybe(p.p_equivalence);
   out["p_equivalence_adjusted"] = maybe(pair.judgement.p_equivalence_adjusted);
   out["probability_of_improvement"] = {
@@ -93,11 +124,12 @@ Json comparison_json(const Comparison& c) {
   for (const auto& facet : c.facets) {
     Json groups = Json::array(), pairs = Json::array();
     for (const auto& g : facet.groups) groups.push_back(group_json(g));
-    for (const auto& p : facet.pairs) pairs.push_back(pair_json(c, p));
+    for (const auto& p : facet.pairs) pairs.push_back(pair_json(c, p, c.ratio_form));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
   Json out = {
       {"schema_version", 1},      {"by", c.by},       {"metric", c.metric},         {"direction", c.higher_is_better ? "higher" : "lower"},
+      {"scale", c.as_ratios ? "log_ratio" : "difference"}, {"shown", name_of(c.shown)},
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
   if (c.tuned) out["tuning"] = to_json(*c.tuned);

@@ -32,7 +32,8 @@ void set_interval(PairResult& pair, const stats::Interval& interval) {
   auto& paired = pair.paired;
   if (!paired.effect) return;
   paired.effect->interval = interval;
-  if (paired.difference && paired.effect->estimand == stats::Estimand::mean_difference) paired.difference->interval = interval;
+  const bool of_mean = paired.effect->estimand == stats::Estimand::mean_difference && paired.values == stats::PairedValues::difference;
+  if (paired.difference && of_mean) paired.difference->interval = interval;
 }
 
 void add_notes_on_looks(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
@@ -55,14 +56,14 @@ std::size_t seeds_looked_at(const SequentialRequest& request, std::size_t finish
   return last == 0 ? finished : last;
 }
 
-void judge_in_looks(Comparison& c, const SequentialRequest& request, stats::MetricKind kind) {
+void judge_in_looks(Comparison& c, const SequentialRequest& request, const PairScale& scale) {
   const auto pairs = pairs_of(c);
   stats::SequentialDesign design;
   design.alpha = c.alpha;
-  design.min_effect = c.min_effect;
+  design.min_effect = scale.margin(c.min_effect);
   design.maxima = request.maxima;
   design.comparisons = std::max({std::size_t{1}, request.comparisons, c.num_comparisons});
-  design.rule = stats::look_rule(kind);
+  design.rule = scale.look_rule();
   std::vector<std::vector<double>> advantages;
   for (const auto* pair : pairs) advantages.push_back(pair->advantages);
   const auto verdicts = stats::judge_sequentially(advantages, design);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/stats/scale.hpp"
+#include "ffn/compare/pair_scale.hpp"
 
 namespace ffn {
 
@@ -10,7 +10,7 @@ namespace ffn {
 std::size_t seeds_looked_at(const SequentialRequest& request, std::size_t finished);
 
 /// Judges all pairs by their `advantages`: verdicts, and the intervals of their effects unless the request does without.
-void judge_in_looks(Comparison& comparison, const SequentialRequest& request, stats::MetricKind kind);
+void judge_in_looks(Comparison& comparison, const SequentialRequest& request, const PairScale& scale);
 
 /// "better: at the look at 24 seeds of at most 200 (4 comparisons)".
 std::string sequential_sentence(const Comparison& comparison, const PairResult& pair);

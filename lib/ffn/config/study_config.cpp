@@ -25,7 +25,16 @@ void CompareConfig::describe(FieldVisitor& v) {
          metric);
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
   v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
-  v.real({"min_effect", "smallest difference that matters, in the metric's units; 0: any"}, min_effect, at_least(0.0));
+  v.real({"min_effect",
+          "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is 5 %"},
+         min_effect, at_least(0.0));
+  v.choice({"scale", "on what a logged metric is compared"}, scale,
+           {{"auto",
+             "ratios where lower is better and all values are positive, otherwise differences; their mean, or ranks where a run has no value or "
+             "the largest is above 15 times the median one"},
+            {"difference", "differences in the metric's units; ranks only where a run has no value"},
+            {"ratio", "ratios of positive values; ranks only where a run has no value"},
+            {"ranks", "ranks of what auto compares"}});
 }
 
 void SweepConfig::describe(FieldVisitor& v) {
@@ -300,6 +309,7 @@ std::vector<std::int64_t> growing_seeds(Study& study, Expansion& expansion) {
 // Whether the comparison that the study asks for can be had.
 void check_metric(const Study& study, Expansion& expansion) {
   const std::string& asked = study.config.compare.metric;
+  const std::string& scale = study.config.compare.scale;
   if (asked.empty() || study.variants.empty()) return;
   const auto any = [&](const auto& holds) {
     return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });
@@ -309,11 +319,15 @@ void check_metric(const Study& study, Expansion& expansion) {
   if (std::find(names.begin(), names.end(), asked) != names.end()) {
     if (!any([](const RunConfig& config) { return config.train.target.has_value(); }))
       bad("no variant has a target, so there is no " + asked + "; set train.target, or compare val/loss");
+    else if (scale == "difference" || scale == "ratio")
+      expansion.problem("/compare/scale", asked + " is compared by ranks: a run that never gets there has no time; leave this at \"auto\"");
     return;
   }
   if (const MetricRow* row = find_metric_row(asked)) {
     if (!any([&](const RunConfig& config) { return is_logged(*row, config); }))
       bad("no variant logs " + asked + ": it is logged for " + text_of(row->logged_by).who + " only");
+    else if (scale == "ratio" && row->higher_is_better)
+      expansion.problem("/compare/scale", asked + " need not be positive, and has no ratios then; use \"difference\" or \"ranks\"");
     return;
   }
   for (const auto& row : metric_catalogue()) names.push_back(row.name);

@@ -9,6 +9,8 @@
 
 namespace ffn {
 
+inline constexpr const char* kCompareScales[] = {"auto", "difference", "ratio", "ranks"};
+
 /// How the study's variants are compared at its end; `ffn-train compare` takes the same as options.
 struct CompareConfig {
   std::string by;         ///< dotted key; "" takes the first key that varies
@@ -16,6 +18,7 @@ struct CompareConfig {
   std::string reference;  ///< value of `by`, as text; "" takes the first
   double alpha = 0.05;
   double min_effect = 0.0;
+  std::string scale = "auto";  ///< one of kCompareScales
   void describe(FieldVisitor& v);
 };
 

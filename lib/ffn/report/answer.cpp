@@ -75,10 +75,18 @@ bool name_the_same_keys(const Comparison& c) {
 }
 
 std::string number_of(const Comparison& c, double x, double uncertainty) {
+  if (std::isinf(x)) return "no value";
+  if (has_wide_centres(c)) return format_significant(x, 2);
   return c.metric == "flops_to_target" ? format_short(x) : format_with(x, uncertainty);
 }
 
-// Values of `by` in order, each with its mean over the facets that have all of them.
+double half_width_of(const GroupResult& g) {
+  if (!g.centre) return g.half_width.value_or(0);
+  const auto& i = g.centre->interval;
+  return std::isfinite(i.high - i.low) ? (i.high - i.low) / 2 : 0;
+}
+
+// Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
 struct Standing {
   std::string value;
   double mean = 0, half_width = 0;
@@ -126,17 +134,21 @@ Standings standings_of(const Comparison& c) {
     for (const auto& standing : out.all) groups.push_back(group_of(facet, standing.value));
     if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
     ++out.facets;
-    double best = groups.at(0)->mean.value();
-    for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *g->mean) : std::min(best, *g->mean);
+    double best = *shown_centre(*groups.at(0));
+    for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *shown_centre(*g)) : std::min(best, *shown_centre(*g));
     for (std::size_t i = 0; i < groups.size(); ++i) {
       auto& standing = out.all[i];
-      standing.mean += *groups[i]->mean, standing.half_width += groups[i]->half_width.value_or(0);
-      standing.first_in += *groups[i]->mean == best;
+      const double centre = *shown_centre(*groups[i]);
+      standing.mean += c.as_ratios ? std::log(centre) : centre, standing.half_width += half_width_of(*groups[i]);
+      standing.first_in += centre == best;
       standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
     }
   }
   if (out.facets == 0) return out;
-  for (auto& standing : out.all) standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
+  for (auto& standing : out.all) {
+    standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
+    if (c.as_ratios) standing.mean = std::exp(standing.mean);
+  }
   std::stable_sort(out.all.begin(), out.all.end(),
                    [&](const Standing& a, const Standing& b) {
                      if ((a.bad > 0) != (b.bad > 0)) return b.bad > 0;  // the mean of its better runs places nobody first
@@ -170,7 +182,7 @@ std::string who_leads(const Comparison& c) {
            unit_of(c.metric) + ".";
   }
   std::string text = name_of(c, first.value);
-  text += is_time_metric(c.metric) ? " gets there first" : std::string(" has the ") + (c.higher_is_better ? "highest " : "lowest ") + c.metric;
+  text += is_time_metric(c.metric) ? " gets there first" : std::string(" has the ") + (c.higher_is_better ? "highest " : "lowest ") + (c.shown == ShownCentre::median ? "median " : "") + c.metric;
   if (facets > 1) {
     const std::string key = only_key(c);
     text += first.first_in < facets ? (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) + " taken together"
@@ -229,6 +241,26 @@ std::string where(const Comparison& c, const Found& found) {
   return " at " + key + " " + enumeration(at);
 }
 
+// ", by 8.3 % (95 % interval 3.0 to 12.1 %)", ", by a factor of 120 to 830".
+std::string by_which_ratio(const Comparison& c, const Found& found) {
+  const std::string before = c.ratio_form == stats::RatioForm::factor ? ", by a factor of " : ", by ";
+  const std::string unit = c.ratio_form == stats::RatioForm::factor ? "" : "\u00a0%";
+  const auto size = [&](const PairResult& pair, double x) { return stats::RatioText(*pair.paired.effect, c.ratio_form).size(x); };
+  if (found.pairs.size() == 1) {
+    const auto& effect = *found.pairs[0]->paired.effect;
+    double near = effect.interval.low, far = effect.interval.high;
+    if (std::abs(near) > std::abs(far)) std::swap(near, far);
+    const bool one_sided = near * far > 0 && std::isfinite(far);
+    return before + size(*found.pairs[0], effect.value) + unit +
+           (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")" : "");
+  }
+  const auto [least, most] = std::minmax_element(found.pairs.begin(), found.pairs.end(), [](const PairResult* a, const PairResult* b) {
+    return std::abs(a->paired.effect->value) < std::abs(b->paired.effect->value);
+  });
+  const std::string low = size(**least, (*least)->paired.effect->value), high = size(**most, (*most)->paired.effect->value);
+  return before + (low == high ? low : low + " to " + high) + unit;
+}
+
 // ", by 14 to 17 steps"; of one pair with its interval.
 std::string by_how_much(const Comparison& c, const Found& found) {
   std::vector<Effect> effects;
@@ -238,6 +270,7 @@ std::string by_how_much(const Comparison& c, const Found& found) {
   }
   if (effects.size() != found.pairs.size()) return "";
   if (std::all_of(effects.begin(), effects.end(), [](const Effect& e) { return e.size == 0; })) return "";  // ties on most seeds
+  if (c.as_ratios) return by_which_ratio(c, found);
   const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
   if (effects.size() == 1) {
     const auto& e = effects[0];
@@ -295,7 +328,7 @@ std::string how_sure(const Comparison& c) {
   }
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
   if (!same.empty())
-    text += " Sure that it differs from " + shown_value(c, c.reference) + " by less than " + format_significant(c.min_effect, 2) + unit_of(c.metric) + ": " +
+    text += " Sure that it differs from " + shown_value(c, c.reference) + " by less than " + (c.as_ratios ? format_significant(100 * c.min_effect, 2) + "\u00a0%" : format_significant(c.min_effect, 2) + unit_of(c.metric)) + ": " +
             enumeration(same) + ".";
   if (!unsure.empty())
     text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
@@ -333,6 +366,19 @@ std::string shown_value(const Comparison& c, const std::string& value) {
   std::vector<std::string> values;
   for (const auto& [key, part] : parts_of(value)) values.push_back(part);
   return values.empty() ? value : join(values, " ");
+}
+
+std::optional<double> shown_centre(const GroupResult& group) {
+  return group.centre ? std::optional<double>(group.centre->value) : group.mean;
+}
+
+bool has_wide_centres(const Comparison& c) {
+  if (!c.as_ratios) return false;
+  return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) {
+      return g.centre && !g.centre->interval.unbounded() && g.centre->interval.high > 1.5 * g.centre->interval.low;
+    });
+  });
 }
 
 bool is_time_metric(const std::string& metric) {

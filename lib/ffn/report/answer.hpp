@@ -13,7 +13,8 @@ namespace ffn {
 /// expansion, by 14 to 17 steps. Not sure: gelu at expansion 1 and 2." Empty without anything to compare.
 std::string answer_text(const Comparison& comparison);
 
-/// What the effect of a pair is shown by, in the metric's units: of what its test judges, so that interval and verdict agree.
+/// What the effect of a pair is shown by, in the metric's units or, of ratios, as their logarithm: of what its test judges, so that
+/// interval and verdict agree.
 struct Effect {
   double size, low, high;
   bool low_open = false, high_open = false;  ///< the limit itself is outside
@@ -27,6 +28,12 @@ std::string facet_title(const Facet& facet);
 /// A value of `by` as people are shown it. Variants that all name the same keys are told apart by the values:
 /// "kind=gated+activation=silu" is "gated silu".
 std::string shown_value(const Comparison& comparison, const std::string& value);
+
+/// What a group is shown by: Comparison::shown; none where no run has a value.
+std::optional<double> shown_centre(const GroupResult& group);
+
+/// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
+bool has_wide_centres(const Comparison& comparison);
 
 bool is_time_metric(const std::string& metric);
 

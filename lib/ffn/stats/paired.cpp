@@ -63,8 +63,20 @@ std::size_t count_infinite(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [](double value) { return std::isinf(value); }));
 }
 
-MeanDifference mean_difference(const std::vector<double>& differences, const Interval& interval) {
-  return {mean(differences), differences.size() < 2 ? 0.0 : standard_deviation(differences), interval};
+double spread(const std::vector<double>& values) { return values.size() < 2 ? 0.0 : standard_deviation(values); }
+
+MeanDifference mean_difference(const std::vector<double>& differences, const std::optional<Interval>& interval) {
+  return {mean(differences), spread(differences), interval};
+}
+
+/// What is missing stays infinite.
+std::vector<double> logarithms(std::vector<double> values) {
+  for (double& value : values) {
+    if (std::isinf(value)) continue;
+    if (!(value > 0.0)) detail::fail("a log ratio of ", value, ": it needs positive values");
+    value = std::log(value);
+  }
+  return values;
 }
 
 /// What the test adds up for differences shifted by a margin: itself, or signed ranks, where NaN, a pair without any value, stays a tie.
@@ -90,10 +102,10 @@ std::optional<double> equivalence_p(const std::vector<double>& differences, Pair
 std::optional<Effect> effect_of(const std::vector<double>& differences, PairedTest test, double p, const CompareOptions& options) {
   if (test == PairedTest::sign_flip_of_mean)
     return Effect{Estimand::mean_difference, mean(differences),
-                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream))};
+                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream)), spread(differences)};
   if (std::all_of(differences.begin(), differences.end(), [](double d) { return std::isnan(d); })) return std::nullopt;
   const TypicalDifference typical = typical_difference(differences, p, options.alpha);
-  return Effect{Estimand::typical_difference, typical.value, typical.interval};
+  return Effect{Estimand::typical_difference, typical.value, typical.interval, 0.0};
 }
 
 /// A bootstrap cannot see beyond a sample that always gave the same result; the exact binomial limit can
@@ -128,8 +140,9 @@ std::vector<double> subtract(const std::vector<double>& a, const std::vector<dou
 }
 
 /// Everything that the test says; leaves `difference` to the caller.
-PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference, Direction direction, PairedTest test,
-                            std::string reason, const CompareOptions& options) {
+PairedResult compare_values(const std::vector<double>& variant, const std::vector<double>& reference, Direction direction,
+                            const Scale& scale, const CompareOptions& options) {
+  const PairedTest test = scale.test;
   const double favour = direction == Direction::higher_is_better ? 1.0 : -1.0;
   std::vector<double> advantage, scores;  // positive: in favour of the variant
   for (std::size_t i = 0; i < variant.size(); ++i) {
@@ -147,8 +160,9 @@ PairedResult compare_values(const std::vector<double>& variant, const std::vecto
           count(scores, 0.0),
           count_infinite(variant),
           count_infinite(reference),
+          scale.values,
           test,
-          std::move(reason),
+          scale.reason,
           tested.p,
           tested.exact,
           smallest_sign_flip_p(variant.size()),
@@ -183,12 +197,24 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const CompareOptions& options) {
   check(options, variant.size(), reference.size());
+  const std::size_t missing = count_infinite(ordered_values(variant, direction)) + count_infinite(ordered_values(reference, direction));
+  const Scale scale = missing > 0 ? Scale{PairedValues::difference, PairedTest::signed_rank, missing_reason(missing, 2 * variant.size())}
+                                  : Scale{PairedValues::difference, PairedTest::sign_flip_of_mean,
+                                          "sign flips of the mean difference: every run has a value"};
+  return compare_paired(variant, reference, direction, scale, options);
+}
+
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
+                            const Scale& scale, const CompareOptions& options) {
+  check(options, variant.size(), reference.size());
   const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
   const std::size_t missing = count_infinite(v) + count_infinite(r);
-  if (missing > 0) return compare_values(v, r, direction, PairedTest::signed_rank, missing_reason(missing, 2 * v.size()), options);
-  PairedResult result =
-      compare_values(v, r, direction, PairedTest::sign_flip_of_mean, "sign flips of the mean difference: every run has a value", options);
-  result.difference = mean_difference(subtract(v, r), result.effect->interval);
+  const bool of_mean = scale.test == PairedTest::sign_flip_of_mean, as_ratio = scale.values == PairedValues::log_ratio;
+  if (missing > 0 && of_mean) detail::fail("a test of the mean with ", missing, " of ", 2 * v.size(), " runs without a value");
+  PairedResult result = as_ratio ? compare_values(logarithms(v), logarithms(r), direction, scale, options)
+                                 : compare_values(v, r, direction, scale, options);
+  if (missing == 0)
+    result.difference = mean_difference(subtract(v, r), of_mean && !as_ratio ? std::optional(result.effect->interval) : std::nullopt);
   return result;
 }
 
@@ -202,9 +228,8 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
   const Direction direction = Direction::lower_is_better;
   const std::vector<Hit> v = cut(variant, horizon), r = cut(reference, horizon);
   const std::vector<double> v_times = ordered_values(times(v), direction), r_times = ordered_values(times(r), direction);
-  HitResult result{compare_values(v_times, r_times, direction, PairedTest::signed_rank,
-                                  "signed ranks, because a run that never hits has no time", options),
-                   horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
+  const Scale scale{PairedValues::difference, PairedTest::signed_rank, "signed ranks, because a run that never hits has no time"};
+  HitResult result{compare_values(v_times, r_times, direction, scale, options), horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
   std::vector<double> differences;
   for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
   result.paired.difference = mean_difference(differences, t_interval(differences, 1.0 - options.alpha));

@@ -27,7 +27,7 @@ using Outcome = std::optional<double>;
 
 struct CompareOptions {
   double alpha = 0.05;      ///< chance of a false better/worse over the family; intervals have level 1 − alpha
-  double min_effect = 0.0;  ///< smallest difference that matters, metric units; 0: every difference matters
+  double min_effect = 0.0;  ///< smallest difference that matters, on the scale of the comparison; 0: every difference matters
   std::size_t resamples = kDefaultResamples;
   std::uint64_t seed = 0;       ///< of the resampling; has nothing to do with the runs' seeds
   std::size_t comparisons = 1;  ///< comparisons planned in the family, as far as known; see judge() in verdict.hpp
@@ -35,21 +35,33 @@ struct CompareOptions {
 
 enum class PairedTest { sign_flip_of_mean, signed_rank };
 
+/// What is tested of a pair: v − r, or ln(v / r).
+enum class PairedValues { difference, log_ratio };
+
+/// On what a comparison is made; scale.hpp has the rule.
+struct Scale {
+  PairedValues values;
+  PairedTest test;
+  std::string reason;  ///< "log ratio, because all values of the loss are positive"
+};
+
 enum class Estimand { mean_difference, typical_difference };
 
-/// The effect that the test judges, variant − reference in metric units, with the interval of level 1 − alpha that inverts this very
-/// test (inversion.hpp): before any correction, 0 lies outside exactly when p < alpha.
+/// The effect that the test judges, variant − reference in metric units or ln(variant / reference), with the interval of level
+/// 1 − alpha that inverts this very test (inversion.hpp): before any correction, 0 lies outside exactly when p < alpha.
 struct Effect {
   Estimand estimand;  ///< mean for the sign-flip test, typical (Hodges–Lehmann) for the signed-rank test
   double value;
   Interval interval;
+  double sd = 0;  ///< of the differences that a mean is of; 0 for a single seed, and by ranks
 };
 
-/// Mean of the paired differences, variant − reference, in metric units (for hits: of the times cut at the horizon).
+/// Mean of the paired differences, variant − reference, in metric units on every scale (for hits: of the times cut at the horizon).
 struct MeanDifference {
   double mean;
-  double sd;          ///< of the differences; 0 for a single seed
-  Interval interval;  ///< level 1 − alpha; the effect's where the test is of the mean, Student's t for hits
+  double sd;  ///< of the differences; 0 for a single seed
+  /// Level 1 − alpha: the effect's where that is the mean difference, Student's t for hits, none where another effect is judged.
+  std::optional<Interval> interval;
 };
 
 /// P(the variant beats the reference), ties counting half: 1 always, 1/2 no preference, 0 never.
@@ -65,8 +77,9 @@ struct PairedResult {
   std::size_t num_seeds;
   std::size_t wins, ties, losses;                  ///< seeds at which the variant was better, equal, worse
   std::size_t missing_variant, missing_reference;  ///< runs without a value (hits: runs that never hit)
+  PairedValues values;                       ///< what `effect` and min_effect are in
   PairedTest test;
-  std::string test_reason;                   ///< why this test, in words
+  std::string test_reason;                   ///< why this scale and test, in words
   double p;                                  ///< two-sided, before any correction
   bool exact_p;                              ///< all sign patterns enumerated
   double smallest_p;                         ///< the smallest p that this number of seeds can give
@@ -88,6 +101,11 @@ struct PairedResult {
 /// if resamples or comparisons is 0.
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const CompareOptions& options = {});
+
+/// The same on a chosen scale, on which options.min_effect is, too: ln(1 + 0.05) of log ratios lets the larger value be 5 % above the
+/// smaller. Throws also if a value of a log ratio is not positive, or if a value is missing and the test is of the mean.
+PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
+                            const Scale& scale, const CompareOptions& options = {});
 
 /// Time to target of one side.
 struct TimeToTarget {

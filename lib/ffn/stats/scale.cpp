@@ -52,13 +52,16 @@ LookRule look_rule(MetricKind kind) {
   return [](const std::vector<double>&) { return PairedTest::signed_rank; };
 }
 
-Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
+PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs) {
+  const bool positive = std::all_of(runs.begin(), runs.end(), [](const Outcome& run) { return !has_value(run) || *run > 0.0; });
+  return kind == MetricKind::minimised && positive ? PairedValues::log_ratio : PairedValues::difference;
+}
+
+Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
   check_pairs(variant, reference);
   if (kind == MetricKind::time_to_target)
     return {PairedValues::difference, PairedTest::signed_rank, "ranks, because a run that never gets there has no time"};
   const std::size_t missing = count_runs(variant, reference, [](const Outcome& run) { return !has_value(run); });
-  const bool positive = count_runs(variant, reference, [](const Outcome& run) { return has_value(run) && !(*run > 0.0); }) == 0;
-  const PairedValues values = kind == MetricKind::minimised && positive ? PairedValues::log_ratio : PairedValues::difference;
   const std::string of = values == PairedValues::log_ratio ? "ranks of the log ratio" : "ranks";
 
   std::ostringstream reason;
@@ -76,6 +79,13 @@ Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const s
     return {values, PairedTest::sign_flip_of_mean, "log ratio, because all values of the loss are positive"};
   return {values, PairedTest::sign_flip_of_mean,
           kind == MetricKind::minimised ? "difference, because not all values are positive" : "difference"};
+}
+
+Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
+  check_pairs(variant, reference);
+  std::vector<Outcome> runs = variant;
+  runs.insert(runs.end(), reference.begin(), reference.end());
+  return choose_test(kind, choose_values(kind, runs), variant, reference);
 }
 
 std::vector<double> advantages(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant,

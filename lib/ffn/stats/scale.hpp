@@ -19,14 +19,6 @@ enum class MetricKind {
   time_to_target  ///< steps, tokens, seconds; no value: never
 };
 
-enum class PairedValues { difference, log_ratio };
-
-struct Scale {
-  PairedValues values;
-  PairedTest test;
-  std::string reason;  ///< "log ratio, because the metric is a positive loss", "ranks, because 2 of 40 runs have no value"
-};
-
 /// The ratio of the largest |d| to the median one (zeros left out) above which ranks are used. Normal differences of up to 20 seeds
 /// exceed it in ≤ 0.1 % of studies, differences of two lognormals in ≤ 2 %, and losses of which each fifth run is 100 times
 /// larger in 57–99 %; there a test of means has a power of 0.06 where ranks have 0.24.
@@ -41,9 +33,14 @@ using LookRule = std::function<PairedTest(const std::vector<double>& differences
 /// Always ranks for times, otherwise tail_rule.
 LookRule look_rule(MetricKind kind);
 
-/// Differences of minimised metrics are log ratios if all values are positive, those of others raw. The test is by ranks for times,
-/// where a run has no value, and where tail_rule says so of the differences on that scale; otherwise of the mean. Means ask who has
-/// fewer disasters, ranks who is better on a typical seed. Throws if the lengths differ or are 0.
+/// Log ratios for a minimised metric whose values are all positive, otherwise raw differences. A comparison asks it once, of all its runs.
+PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs);
+
+/// On values that are chosen: ranks for times, where a run has no value, and where tail_rule says so of the differences on that scale;
+/// otherwise the mean. Means ask who has fewer disasters, ranks who is better on a typical seed. Throws if the lengths differ or are 0.
+Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);
+
+/// Both for one pair alone.
 Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);
 
 /// The differences in favour of the variant, ln reference − ln variant for log ratios: positive is better, ±∞ if one side has no

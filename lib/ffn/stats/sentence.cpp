@@ -23,11 +23,11 @@ std::string p_text(double p) {
   return "p = " + (p >= 0.1 ? formatted("%.*f", 2, p) : significant(p, p >= 0.01 ? 3 : 2));
 }
 
-/// Numbers of one statement, all with as many decimals as give its interval's width two digits.
-class Scale {
+/// Numbers of one statement, all with as many decimals as show two digits of its uncertainty, half the interval.
+class Numbers {
  public:
-  explicit Scale(double width) {
-    if (width > 0.0 && std::isfinite(width)) decimals_ = std::max(0, 1 - static_cast<int>(std::floor(std::log10(width))));
+  explicit Numbers(double uncertainty) {
+    if (uncertainty > 0.0 && std::isfinite(uncertainty)) decimals_ = std::max(0, 1 - static_cast<int>(std::floor(std::log10(uncertainty))));
   }
 
   /// With sign; − is U+2212. 0 has none.
@@ -51,25 +51,31 @@ class Scale {
 
 std::string difference_text(double value, const Interval& interval) {
   const double above = interval.high - value, below = value - interval.low;
-  const Scale scale(std::isfinite(above + below) ? above + below : std::min(above, below));
-  return scale(value) + " " + scale(interval);
+  const Numbers text(std::isfinite(above + below) ? (above + below) / 2 : std::min(above, below));
+  return text(value) + " " + text(interval);
 }
 
 std::string family_text(std::size_t comparisons) {
   return comparisons > 1 ? " (Holm, " + std::to_string(comparisons) + " comparisons)" : "";
 }
 
-std::string effect_text(const PairedResult& result) {
+std::string effect_text(const PairedResult& result, RatioForm form) {
   if (!result.effect) return "no seed has a value on either side";
   const std::string name = result.effect->estimand == Estimand::typical_difference ? "typical difference " : "";
+  if (result.values == PairedValues::log_ratio) return name + RatioText(*result.effect, form).with_interval();
   return name + difference_text(result.effect->value, result.effect->interval);
+}
+
+std::string margin_text(const PairedResult& result) {
+  const double margin = result.options.min_effect;
+  return result.values == PairedValues::log_ratio ? "a factor of " + significant(std::exp(margin), 4) : "±" + significant(margin, 3);
 }
 
 /// What the effect alone does not say where the test is by ranks.
 std::string rank_text(const PairedResult& result) {
   if (result.test != PairedTest::signed_rank) return "";
-  if (!result.difference) return "; " + result.test_reason;
-  return "; restricted mean difference " + difference_text(result.difference->mean, result.difference->interval);
+  if (!result.difference || !result.difference->interval) return "; " + result.test_reason;
+  return "; restricted mean difference " + difference_text(result.difference->mean, *result.difference->interval);
 }
 
 std::string chances_text(const Judgement& judgement) {
@@ -99,18 +105,18 @@ std::string to_string(Verdict verdict) {
   return "";
 }
 
-std::string verdict_sentence(const PairedResult& result, const Judgement& judgement) {
+std::string verdict_sentence(const PairedResult& result, const Judgement& judgement, RatioForm form) {
   const std::string start = to_string(judgement.verdict) + ": ";
   const std::string n = std::to_string(result.num_seeds);
   if (judgement.verdict == Verdict::too_few_seeds)
     return start + "with " + n + " the smallest possible p is " + significant(judgement.smallest_p_holm, 3) +
            family_text(judgement.comparisons) + "; at least " + std::to_string(judgement.seeds_for_verdict) + " are needed";
   if (judgement.verdict == Verdict::no_meaningful_difference) {
-    return start + effect_text(result) + " is within ±" + significant(result.options.min_effect, 3) + ", " +
+    return start + effect_text(result, form) + " is within " + margin_text(result) + ", " +
            p_text(*judgement.p_equivalence_adjusted) + family_text(judgement.comparisons) + ", " + n + " seeds";
   }
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
-  return start + effect_text(result) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +
+  return start + effect_text(result, form) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +
          std::to_string(agreeing) + " of " + n + " seeds" + rank_text(result) +
          (judgement.verdict == Verdict::undecided ? chances_text(judgement) : "");
 }

@@ -30,8 +30,8 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
   std::vector<Chance> all;
   if (result.num_seeds < 2 || result.ties == result.num_seeds) return all;  // nothing seen that could be planned with
   const double alpha = result.options.alpha / static_cast<double>(comparisons);
-  const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.difference->sd > 0.0;
-  const double margin = has_margin ? result.options.min_effect / result.difference->sd : 0.0;
+  const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
+  const double margin = has_margin ? result.options.min_effect / result.effect->sd : 0.0;
   for (const std::size_t n : kPlans)
     all.push_back({n, chance_of_verdict({result.num_seeds, result.standardised_effect}, n, alpha, margin)});
   return all;

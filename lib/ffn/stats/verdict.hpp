@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ffn/stats/paired.hpp"
+#include "ffn/stats/ratio.hpp"
 
 namespace ffn::stats {
 
@@ -50,7 +51,7 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family);
 ///     200: 70 %
 ///   too few seeds: with 5 the smallest possible p is 0.0625; at least 6 are needed
 /// "k of n seeds" counts the seeds at which the variant won, or lost if the verdict is worse. Results by ranks show the
-/// typical difference in place of the mean.
-std::string verdict_sentence(const PairedResult& result, const Judgement& judgement);
+/// typical difference in place of the mean, log ratios as RatioText says it: better: −8.3 % [−12.1, −3.0], …
+std::string verdict_sentence(const PairedResult& result, const Judgement& judgement, RatioForm form = RatioForm::percent);
 
 }  // namespace ffn::stats

@@ -1,0 +1,120 @@
+#include "ffn/compare/pair_scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+using stats::MetricKind;
+using stats::PairedTest;
+using stats::PairedValues;
+
+constexpr std::size_t kMostNoted = 4;  // pairs that a note names
+
+bool positive_or_none(const stats::Outcome& run) { return !run || *run > 0; }
+
+// " at expansion 4".
+std::string place_of(const Facet& facet) {
+  std::vector<std::string> at;
+  for (const auto& [key, value] : facet.keys) at.push_back(key.substr(key.rfind('.') + 1) + " " + value);
+  return at.empty() ? "" : " at " + join(at);
+}
+
+std::string noted(std::vector<std::string> parts) {
+  const std::size_t all = parts.size();
+  if (all > kMostNoted) {
+    parts.resize(kMostNoted);
+    parts.push_back("and " + std::to_string(all - kMostNoted) + " more");
+  }
+  return join(parts, "; ");
+}
+
+template <class Visit>
+void for_each_pair(const Comparison& c, Visit visit) {
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) visit(facet, pair);
+  }
+}
+
+}  // namespace
+
+void check_scale(const std::string& asked, const std::string& metric, MetricKind kind) {
+  if (kind == MetricKind::time_to_target && (asked == "difference" || asked == "ratio"))
+    throw UsageError("compare.scale is " + asked + ", but " + metric + " is compared by ranks: a run that never gets there has no time",
+                     "leave compare.scale at auto");
+  if (kind == MetricKind::maximised && asked == "ratio")
+    throw UsageError("compare.scale is ratio, but " + metric + " need not be positive", "use compare.scale=difference or ranks");
+}
+
+PairScale::PairScale(const std::string& asked, const std::string& metric, MetricKind kind, const std::vector<stats::Outcome>& runs)
+    : asked_(asked), kind_(kind), values_(stats::choose_values(kind, runs)) {
+  check_scale(asked, metric, kind);
+  if (asked == "difference") values_ = PairedValues::difference;
+  const auto positive = std::count_if(runs.begin(), runs.end(), positive_or_none);
+  if (asked == "ratio" && values_ != PairedValues::log_ratio)
+    throw UsageError("compare.scale is ratio, but " + metric + " is not positive in " +
+                         std::to_string(static_cast<std::ptrdiff_t>(runs.size()) - positive) + " of " + std::to_string(runs.size()) + " runs",
+                     "use compare.scale=difference or ranks");
+}
+
+double PairScale::margin(double min_effect) const { return as_ratios() ? std::log1p(min_effect) : min_effect; }
+
+std::vector<double> PairScale::advantages(const std::vector<stats::Outcome>& variant, const std::vector<stats::Outcome>& reference) const {
+  return stats::advantages(kind_, values_, variant, reference);
+}
+
+stats::LookRule PairScale::look_rule() const {
+  if (asked_ == "auto" || kind_ == MetricKind::time_to_target) return stats::look_rule(kind_);
+  if (asked_ == "ranks") return [](const std::vector<double>&) { return PairedTest::signed_rank; };
+  return [](const std::vector<double>& differences) {  // there is no mean where a run has no value
+    const bool complete = std::all_of(differences.begin(), differences.end(), [](double d) { return std::isfinite(d); });
+    return complete ? PairedTest::sign_flip_of_mean : PairedTest::signed_rank;
+  };
+}
+
+stats::Scale PairScale::of_pair(const std::vector<stats::Outcome>& variant, const std::vector<stats::Outcome>& reference) const {
+  stats::Scale scale = stats::choose_test(kind_, values_, variant, reference);
+  if (asked_ == "auto" || kind_ == MetricKind::time_to_target) return scale;
+  const auto has_value = [](const stats::Outcome& run) { return run.has_value(); };
+  const bool complete = std::all_of(variant.begin(), variant.end(), has_value) && std::all_of(reference.begin(), reference.end(), has_value);
+  if (asked_ == "ranks") return {values_, PairedTest::signed_rank, "ranks, as compare.scale asks"};
+  if (!complete) return scale;  // there is no mean
+  return {values_, PairedTest::sign_flip_of_mean, asked_ + ", as compare.scale asks"};
+}
+
+void note_scale(const std::string& asked, Comparison& c) {
+  std::size_t pairs = 0;
+  std::vector<std::string> by_ranks;
+  for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
+    ++pairs;
+    if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
+    const auto& reason = pair.paired.test_reason;
+    const auto because = reason.find(", because ");
+    by_ranks.push_back(pair.value + place_of(facet) + (because == std::string::npos ? "" : reason.substr(because)));
+  });
+  if (pairs == 0) return;
+  const std::string form = c.as_ratios ? "ratios" : "differences";
+  if (asked == "ranks") c.notes.push_back("compared by ranks of " + form + ", as compare.scale asks");
+  else if (asked != "auto") c.notes.push_back("compared as " + form + ", as compare.scale asks");
+  else if (c.as_ratios) c.notes.push_back("compared as ratios, because " + c.metric + " is positive in all runs");
+  else if (!c.higher_is_better) c.notes.push_back("compared as differences, because " + c.metric + " is not positive in all runs");
+  if (!by_ranks.empty()) c.notes.push_back("by ranks: " + noted(std::move(by_ranks)));
+}
+
+void note_bad_runs(Comparison& c) {
+  std::vector<std::string> counts;
+  for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
+    if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) return;
+    counts.push_back(pair.value + " " + std::to_string(pair.bad->variant) + " and " + pair.reference + " " +
+                     std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(facet));
+  });
+  if (!counts.empty())
+    c.notes.push_back("bad runs (" + c.metric + " above 10 times the median of both sides, or no value): " + noted(std::move(counts)));
+}
+
+}  // namespace ffn

@@ -22,6 +22,7 @@ struct TrainedStudy {
   Plan plan;
   StudyOutcome outcome;
   std::string part;  ///< "shard 2 of 4"; empty for the whole
+  bool is_tuned = true;  ///< false if tuning was interrupted or had runs that failed: nothing else was trained
 };
 /// Trains what the study lacks, under its lock and with a display. What is wrong with it is found before anything is written.
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common);
@@ -34,6 +35,9 @@ struct Tuned {
 /// Trains the grid of a study that is tuned, as a study of its own beside it, and chooses. A grid that some variant's choice stands at
 /// the end of grows there for all variants, at most twice.
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common);
+
+/// The same, tuned before where the study asks for it.
+TrainedStudy train_tuned(const Study& study, const TrainOptions& options, const CommonOptions& common);
 
 /// The same for a study that adds seeds, look by look, until its comparisons are settled or its maximum is reached. What comes back is
 /// of the last look, and counts the runs of all.

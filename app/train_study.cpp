@@ -369,16 +369,21 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 
 }  // namespace
 
+TrainedStudy train_tuned(const Study& study, const TrainOptions& options, const CommonOptions& common) {
+  if (!study.tune) return train_runs(study, options, common);
+  const auto tuned = tune_study(study, options, common);
+  if (!tuned.study) return {make_plan(study, common.out), tuned.outcome, "", false};
+  return train_runs(*tuned.study, options, common);
+}
+
 int train_study(const Study& asked, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
   check_study(asked, source);
   looks_so_far(asked, fs::path(common.out) / asked.name, options.fresh);
-  Tuned tuned{asked, {}};
-  if (asked.tune) tuned = tune_study(asked, options, common);
-  if (!tuned.study) return static_cast<int>(end_of_tuning(tuned.outcome, common));
-  const Study& study = *tuned.study;
-  const auto trained = study.growing ? train_until_settled(study, options, common) : train_runs(study, options, common);
-  const auto& [plan, outcome, part] = trained;
+  const auto trained = asked.growing ? train_until_settled(asked, options, common) : train_tuned(asked, options, common);
+  if (!trained.is_tuned) return static_cast<int>(end_of_tuning(trained.outcome, common));
+  const auto& [plan, outcome, part, is_tuned] = trained;
+  const Study& study = plan.study;
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   ExitCode code = exit_code_of(outcome);

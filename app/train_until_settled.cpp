@@ -96,10 +96,10 @@ TrainedStudy train_until_settled(Study study, const TrainOptions& options, const
   StudyOutcome earlier;
   for (std::size_t seeds = first_look(*study.growing, record);;) {
     study.seeds = study.growing->seeds(seeds);
-    auto trained = train_runs(study, next, common);
+    auto trained = train_tuned(study, next, common);
     auto& outcome = trained.outcome;
     add_earlier(earlier, outcome);
-    if (outcome.interrupted || outcome.directory_lost || !outcome.failed.empty()) return trained;
+    if (!trained.is_tuned || outcome.interrupted || outcome.directory_lost || !outcome.failed.empty()) return trained;
 
     const auto comparison = compare_plan(trained.plan, 1, FromDisk::yes, /*verdicts_only=*/true);
     record.looks = comparison.sequential->looks;

@@ -35,6 +35,7 @@ std::string other_question(const CompareConfig& asked, const CompareConfig& own,
   return all ? "--all" : asked.by != own.by ? "--by" : asked.metric != own.metric ? "--metric" : asked.reference != own.reference ? "--reference"
        : asked.alpha != own.alpha             ? "--alpha"
        : asked.min_effect != own.min_effect ? "--min-effect"
+       : asked.scale != own.scale             ? "--scale"
                                               : "";
 }
 

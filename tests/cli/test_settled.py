@@ -117,7 +117,7 @@ class Settled(ProgramTest):
 
     def test_equal_variants_settle_with_a_smallest_difference_that_matters(self):
         self.path = self.write("study.json", CLOSE)
-        result = self.train("compare.min_effect=0.5")
+        result = self.train("compare.min_effect=0.5", "compare.scale=difference")
         self.assertNotIn("without compare.min_effect", result.stderr)
         self.assertEqual(self.verdicts(self.comparison()), {"moe": "no meaningful difference"})
         self.assertLess(len(self.record()["seeds"]), 32)

@@ -83,6 +83,17 @@ class Tuning(ProgramTest):
             self.assertEqual(path.read_bytes(), content)
         self.assertEqual(len(finals(self.tmp / "runs/study/activation=relu")), 9)
 
+    def test_tuned_anew_for_every_seed_until_settled(self):
+        study = {**STUDY, "seeds": {"until": "settled", "max": 16}, "sweep": {"grid": {"model.ffn.activation": ["relu", "identity"]}},
+                 "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "retune": "per_seed"}}
+        self.trained(study)
+        record = json.loads((self.tmp / "runs/study/study.json").read_text())
+        self.assertEqual(len(record["seeds"]), 8)  # no line separates XOR
+        self.assertEqual(sum(p["chosen"] for p in record["tuning"]["variants"][0]["curve"]), 8)
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        self.assertEqual(comparison["facets"][0]["pairs"][0]["verdict"], "worse")
+        self.assertEqual(comparison["sequential"]["looks"], [8])
+
     def test_killed_and_started_again_it_ends_as_undisturbed(self):
         longer = {**STUDY, "train": {"steps": 4000, "eval_every": 20}, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.003, 0.01]}}
         path = self.write("study.json", longer)

@@ -321,8 +321,6 @@ TEST_CASE("what is wrong with seeds until settled is said with its place") {
   CHECK(problems(R"({"until": "settled", "min": 4})") == "s.json:1  /seeds/min: expected a number of seeds between 8 and 100000, got 4");
   CHECK(problems(R"({"until": "settled", "max": 50.5})") == "s.json:1  /seeds/max: expected a number of seeds between 8 and 100000, got 50.5");
   CHECK(problems(R"({"until": "settled", "first": -1})") == "s.json:1  /seeds/first: expected a seed, at least 0, got -1");
-  CHECK(problems_in_study("{" + sweep + R"(, "seeds": "auto", "tune": {"train.optimizer.lr": [0.1, 0.2], "retune": "per_seed"}})") ==
-        "s.json:1  /tune/retune: per_seed needs to know the seeds, and these are added until settled; give a number of seeds, or retune once");
   CHECK(problems(R"({"until": "settled", "min": 20, "max": 10})") == "s.json:1  /seeds/max: max (10) is below min (20)");
   CHECK(problems(R"({"until": "settled", "max": 50001})") == "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
   CHECK(problems_in_study(R"({"seeds": "auto"})") == "s.json:1  /seeds: one variant has nothing to settle; sweep a key, or give a number of seeds");

@@ -495,8 +495,6 @@ Study read_study(const Document& document, const std::string& source) {
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
-  if (study.growing && study.tune && study.tune->per_seed)
-    expansion.problem("/tune/retune", "per_seed needs to know the seeds, and these are added until settled; give a number of seeds, or retune once");
   if (study.growing && study.config.compare.metric == "seconds_to_target")
     expansion.problem("/compare/metric", "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");

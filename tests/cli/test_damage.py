@@ -103,6 +103,19 @@ class Finished(Damage):
         self.assertIn("not the config that was trained", said)
         self.assertNotIn("gelu ", said)
 
+    def test_a_damaged_config_is_no_other_study(self):
+        # Found by scripts/torture: with damage in every run, a config that had lost a line was taken for another study's.
+        whole = self.whole()
+        self.train()
+        for run in RUNS:
+            config = self.run_path(run) / "config.json"
+            config.write_text("".join(line for line in config.read_text().splitlines(True) if '"residual"' not in line))
+            (self.run_path(run) / "model.safetensors").write_bytes(b"")
+        said = self.train()
+        for run in RUNS:
+            self.assertIn(run, said)
+        self.assertEqual(run_bits(self.tmp / "runs"), whole)
+
 
 class HalfFinished(Damage):
     def test_damage_costs_the_run_a_restart_and_its_neighbours_nothing(self):

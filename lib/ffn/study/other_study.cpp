@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_standing.hpp"
@@ -23,6 +24,19 @@ struct EarlierStudy {
   std::set<std::string> swept;
 };
 
+// A damaged config would differ in what it was never trained with. Version 0.1 has no checksums.
+std::optional<std::string> intact_config(const RunDirectory& run) {
+  try {
+    if (!path_exists(run.config_path())) return std::nullopt;
+    auto text = read_file(run.config_path(), "config", ExitCode::data, 1 << 22);
+    const auto status = read_status(run.path());
+    const bool damaged = status && !status->config_checksum.empty() && checksum_of(text) != status->config_checksum;
+    return damaged ? std::nullopt : std::optional<std::string>(std::move(text));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 EarlierStudy earlier_study(const fs::path& directory) {
   EarlierStudy out;
   try {
@@ -33,8 +47,7 @@ EarlierStudy earlier_study(const fs::path& directory) {
     }
     for (const auto& path : study->run_directories(directory)) {
       const RunDirectory run(path);
-      if (!path_exists(run.config_path())) continue;
-      out.config = parse_json(read_file(run.config_path(), "config", ExitCode::data, 1 << 22));
+      if (const auto text = intact_config(run)) out.config = parse_json(*text);
       if (out.config.is_object()) return out;
     }
   } catch (const Error&) {  // what cannot be read is nothing to be careful of

@@ -103,6 +103,19 @@ class Finished(Damage):
         self.assertIn("not the config that was trained", said)
         self.assertNotIn("gelu ", said)
 
+    def test_a_summary_that_lost_its_way_makes_no_other_run(self):
+        # Found by scripts/torture: summaries of two runs exchanged, and the status of one damaged.
+        whole = self.whole()
+        self.train()
+        one, other = (self.run_path(run) / "summary.json" for run in RUNS[:2])
+        texts = one.read_text(), other.read_text()
+        one.write_text(texts[1]), other.write_text(texts[0])
+        (one.parent / "status.json").write_text("{}")
+        said = self.train()
+        for run in RUNS[:2]:
+            self.assertIn(run, said)
+        self.assertEqual(run_bits(self.tmp / "runs"), whole)
+
     def test_a_damaged_config_is_no_other_study(self):
         # Found by scripts/torture: with damage in every run, a config that had lost a line was taken for another study's.
         whole = self.whole()

@@ -144,11 +144,14 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
 
 namespace {
 
-// Whether a status of another identity is a file that lost its way, and not a sign of another run. A text that was edited makes
-// another run of the same config.json.
-bool all_but_status_is_ours(const RunDirectory& directory, const RunConfig& config, const std::string& identity, const Read<RunSummary>& summary) {
-  if (summary.value) return summary.value->identity == identity;
+// A text that was edited makes another run of the same config.json.
+bool config_is_ours(const RunDirectory& directory, const RunConfig& config) {
   return !std::holds_alternative<TextConfig>(config.task) && read_or_nothing(directory.config_path()) == config_text(config);
+}
+
+// Whether a status of another identity is a file that lost its way, and not a sign of another run.
+bool all_but_status_is_ours(const RunDirectory& directory, const RunConfig& config, const std::string& identity, const Read<RunSummary>& summary) {
+  return summary.value ? summary.value->identity == identity : config_is_ours(directory, config);
 }
 
 RunLook look_closely(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
@@ -165,6 +168,8 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
   if (status.value && status.value->identity != identity && all_but_status_is_ours(directory, config, identity, summary))
     status = {std::nullopt, "status.json: of another run"};
+  if (!status.value && summary.value && summary.value->identity != identity && config_is_ours(directory, config))
+    summary = {std::nullopt, "summary.json: of another run"};
   const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
   if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
 
@@ -191,6 +196,7 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   look = {};
   look.standing = failed ? Standing::failed : Standing::begun;
   look.about = !status.damage.empty() ? status.damage : !status.value ? "status.json: missing" : "";
+  if (!status.value && !summary.damage.empty()) look.about += "; " + summary.damage;
   return look;
 }
 

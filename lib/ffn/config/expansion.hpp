@@ -1,0 +1,49 @@
+// A sweep as the list of its variants. Internal to ffn/config.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ffn/config/study_config.hpp"
+
+namespace ffn::config_detail {
+
+/// An assignment and the JSON pointer at which the study writes it.
+struct Entry {
+  std::string key;
+  Json value;
+  std::string pointer;
+};
+/// What one variant assigns.
+using Combination = std::vector<Entry>;
+
+/// Collects problems instead of throwing: a study is told all that is wrong with it.
+class Expansion {
+ public:
+  explicit Expansion(const Document& study) : document(study) {}
+
+  /// One combination per variant, without those that are excluded.
+  std::vector<Combination> combinations(const SweepConfig& sweep);
+  void problem(const std::string& pointer, const std::string& message);
+
+  const Document& document;
+  std::vector<Problem> problems;
+
+ private:
+  // Each axis is a list of combinations: one assignment for a grid key, several for a zip.
+  std::vector<std::vector<Combination>> axes(const SweepConfig& sweep);
+  std::vector<Combination> zipped(const std::string& pointer, const Json& object, std::set<std::string>& taken);
+  std::vector<Entry> entries(const std::string& key, const Json& axis, const std::string& parent);
+  void exclude(const SweepConfig& sweep, std::vector<Combination>& all);
+  void include(const SweepConfig& sweep, std::vector<Combination>& all);
+};
+
+/// "activation" of "model.ffn.activation".
+std::string last_segment(const std::string& key);
+
+/// The directory's name: "activation=relu+expansion=4", keys by their last segment where that is unique among `keys`; "base" for nothing.
+std::string variant_name(const Combination& combination, const std::set<std::string>& keys);
+
+}  // namespace ffn::config_detail

@@ -42,6 +42,8 @@ TEST_CASE("short numbers have two digits and a unit, and no rounding gives four 
 
 TEST_CASE("durations are in one or two units and round into the next one") {
   CHECK(format_duration(0) == "0 ms");
+  CHECK(format_duration(0.00034) == "0.3 ms");
+  CHECK(format_duration(0.00096) == "1 ms");
   CHECK(format_duration(0.35) == "350 ms");
   CHECK(format_duration(0.9994) == "999 ms");
   CHECK(format_duration(0.9996) == "1.0 s");

@@ -56,6 +56,7 @@ std::string format_short(double value) {
 std::string format_duration(double seconds) {
   constexpr double kLongest = 1e15;  // 30 million years; keeps the integer arithmetic below from overflowing
   if (!(seconds >= 0 && seconds < kLongest)) return "?";
+  if (seconds > 0 && seconds < 0.00095) return format_significant(seconds * 1000, 1) + " ms";  // "0.3 ms"
   if (seconds < 0.9995) return fixed(seconds * 1000, 0) + " ms";
   if (seconds < 59.5) return two_digits(seconds) + " s";
   const std::int64_t s = std::llround(seconds), minutes = std::llround(seconds / 60), hours = std::llround(seconds / 3600);

@@ -75,10 +75,10 @@ int compare(const CompareOptions& options, const CommonOptions& common) {
   auto request = options.request;
   std::string note;
   if (directories.size() == 1) note = ask_study(directories[0], options, request);
-  const auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
+  auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
-  auto comparison = compare_runs(found.runs, request);
+  auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
   if (!note.empty()) comparison.notes.push_back(note);
   if (common.json) print_json(comparison_json(comparison));

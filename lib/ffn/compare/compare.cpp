@@ -384,11 +384,11 @@ void choose_shown(Comparison& out) {
 
 }  // namespace
 
-Comparison compare_runs(const std::vector<FoundRun>& found, const CompareRequest& request) {
+Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& request) {
   if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   const auto& asked = request.config;
   Comparison out;
-  auto runs = without_copies(without_computing(found, asked.by), asked.by, out.notes);
+  auto runs = without_copies(without_computing(std::move(found), asked.by), asked.by, out.notes);
   if (request.tuned) {
     for (auto& run : runs) {
       for (const auto& key : request.tuned->keys) {

@@ -145,6 +145,6 @@ struct Comparison {
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
 /// seed, and judges all pairs of all facets as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
 /// reference, naming those that exist, and DataError without runs.
-Comparison compare_runs(const std::vector<FoundRun>& runs, const CompareRequest& request);
+Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);
 
 }  // namespace ffn

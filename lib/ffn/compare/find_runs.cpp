@@ -162,6 +162,7 @@ Places places_below(const std::vector<fs::path>& directories) {
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
 void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+  if (std::find(counted.begin(), counted.end(), false) == counted.end()) return;
   std::map<fs::path, std::size_t> by_variant;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (counted[i]) by_variant.insert({places[i].path.parent_path(), i});

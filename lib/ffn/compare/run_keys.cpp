@@ -98,19 +98,21 @@ std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::s
   return runs;
 }
 
-std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes) {
+std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes) {
   std::vector<FoundRun> out;
+  out.reserve(runs.size());
   std::set<std::string> seen;
-  for (const auto& run : runs) {
+  for (auto& run : runs) {
     const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
     const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity + computing).second;
-    if (!known) out.push_back(run);
+    if (!known) out.push_back(std::move(run));
   }
   if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
   // Failed runs have no summary; one of the same variant tells what a token costs.
   for (auto& run : out) {
+    if (run.flops_per_token > 0) continue;
     for (const auto& other : out) {
-      if (run.flops_per_token == 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
+      if (other.flops_per_token > 0 && other.keys == run.keys) run.flops_per_token = other.flops_per_token;
     }
   }
   return out;

@@ -32,7 +32,7 @@ bool is_computing(const std::string& key);
 std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by);
 
 /// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
-std::vector<FoundRun> without_copies(const std::vector<FoundRun>& runs, const std::string& by, std::vector<std::string>& notes);
+std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes);
 
 /// Done, diverged or failed.
 bool is_over(const FoundRun& run);

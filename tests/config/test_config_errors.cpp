@@ -68,7 +68,7 @@ TEST_CASE("a key that stands elsewhere is found by its last part") {
   CHECK(problems_in("{\"activation\": \"relu\"}") == unknown("activation", "model.ffn.activation"));
   CHECK(problems_in("{\"lr\": 1}") == unknown("lr", "train.optimizer.lr"));
   CHECK(problems_in("{\"ffn\": {}}") == unknown("ffn", "model.ffn"));
-  CHECK(problems_in("{\"epsilon\": 1}") == unknown("epsilon", "model.norm.epsilon or train.optimizer.epsilon"));
+  CHECK(problems_in("{\"epsilon\": 1}") == unknown("epsilon", "model.norm.epsilon, model.ffn.expert.epsilon, model.ffn.epsilon or train.optimizer.epsilon"));
   CHECK(problems_in("{\"train\": {\"lr\": 1}}") == "x.json:1  /train/lr: unknown key \"lr\"; did you mean train.optimizer.lr?");
   CHECK(problems_in("{\"compare\": {}}") ==
         "x.json:1  /compare: unknown key \"compare\"; it is for a study, which has \"seeds\" or \"sweep\"");

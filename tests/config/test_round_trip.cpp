@@ -44,6 +44,12 @@ std::size_t each_kind(const Visit& visit) {
   return count;
 }
 
+/// What has to fit the formula that stands beside it, and is written and read in test_formula.cpp.
+bool is_of_formula(const std::string& name) {
+  static const std::set<std::string> names{"let", "parameters", "init", "formulas", "expert"};
+  return names.count(name) > 0;
+}
+
 /// Moves every field away from its default, within its bounds. Of each pair that excludes one another, `use_first`
 /// tells which is set; `match`, which solves the width, is left alone.
 class Changer final : public FieldVisitor {
@@ -59,8 +65,12 @@ class Changer final : public FieldVisitor {
     x = std::string(f.name) == "device" ? "cuda:1" : x + "-2";
     ++changed;
   }
-  void path(const Field&, std::string& x) override { x += ".other", ++changed; }
-  void json(const Field&, Json& x, Shape) override { x.push_back({"changed", 1}), ++changed; }
+  void path(const Field& f, std::string& x) override {
+    if (!is_of_formula(f.name)) x += ".other", ++changed;
+  }
+  void json(const Field& f, Json& x, Shape) override {
+    if (!is_of_formula(f.name)) x.push_back({"changed", 1}), ++changed;
+  }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     if (std::string(f.name) == "match") return;
     x = choices[0].name == x ? choices[1].name : choices[0].name;
@@ -74,7 +84,8 @@ class Changer final : public FieldVisitor {
     if (!skipped_.count(f.name)) x = 0.1 + 0.2, ++changed;  // 17 digits
   }
   void section(const Field&, const Describe& describe) override { describe(*this); }
-  void optional_section(const Field&, const OptionalSection& s) override {
+  void optional_section(const Field& f, const OptionalSection& s) override {
+    if (is_of_formula(f.name)) return;
     s.set_present(true);
     s.describe(*this);
   }
@@ -124,10 +135,15 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       CHECK(resolved_json(reread(other)) == written);
       changed.clear();
       leaves(written, "", changed);
-      std::size_t unchanged = 0;
+      std::size_t unchanged = 0, of_formula = 0;
       for (const auto& [pointer, value] : changed) {
         static const std::set<std::string> kept = {
             "/task/kind", "/model/ffn/kind", "/model/ffn/router/kind", "/train/optimizer/kind", "/train/schedule/kind", "/model/ffn/match"};
+        const std::string in_ffn = pointer.rfind("/model/ffn/", 0) == 0 ? pointer.substr(11) : "";
+        if (is_of_formula(in_ffn.substr(0, in_ffn.find('/')))) {
+          ++of_formula;
+          continue;
+        }
         unchanged += kept.count(pointer);
         if (kept.count(pointer)) continue;
         CAPTURE(pointer);
@@ -135,7 +151,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       }
       const auto& ffn = config.model.ffn;
       CHECK(unchanged == (std::holds_alternative<NoFfnConfig>(ffn) ? 4 : std::holds_alternative<MoeConfig>(ffn) ? 6 : 5));
-      CHECK(changed.size() == changer.changed + unchanged);
+      CHECK(changed.size() == changer.changed + unchanged + of_formula);
       fields += changer.changed;
     }
   });

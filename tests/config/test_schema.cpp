@@ -34,6 +34,9 @@ const Json& fitting(const Json& schema, const Json& value) {
   return schema;
 }
 
+/// Whose keys are the user's own.
+bool is_free_form(const std::string& key) { return key == "parameters" || key == "let" || key == "init"; }
+
 /// Checks that the schema knows every key of a written value, and counts them.
 std::size_t check_schema(const Json& schema, const Json& value, const std::string& pointer) {
   if (!value.is_object()) return 0;
@@ -46,7 +49,8 @@ std::size_t check_schema(const Json& schema, const Json& value, const std::strin
     REQUIRE(object["properties"].contains(item.key()));
     const Json& property = object["properties"][item.key()];
     CHECK((item.key() == "kind" || property["description"].get<std::string>().size() > 0));
-    count += 1 + check_schema(property, item.value(), pointer + "/" + item.key());
+    ++count;
+    if (!is_free_form(item.key())) count += check_schema(property, item.value(), pointer + "/" + item.key());
   }
   return count;
 }
@@ -57,7 +61,7 @@ void paths_of(const Json& value, const std::string& prefix, const std::set<std::
     const std::string path = prefix + item.key();
     if (item.key() == "kind" && !prefix.empty() && prefix[prefix.size() - 2] == ']') continue;  // documented with its section
     out.insert(path);
-    if (!item.value().is_object()) continue;
+    if (!item.value().is_object() || is_free_form(item.key())) continue;
     const std::string of_kind = item.value().contains("kind") ? path + "[" + item.value()["kind"].get<std::string>() + "]" : path;
     paths_of(item.value(), (sections.count(of_kind) ? of_kind : path) + ".", sections, out);
   }
@@ -77,6 +81,10 @@ std::vector<RunConfig> one_of_each() {
     }
     add().model.ffn = ffn;
   });
+  MoeConfig of_formulas;
+  of_formulas.d_ff = 8, of_formulas.expansion = 1;
+  of_formulas.expert = formula_called("swiglu");
+  add().model.ffn = of_formulas;
   add().model.attention.emplace();
   add().train.target.emplace().at_least = 1;
   add().train.target.emplace().at_most = 1;

@@ -74,7 +74,7 @@ void check_case(const std::string& name, Module module, const Forward& forward) 
 
 template <class Config>
 Config sized(const std::string& activation, bool bias = true) {
-  Config config;
+  Config config = test::usable(Config{});
   config.d_ff = size("F");
   config.activation = activation;
   config.bias = bias;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "ffn/config/named_formulas.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/config/schema.hpp"
 
@@ -43,9 +44,29 @@ inline std::string list_of(const std::string& path) {
   return list;
 }
 
+/// One of `ffn-train list ffns`.
+inline FormulaText formula_called(const std::string& name) {
+  for (const auto& row : named_formulas()) {
+    if (row.name == name) return formula_text(row);
+  }
+  throw std::out_of_range("no formula is called " + name);
+}
+
+/// A config of which a network can be made: its defaults, and a formula where one is needed.
+template <class Config>
+Config usable(Config config) {
+  return config;
+}
+/// One with everything that a config can change: the activation, ε and dropout. scripts/make-golden has it, too.
+inline FormulaConfig usable(FormulaConfig config) {
+  config.text = formula_called("sub_layer_norm");
+  config.text.formula = "dropout(layer_norm(phi(x @ up + b)) * s + t) @ down + e";
+  return config;
+}
+
 template <class... Ts, class F>
 void each_alternative(const std::variant<Ts...>&, const F& f) {
-  (f(Ts{}), ...);
+  (f(usable(Ts{})), ...);
 }
 
 /// Calls f with every kind of FFN, mixtures once for each router.

@@ -26,6 +26,12 @@ inline RunConfig rich() {
   return config;
 }
 
+inline Json of_kind(const std::string& kind) {
+  Json json = {{"kind", kind}};
+  if (kind == FormulaConfig::kKind) json["name"] = "sub_layer_norm";
+  return json;
+}
+
 // `config` with the value at a path of choices.hpp; the kinds on the way are chosen too.
 inline RunConfig chosen(const RunConfig& config, const std::string& path, const std::string& value) {
   Json json = resolved_json(config);
@@ -37,11 +43,11 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
     if (bracket == std::string::npos) continue;
     const std::string kind = segment.substr(bracket + 1, segment.size() - bracket - 2);
     if ((*at)["kind"] == kind) continue;
-    *at = {{"kind", kind}};
+    *at = of_kind(kind);
     if (segment.rfind("optimizer", 0) == 0) (*at)["weight_decay"] = 0.5;
   }
   if (value == "true" || value == "false") *at = value == "true";
-  else if (at->is_object()) *at = {{"kind", value}};
+  else if (at->is_object()) *at = of_kind(value);
   else *at = value;
   return read_run_config(parse_document(json.dump(), "choice", "/"), path + " = " + value);
 }

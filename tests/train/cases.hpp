@@ -64,11 +64,11 @@ inline RunConfig base(const FfnConfig& ffn, bool attention) {
   return config;
 }
 
-constexpr double kDropout = 0.2;  ///< of every case with an FFN
+constexpr double kDropout = 0.2;  ///< of every case with an FFN that drops
 
 template <class Config>
 Config some_ffn(const std::string& activation, double dropout = kDropout) {
-  Config config;
+  Config config = usable(Config{});
   config.d_ff = 13;
   config.activation = activation;
   config.dropout = dropout;
@@ -90,6 +90,27 @@ inline void add_ffns(std::vector<Case>& out, const std::vector<std::string>& act
         out.emplace_back(Kind::kKind + where, base(kind, attention));
       }
     });
+  }
+}
+
+// Every formula that has a name, and experts that are formulas.
+inline void add_formulas(std::vector<Case>& out) {
+  for (const auto& row : named_formulas()) {
+    FormulaConfig config;
+    config.text = formula_text(row);
+    config.d_ff = 13;
+    config.activation = "silu";
+    if (config.text.formula.find("dropout(") != std::string::npos) config.dropout = kDropout;
+    out.emplace_back(std::string("formula ") + row.name, base(config, out.size() % 2 == 0));
+    out.back().second.model.d_model = 12;  // some have sizes of D/4
+  }
+  for (const char* name : {"swiglu", "normformer", "poly_norm"}) {
+    for (const bool attention : {false, true}) {
+      auto moe = some_ffn<MoeConfig>("gelu", 0);
+      moe.expert = formula_called(name);
+      moe.num_experts = attention ? 3 : 20;  // more than tokens: some get none
+      out.emplace_back(std::string("moe of ") + name + (attention ? " in blocks" : " alone"), base(moe, attention));
+    }
   }
 }
 
@@ -169,6 +190,7 @@ inline void add_training(std::vector<Case>& out) {
 inline std::vector<Case> cases_with(const std::vector<std::string>& activations) {
   std::vector<Case> out;
   add_ffns(out, activations);
+  add_formulas(out);
   each_alternative(RouterConfig{}, [&](auto router) { add_mixtures(out, router, router.kKind); });
   add_blocks(out);
   add_training(out);

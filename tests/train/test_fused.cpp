@@ -1,12 +1,15 @@
 // The fused step against nn's modules and LibTorch's autograd: the loss and the gradient of every parameter.
 #include "cases.hpp"
+#include "ffn/config/formula.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/fused/network.hpp"
 #include "ffn/nn/network.hpp"
 #include "ffn/nn/parameter_row.hpp"
 #include "ffn/train/fused_learner.hpp"
 #include "support/batches.hpp"
+#include "observer.hpp"
 #include "support/catch.hpp"
+#include "support/random_formula.hpp"
 #include "support/worst.hpp"
 
 using namespace ffn;
@@ -89,9 +92,11 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
   return d;
 }
 
-// An nn parameter's values of run 0 as a file has them: (out, in) where the name says that it is a map's weight.
+// An nn parameter's values of run 0 as a file has them: (out, in) where the name says that it is a map's weight, and of every matrix
+// of a formula.
 torch::Tensor in_file_layout(const std::string& name, const torch::Tensor& values) {
-  const bool map = name.size() > 7 && name.compare(name.size() - 7, 7, ".weight") == 0 && name.find("norm.") == std::string::npos;
+  const bool weight = name.size() > 7 && name.compare(name.size() - 7, 7, ".weight") == 0 && name.find("norm.") == std::string::npos;
+  const bool map = weight || (name.find(".ffn.") != std::string::npos && values.dim() == 2);
   return (map ? values.t() : values).contiguous();
 }
 
@@ -111,6 +116,47 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
     }
   }
   CHECK(checked > 200);
+}
+
+TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
+  int operations = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    FormulaConfig ffn;
+    ffn.text = test::RandomFormula(seed, 12).text();
+    ffn.d_ff = 13;
+    auto config = test::base(ffn, seed % 4 == 0);
+    config.model.norm.kind = "rms";  // what a formula makes large stays comparable
+    config.model.residual = true;
+    const auto d = compare_step(config, static_cast<std::int64_t>(seed % 3));
+    INFO("seed " << seed << ": " << ffn.text.formula << ", let " << ffn.text.let->dump() << ", worst gradient of " << d.gradient.where());
+    CHECK(d.loss < 1e-5);
+    CHECK(d.gradient.error() < 10 * kFusedTolerance);
+    CHECK(d.score < 1e-5);
+    operations += static_cast<int>(compile_formula(ffn.text, 10, 13, ffn.activation).nodes.size());
+  }
+  CHECK(operations > 200 * 8);
+}
+
+TEST_CASE("the plain and the gated layer as formulas have the built-in ones' numbers, bit for bit", "[train][fused]") {
+  const auto as_formula = [](const char* name, const FfnSize& size) {
+    FormulaConfig formula;
+    static_cast<FfnSize&>(formula) = size;
+    formula.text = test::formula_called(name);
+    return formula;
+  };
+  for (const bool attention : {false, true}) {
+    for (const char* phi : {"relu", "gelu"}) {
+      const auto plain = test::some_ffn<PositionwiseConfig>(phi);
+      const auto gated = test::some_ffn<GatedConfig>(phi);
+      const std::pair<FfnConfig, FfnConfig> pairs[] = {{plain, as_formula("positionwise", plain)}, {gated, as_formula("gated", gated)}};
+      for (const auto& pair : pairs) {
+        const auto& [built_in, formula] = pair;
+        const auto a = test::train({test::base(built_in, attention)}), b = test::train({test::base(formula, attention)});
+        INFO(phi << (attention ? " in blocks" : " alone") << (pairs == &pair ? "" : ", gated"));
+        CHECK((test::bits_of(a, 0) == test::bits_of(b, 0)));
+      }
+    }
+  }
 }
 
 TEST_CASE("the fused step's parameters are those of nn's modules: names, places, starts and files", "[train][fused]") {

@@ -1,5 +1,7 @@
 #include "ffn/config/accounting.hpp"
 
+#include "ffn/config/formula.hpp"
+
 namespace ffn {
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -23,13 +25,20 @@ Cost two_layer(const FfnSize& ffn, std::int64_t d, bool gated) {
 
 Cost cost(const PositionwiseConfig& c, std::int64_t d) { return two_layer(c, d, false); }
 Cost cost(const GatedConfig& c, std::int64_t d) { return two_layer(c, d, true); }
+Cost cost(const Conv1x1Config& c, std::int64_t d) { return two_layer(c, d, false); }
 Cost cost(const NoFfnConfig&, std::int64_t) { return {}; }
+
+Cost formula_cost(const FormulaText& text, const FfnSize& size, std::int64_t d) {
+  const auto graph = compile_formula(text, d, size.hidden_width(d), size.activation);
+  return dense(graph.num_parameters(), graph.flops());
+}
+Cost cost(const FormulaConfig& c, std::int64_t d) { return formula_cost(c.text, c, d); }
 
 // Of routers, one overload per kind.
 Cost router_cost(const SoftmaxTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
 
 Cost cost(const MoeConfig& c, std::int64_t d) {
-  const Cost expert = two_layer(c, d, c.gated);
+  const Cost expert = c.expert ? formula_cost(*c.expert, c, d) : two_layer(c, d, c.gated);
   Cost out = std::visit([&](const auto& router) { return router_cost(router, c, d); }, c.router);
   return out += {c.num_experts * expert.parameters, c.top_k * expert.parameters, c.top_k * expert.flops};
 }

@@ -2,6 +2,7 @@
 // Table: module, parameters, forward FLOPs per token, in the notation of DESIGN §2.
 //   plain FFN        2DF (+ F + D)                          4DF
 //   gated FFN        3DF (+ 2F + D)                         6DF
+//   formula          its vectors and matrices               2·D_in·D_out of each product
 //   MoE              E·expert + router                      K·expert's + router
 //   its router       DE                                     2DE
 //   attention        4D² (+ 4D); by position 2D² + H·T²     8D² + 4TD; by position 4D² + 2TD  (full T, also when causal)

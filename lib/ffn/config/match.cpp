@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/formula.hpp"
 #include "ffn/core/json_document.hpp"
 
 namespace ffn {
@@ -14,8 +16,41 @@ std::int64_t matched_cost(const std::string& match, const Cost& cost) {
   return match == "flops" ? cost.flops : match == "active_params" ? cost.active_parameters : cost.parameters;
 }
 
-// Solves the width of `ffn` against the plain FFN; returns the relative mismatch that is left. Every cost is affine in the
-// width, so two points give the line.
+constexpr std::int64_t kMaxWidth = 1 << 20;
+
+// Of a cost that is affine in the width two points give the line.
+template <class Cost>
+std::int64_t width_on_a_line(double target, const Cost& cost) {
+  const double slope = cost(2) - cost(1), offset = cost(1) - slope;
+  return std::max<std::int64_t>(1, std::llround((target - offset) / slope));
+}
+
+// Of one that grows in whatever way, at the multiples of `step`.
+template <class Cost>
+std::int64_t width_by_halving(double target, std::int64_t step, const Cost& cost) {
+  std::int64_t below = 1, above = kMaxWidth / step;  // in steps
+  while (above - below > 1) {
+    const std::int64_t middle = below + (above - below) / 2;
+    (cost(middle * step) <= target ? below : above) = middle;
+  }
+  return step * (std::abs(cost(above * step) - target) < std::abs(cost(below * step) - target) ? above : below);
+}
+
+bool is_possible(const FormulaText& text, std::int64_t d_model, std::int64_t width, const std::string& activation) {
+  std::vector<FormulaProblem> problems;
+  compile_formula(text, d_model, width, activation, problems);
+  return problems.empty();
+}
+
+// The least width of which all multiples give whole sizes ("F/2"), or 0.
+std::int64_t width_step(const FormulaText& text, std::int64_t d_model, const std::string& activation) {
+  for (std::int64_t step = 1; step <= 64; ++step) {
+    if (is_possible(text, d_model, step, activation)) return step;
+  }
+  return 0;
+}
+
+// Solves the width of `ffn` against the plain FFN; returns the relative mismatch that is left.
 double solve_width(FfnConfig& ffn, std::int64_t d_model) {
   FfnSize& size = *size_of(ffn);
   PositionwiseConfig plain;
@@ -26,9 +61,15 @@ double solve_width(FfnConfig& ffn, std::int64_t d_model) {
     size.matched_width = width;
     return static_cast<double>(matched_cost(size.match, ffn_cost(ffn, d_model)));
   };
-  const double slope = at_width(2) - at_width(1), offset = at_width(1) - slope;
-  const auto width = std::max<std::int64_t>(1, std::llround((target - offset) / slope));
-  return at_width(width) / target - 1;
+  const FormulaText* formula = formula_of(ffn);
+  if (!formula) return at_width(width_on_a_line(target, at_width)) / target - 1;
+  const auto cost = [&](std::int64_t width) {  // too wide is too dear
+    return is_possible(*formula, d_model, width, size.activation) ? at_width(width) : std::numeric_limits<double>::infinity();
+  };
+  const auto step = width_step(*formula, d_model, size.activation);
+  if (step > 0) return at_width(width_by_halving(target, step, cost)) / target - 1;
+  size.matched_width.reset();  // what is wrong with the formula is said by whoever checks it
+  return 0;
 }
 
 }  // namespace

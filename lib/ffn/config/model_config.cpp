@@ -1,7 +1,9 @@
 #include "ffn/config/model_config.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -39,13 +41,23 @@ const FfnSize* size_of(const FfnConfig& ffn) {
 
 FfnSize* size_of(FfnConfig& ffn) { return const_cast<FfnSize*>(size_of(std::as_const(ffn))); }
 
-void FfnSize::describe_size(FieldVisitor& v) {
+const FormulaText* formula_of(const FfnConfig& ffn) {
+  if (const auto* formula = std::get_if<FormulaConfig>(&ffn)) return &formula->text;
+  const auto* moe = std::get_if<MoeConfig>(&ffn);
+  return moe && moe->expert ? &*moe->expert : nullptr;
+}
+
+void FfnSize::describe_width(FieldVisitor& v) {
   v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); not together with expansion"}, d_ff,
                      between(std::int64_t{1}, 1 << 20));
   v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 when neither is set"}, expansion,
                   Bounds<double>{0.0, 1024.0, true});
-  v.choice({"activation", "φ"}, activation, activation_choices());
-  v.flag({"bias", "add biases"}, bias);
+  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
+}
+
+void FfnSize::describe_activation(FieldVisitor& v) { v.choice({"activation", "φ"}, activation, activation_choices()); }
+
+void FfnSize::describe_dropout_and_match(FieldVisitor& v) {
   v.real({"dropout", "probability of zeroing a hidden unit in training"}, dropout, between(0.0, 0.95));
   v.choice({"match", "solve the hidden width so that this FFN costs what the plain FFN of the same expansion costs"}, match,
            {{"none", "no matching"},
@@ -55,11 +67,57 @@ void FfnSize::describe_size(FieldVisitor& v) {
   v.real({"match_tolerance", "largest relative mismatch that is accepted"}, match_tolerance, between(0.0, 1.0));
   v.require(!(d_ff && match != "none"), "match",
             "match solves the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
-  v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
+}
+
+void FfnSize::describe_size(FieldVisitor& v) {
+  describe_width(v);
+  describe_activation(v);
+  v.flag({"bias", "add biases"}, bias);
+  describe_dropout_and_match(v);
 }
 
 void PositionwiseConfig::describe(FieldVisitor& v) { describe_size(v); }
 void GatedConfig::describe(FieldVisitor& v) { describe_size(v); }
+void Conv1x1Config::describe(FieldVisitor& v) { describe_size(v); }
+
+void FormulaText::describe(FieldVisitor& v) {
+  v.text({"name", "a formula of `ffn-train list ffns` or of the file `formulas`; beside a formula, what to call it"}, name);
+  v.text({"formula",
+          "what the layer computes from x, which ends in D, to D: + - * /, @ (by a matrix), [from:to] of the last dimension, activations by "
+          "name, phi (the config's activation), layer_norm, rms_norm, softmax, dropout, concat, sum and mean"},
+         formula);
+  v.json({"parameters", "name → sizes: [\"D\", \"F\"] a matrix, [\"F\"] a vector; sizes are made of D, F, whole numbers and + - * /"}, *parameters,
+         Shape::object);
+  v.json({"let", "name → expression: intermediate values"}, *let, Shape::object);
+  v.json({"init",
+          "name → how it starts: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\", uniform in ±1/√D_in, as matrices and vectors "
+          "added to a product start unless told otherwise"},
+         *init, Shape::object);
+  v.real({"epsilon", "of layer_norm and rms_norm: added to the variance"}, epsilon, at_least(1e-30));
+  v.path({"formulas", "a JSON file of formulas of your own: name → {formula, parameters, let, init, source}"}, file);
+}
+
+bool FormulaText::calls_phi() const {
+  const auto calls = [](const std::string& text) {
+    const auto part_of_name = [&](std::size_t i) {
+      return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_' || text[i] == '.');
+    };
+    for (auto at = text.find("phi"); at != std::string::npos; at = text.find("phi", at + 1)) {
+      if (!(at > 0 && part_of_name(at - 1)) && !part_of_name(at + 3)) return true;
+    }
+    return false;
+  };
+  return calls(formula) ||
+         std::any_of(let->begin(), let->end(), [&](const Json& value) { return value.is_string() && calls(value.get<std::string>()); });
+}
+
+void FormulaConfig::describe(FieldVisitor& v) {
+  text.describe(v);
+  describe_width(v);
+  // Of a formula without phi it would be a key that changes nothing.
+  if (text.formula.empty() || text.calls_phi()) describe_activation(v);
+  describe_dropout_and_match(v);
+}
 
 void MoeConfig::describe(FieldVisitor& v) {
   describe_size(v);
@@ -67,10 +125,12 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
   v.one_of({"router", "what sends tokens to experts"}, router);
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
+  v.optional_group({"expert", "experts are layers of this formula instead; F is each one's hidden width"}, expert);
   v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance) in the training loss"}, balance_weight,
          at_least(0.0));
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});
+  v.require(!(expert && gated), "gated", "experts are gated FFNs or those of `expert`, not both", {"expert"});
 }
 
 void AttentionConfig::describe(FieldVisitor& v) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/config/field_visitor.hpp"
+#include "ffn/core/json.hpp"
 
 namespace ffn {
 
@@ -23,6 +24,9 @@ struct FfnSize {
 
  protected:
   void describe_size(FieldVisitor& v);
+  void describe_width(FieldVisitor& v);
+  void describe_activation(FieldVisitor& v);
+  void describe_dropout_and_match(FieldVisitor& v);
 };
 
 /// y = φ(x W₁ + b₁) W₂ + b₂
@@ -37,6 +41,37 @@ struct GatedConfig : FfnSize {
   static constexpr const char* kKind = "gated";
   static constexpr const char* kDoc =
       "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
+  void describe(FieldVisitor& v);
+};
+
+/// A layer as text; what it means is worked out by config/formula.hpp.
+struct FormulaText {
+  std::string name;     ///< of config/named_formulas.hpp or of the user's file, or a label
+  std::string formula;  ///< ends in D; resolved from the name if empty
+  JsonValue let = JsonValue::object(), parameters = JsonValue::object(), init = JsonValue::object();
+  double epsilon = 1e-5;
+  std::string file;  ///< with formulas of the user's own
+  void describe(FieldVisitor& v);
+  /// Whether it calls phi, which is the config's activation.
+  bool calls_phi() const;
+};
+
+/// y = whatever the formula says
+struct FormulaConfig : FfnSize {
+  static constexpr const char* kKind = "formula";
+  static constexpr const char* kDoc =
+      "A layer in a line: an expression of x, of named parameters with sizes in D and F, and of functions. `ffn-train list ffns` shows those that "
+      "have a name.";
+  FormulaText text;
+  void describe(FieldVisitor& v);
+};
+
+/// y = conv1d(φ(conv1d(x, W₁) + b₁), W₂) + b₂, kernels of width 1
+struct Conv1x1Config : FfnSize {
+  static constexpr const char* kKind = "conv1x1";
+  static constexpr const char* kDoc =
+      "The plain FFN as two convolutions of kernel 1 over the positions (\"position-wise\" in Vaswani et al. 2017, §3.3): the same function. "
+      "Computed by LibTorch alone.";
   void describe(FieldVisitor& v);
 };
 
@@ -62,6 +97,7 @@ struct MoeConfig : FfnSize {
   std::int64_t top_k = 2;
   RouterConfig router;
   bool gated = false;
+  std::optional<FormulaText> expert;
   double balance_weight = 0.01;
   void describe(FieldVisitor& v);
 };
@@ -72,11 +108,14 @@ struct NoFfnConfig {
   void describe(FieldVisitor&) {}
 };
 
-using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, NoFfnConfig>;
+using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig>;
 
 /// The size of an FFN that has one, nullptr for the others.
 const FfnSize* size_of(const FfnConfig& ffn);
 FfnSize* size_of(FfnConfig& ffn);
+
+/// The formula of a layer or of its experts, nullptr where there is none.
+const FormulaText* formula_of(const FfnConfig& ffn);
 
 struct AttentionConfig {
   std::int64_t heads = 4;

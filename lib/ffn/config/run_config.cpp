@@ -9,6 +9,7 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_formulas.hpp"
 
 namespace ffn {
 
@@ -66,6 +67,8 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   Document copy = document;
   copy.tree().erase("$schema");  // an editor's hint, not ours
   keep_newer_width(copy);
+  std::vector<Problem> unresolved;
+  resolve_formula_names(copy, unresolved);
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
   resolve_widths(config.model);
@@ -75,6 +78,8 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
     if (std::holds_alternative<TextConfig>(config.task)) config.train.eval_examples.reset();
   }
   reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
+  if (unresolved.empty()) reader.check("/model", [&config](FieldVisitor& v) { require_formula(v, config.model); });
+  reader.problems.insert(reader.problems.begin(), unresolved.begin(), unresolved.end());
   if (!reader.problems.empty()) {
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   }

@@ -19,6 +19,8 @@ struct Lacks {
   std::string operator()(const PositionwiseConfig&) const { return {}; }
   std::string operator()(const GatedConfig&) const { return {}; }
   std::string operator()(const MoeConfig& config) const { return std::visit(RouterLacks{}, config.router); }
+  std::string operator()(const FormulaConfig&) const { return {}; }
+  std::string operator()(const Conv1x1Config& config) const { return only_nn("FFN", config); }
   std::string operator()(const NoFfnConfig&) const { return {}; }
 };
 

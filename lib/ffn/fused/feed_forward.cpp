@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "ffn/fused/formula.hpp"
 #include "ffn/fused/moe.hpp"
 #include "ffn/kernels/dropout.hpp"
 #include "ffn/kernels/kernels.hpp"
@@ -111,6 +112,7 @@ struct Build {
   }
   std::unique_ptr<FeedForward> operator()(const GatedConfig& c) const { return std::make_unique<Dense>(declare, d_model, c, true, site); }
   std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(declare, d_model, c, site); }
+  std::unique_ptr<FeedForward> operator()(const FormulaConfig& c) const { return std::make_unique<FormulaFeedForward>(declare, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
   // A layer that exists in nn alone, which coverage.cpp keeps away from here.
   template <class Config>

@@ -10,12 +10,19 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
     : d_model_(d_model),
       num_experts_(config.num_experts),
       top_k_(config.top_k),
-      router_(make_router(declare.in("router"), d_model, config)),
-      hidden_(declare.in("experts"), d_model, config, config.gated, site,
-              [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) {
-                return GroupedLinear(at, config.num_experts, d_in, d_out, config.bias);
-              }),
-      down_(declare.in("experts").in("down"), config.num_experts, config.hidden_width(d_model), d_model, config.bias) {}
+      router_(make_router(declare.in("router"), d_model, config)) {
+  const Declare experts = declare.in("experts");
+  if (config.expert) {
+    formulas_.emplace(experts, d_model, config);
+    return;
+  }
+  const auto grouped = [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) {
+    return GroupedLinear(at, config.num_experts, d_in, d_out, config.bias);
+  };
+  // In the order in which they declare their parameters.
+  Hidden<GroupedLinear, const std::int64_t*> hidden(experts, d_model, config, config.gated, site, grouped);
+  dense_.emplace(Dense{std::move(hidden), grouped(experts.in("down"), config.hidden_width(d_model), d_model)});
+}
 
 // A counting sort: stable and linear.
 void MoE::sort_by_expert(Pass& pass) {
@@ -39,8 +46,12 @@ const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
 
   float* sorted = pass.arena.floats(rows * top_k_ * d_model_);
   for (std::int64_t i = 0; i < rows * top_k_; ++i) std::copy_n(x + i / top_k_ * d_model_, d_model_, sorted + place_[i] * d_model_);
-  h_ = hidden_.forward(pass, offsets_, rows * top_k_, sorted);
-  result_ = down_.forward(pass, offsets_, h_);
+  if (formulas_) {
+    result_ = formulas_->forward(pass, offsets_, sorted);
+  } else {
+    h_ = dense_->hidden.forward(pass, offsets_, rows * top_k_, sorted);
+    result_ = dense_->down.forward(pass, offsets_, h_);
+  }
 
   float* y = pass.arena.floats(rows * d_model_);
   std::fill_n(y, rows * d_model_, 0.0f);
@@ -61,8 +72,13 @@ const float* MoE::backward(Pass& pass, const float* dy, float balance_weight) {
     dweight[i] = kernels().dot(d_model_, dy_n, result_ + place_[i] * d_model_);
   }
 
-  down_.weight_gradient(pass, offsets_, h_, dresult);
-  const float* dsorted = hidden_.backward(pass, offsets_, down_.input_gradient(pass, offsets_, dresult));
+  const float* dsorted;
+  if (formulas_) {
+    dsorted = formulas_->backward(pass, offsets_, dresult);
+  } else {
+    dense_->down.weight_gradient(pass, offsets_, h_, dresult);
+    dsorted = dense_->hidden.backward(pass, offsets_, dense_->down.input_gradient(pass, offsets_, dresult));
+  }
   float* dx = router_->backward(pass, dweight, balance_weight);
   for (std::int64_t i = 0; i < assignments; ++i) {
     float* to = dx + i / top_k_ * d_model_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/fused/feed_forward.hpp"
+#include "ffn/fused/formula.hpp"
 #include "ffn/fused/router.hpp"
 
 namespace ffn::fused {
@@ -18,8 +19,13 @@ class MoE final : public FeedForward {
 
   std::int64_t d_model_, num_experts_, top_k_;
   std::unique_ptr<Router> router_;
-  Hidden<GroupedLinear, const std::int64_t*> hidden_;
-  GroupedLinear down_;
+  /// Plain or gated experts.
+  struct Dense {
+    Hidden<GroupedLinear, const std::int64_t*> hidden;
+    GroupedLinear down;
+  };
+  std::optional<Dense> dense_;  ///< or
+  std::optional<FormulaExperts> formulas_;
 
   // Of the pass at work. An assignment is a (token, choice) pair, n·K + k; places are assignments sorted by expert.
   std::int64_t rows_ = 0;

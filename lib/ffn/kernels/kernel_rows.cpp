@@ -76,6 +76,78 @@ float dot(int64_t n, const float* a, const float* b) {
   return sum(n, [&](int64_t i) { return a[i] * b[i]; });
 }
 
+// Nothing is carried from one element to the next, also where `out` is an operand.
+template <Arithmetic How, bool Accumulate, int ACol, int BCol>
+inline void combine_row(int64_t n, const float* a, const float* b, float* out) {
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) {
+    const float u = a[ACol * j];
+    float y = u;
+    if constexpr (How == Arithmetic::add) y = u + b[BCol * j];
+    if constexpr (How == Arithmetic::subtract) y = u - b[BCol * j];
+    if constexpr (How == Arithmetic::multiply) y = u * b[BCol * j];
+    if constexpr (How == Arithmetic::divide) y = u / b[BCol * j];
+    out[j] = Accumulate ? out[j] + y : y;
+  }
+}
+
+template <Arithmetic How, bool Accumulate, int ACol, int BCol>
+void combine_rows(int64_t rows, int64_t cols, const Broadcast& a, const Broadcast& b, float* out) {
+  if (ACol == 1 && BCol == 1 && a.row == cols && b.row == cols) return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
+  if (ACol == 1 && BCol == 0 && a.row == cols && b.row == 0) return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
+  for (int64_t i = 0; i < rows; ++i) combine_row<How, Accumulate, ACol, BCol>(cols, a.data + i * a.row, b.data + i * b.row, out + i * cols);
+}
+
+template <Arithmetic How, bool Accumulate>
+void combine_columns(int64_t rows, int64_t cols, const Broadcast& a, const Broadcast& b, float* out) {
+  if (a.col && b.col) combine_rows<How, Accumulate, 1, 1>(rows, cols, a, b, out);
+  else if (a.col) combine_rows<How, Accumulate, 1, 0>(rows, cols, a, b, out);
+  else if (b.col) combine_rows<How, Accumulate, 0, 1>(rows, cols, a, b, out);
+  else combine_rows<How, Accumulate, 0, 0>(rows, cols, a, b, out);
+}
+
+void combine(Arithmetic how, bool accumulate, int64_t rows, int64_t cols, const Broadcast& a, const Broadcast& b, float* out) {
+  const auto with = [&](auto plain, auto added) { (accumulate ? added : plain)(rows, cols, a, b, out); };
+  switch (how) {
+    case Arithmetic::copy:
+      return with(combine_columns<Arithmetic::copy, false>, combine_columns<Arithmetic::copy, true>);
+    case Arithmetic::add:
+      return with(combine_columns<Arithmetic::add, false>, combine_columns<Arithmetic::add, true>);
+    case Arithmetic::subtract:
+      return with(combine_columns<Arithmetic::subtract, false>, combine_columns<Arithmetic::subtract, true>);
+    case Arithmetic::multiply:
+      return with(combine_columns<Arithmetic::multiply, false>, combine_columns<Arithmetic::multiply, true>);
+    case Arithmetic::divide:
+      return with(combine_columns<Arithmetic::divide, false>, combine_columns<Arithmetic::divide, true>);
+  }
+}
+
+void add_row_sums(int64_t rows, int64_t cols, const float* x, float* out) {
+  for (int64_t i = 0; i < rows; ++i, x += cols) out[i] += sum(cols, [&](int64_t j) { return x[j]; });
+}
+
+void normalise(int64_t rows, int64_t cols, float epsilon, bool centre, const float* x, float* y, float* inverse) {
+  const float one = 1.0f / static_cast<float>(cols);
+  for (int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
+    const float mean = centre ? one * sum(cols, [&](int64_t j) { return x[j]; }) : 0.0f;
+    const float variance = one * sum(cols, [&](int64_t j) { return (x[j] - mean) * (x[j] - mean); });
+    const float scale = 1.0f / std::sqrt(variance + epsilon);
+    inverse[i] = scale;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) y[j] = (x[j] - mean) * scale;
+  }
+}
+
+void normalise_backward(int64_t rows, int64_t cols, bool centre, const float* dy, const float* y, const float* inverse, float* dx) {
+  const float one = 1.0f / static_cast<float>(cols);
+  for (int64_t i = 0; i < rows; ++i, dy += cols, y += cols, dx += cols) {
+    const float mean = centre ? one * sum(cols, [&](int64_t j) { return dy[j]; }) : 0.0f;
+    const float slope = one * dot(cols, dy, y);
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) dx[j] = inverse[i] * (dy[j] - mean - y[j] * slope);
+  }
+}
+
 // Columns in strips that stay in registers, two rows at a time.
 template <int64_t Width>
 inline void column_strip(int64_t rows, int64_t cols, const float* x, float* out) {
@@ -334,8 +406,8 @@ void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, 
 }  // namespace
 
 Kernels kernel_rows() {
-  return {gemm, add,           multiply,      axpy,        dot,          column_sums,    softmax,   softmax_backward,
-          norm, norm_backward, cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step, sgd_step};
+  return {gemm, combine,       add_row_sums,  normalise,   normalise_backward, add,            multiply,  axpy, dot, column_sums, softmax, softmax_backward,
+          norm, norm_backward, cross_entropy, random_bits, dropout_mask,       sum_of_squares, adam_step, sgd_step};
 }
 
 }  // namespace ffn::FFN_ISA

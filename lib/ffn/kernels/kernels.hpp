@@ -30,8 +30,25 @@ struct CrossEntropySums {
   std::int64_t correct = 0, scored = 0;
 };
 
+enum class Arithmetic { copy, add, subtract, multiply, divide };  ///< of a and b; copy is a alone
+
+/// A matrix to read of which rows or columns may be one and the same: element (i, j) stands at i·row + j·col, col 0 or 1.
+struct Broadcast {
+  const float* data;
+  std::int64_t row, col;
+};
+
 struct Kernels {
   void (*gemm)(const Gemm& g);
+
+  /// out (rows, cols) = a ∘ b, or added to it. out may be a or b where those have its layout.
+  void (*combine)(Arithmetic how, bool accumulate, std::int64_t rows, std::int64_t cols, const Broadcast& a, const Broadcast& b, float* out);
+  /// out[i] += Σ over row i of x: (rows, cols)
+  void (*add_row_sums)(std::int64_t rows, std::int64_t cols, const float* x, float* out);
+  /// y = (x - mean) · inverse with inverse = 1/√(variance + epsilon) per row; without `centre` the mean counts as 0. y may be x.
+  void (*normalise)(std::int64_t rows, std::int64_t cols, float epsilon, bool centre, const float* x, float* y, float* inverse);
+  /// dx of it. dx may be dy.
+  void (*normalise_backward)(std::int64_t rows, std::int64_t cols, bool centre, const float* dy, const float* y, const float* inverse, float* dx);
 
   /// out[i] = a[i] + b[i], out[i] = a[i]·b[i]; out may be a or b.
   void (*add)(std::int64_t n, const float* a, const float* b, float* out);

@@ -1,5 +1,7 @@
 #include "ffn/nn/feed_forward.hpp"
 
+#include "ffn/config/parameters.hpp"
+#include "ffn/nn/formula.hpp"
 #include "ffn/nn/moe.hpp"
 
 namespace ffn::nn {
@@ -30,6 +32,32 @@ FfnOutput GatedFeedForwardImpl::forward(const Tensor& x, const ForwardContext& c
   return {down_(dropout(hidden, context, site_)), {}, {}};           // (R, N, D)
 }
 
+Conv1x1Impl::PointwiseImpl::PointwiseImpl(std::int64_t num_runs, std::int64_t d_in, std::int64_t d_out, bool bias) : RunModule(num_runs) {
+  const auto parameters = conv1x1_parameters(d_in, d_out, bias);
+  weight_ = parameter(parameters.weight);
+  bias_ = parameter(parameters.bias);
+}
+
+// Run by run: what kernel a convolution of several groups takes depends on how many there are.
+Tensor Conv1x1Impl::PointwiseImpl::forward(const Tensor& x) {
+  std::vector<Tensor> runs;
+  for (std::int64_t r = 0; r < num_runs(); ++r)
+    runs.push_back(torch::conv1d(x.narrow(0, r, 1), weight_[r], bias_.defined() ? bias_[r] : Tensor()));
+  return torch::cat(runs);
+}
+
+Conv1x1Impl::Conv1x1Impl(std::int64_t num_runs, std::int64_t d_model, const Conv1x1Config& config, std::uint32_t site)
+    : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
+  const auto d_ff = config.hidden_width(d_model);
+  up_ = register_module("up", Pointwise(num_runs, d_model, d_ff, config.bias));
+  down_ = register_module("down", Pointwise(num_runs, d_ff, d_model, config.bias));
+}
+
+FfnOutput Conv1x1Impl::forward(const Tensor& x, const ForwardContext& context) {
+  const Tensor hidden = activate(phi_, up_(x.transpose(1, 2)), context).transpose(1, 2);       // (R, N, F)
+  return {down_(dropout(hidden, context, site_).transpose(1, 2)).transpose(1, 2), {}, {}};  // (R, N, D)
+}
+
 namespace {
 
 // One overload per alternative of FfnConfig: a kind without one does not compile.
@@ -44,6 +72,8 @@ struct Build {
     return std::make_shared<GatedFeedForwardImpl>(num_runs, d_model, c, site);
   }
   std::shared_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_shared<MoEImpl>(num_runs, d_model, c, site); }
+  std::shared_ptr<FeedForward> operator()(const FormulaConfig& c) const { return std::make_shared<FormulaImpl>(num_runs, d_model, c, site); }
+  std::shared_ptr<FeedForward> operator()(const Conv1x1Config& c) const { return std::make_shared<Conv1x1Impl>(num_runs, d_model, c, site); }
   std::shared_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
 };
 

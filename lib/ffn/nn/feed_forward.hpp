@@ -54,6 +54,32 @@ class GatedFeedForwardImpl final : public FeedForward {
 using GatedFFNImpl = GatedFeedForwardImpl;
 TORCH_MODULE(GatedFFN);
 
+/// y = conv1d(φ(conv1d(x, W₁) + b₁), W₂) + b₂: kernels of width 1 over the positions, "another way of describing" the plain FFN
+/// (Vaswani et al. 2017, §3.3).
+/// Parameters: up.weight W₁ (R, F, D, 1), up.bias b₁ (R, F), down.weight W₂ (R, D, F, 1), down.bias b₂ (R, D), as
+/// torch.nn.Conv1d has them.
+class Conv1x1Impl final : public FeedForward {
+ public:
+  Conv1x1Impl(std::int64_t num_runs, std::int64_t d_model, const Conv1x1Config& config, std::uint32_t site = 0);
+  FfnOutput forward(const Tensor& x, const ForwardContext& context) override;
+
+ private:
+  class PointwiseImpl final : public RunModule {
+   public:
+    PointwiseImpl(std::int64_t num_runs, std::int64_t d_in, std::int64_t d_out, bool bias);
+    Tensor forward(const Tensor& x);  ///< (R, D_in, N) → (R, D_out, N)
+
+   private:
+    Tensor weight_, bias_;
+  };
+  TORCH_MODULE(Pointwise);
+
+  const Activation& phi_;
+  std::uint32_t site_;
+  Pointwise up_{nullptr}, down_{nullptr};
+};
+TORCH_MODULE(Conv1x1);
+
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.
 std::shared_ptr<FeedForward> make_ffn(std::int64_t num_runs, std::int64_t d_model, const FfnConfig& config, std::uint32_t site);
 

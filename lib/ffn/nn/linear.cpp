@@ -65,6 +65,10 @@ Tensor LinearImpl::forward(const Tensor& x) {
   return bias.defined() ? torch::baddbmm(bias.unsqueeze(1), x, weight) : torch::bmm(x, weight);
 }
 
+Tensor grouped_product(const Tensor& x, const Tensor& weight, const Tensor& bias, const std::vector<std::int64_t>& offsets) {
+  return GroupedProduct::apply(x, weight, bias.defined() ? bias : x.new_empty({0}), offsets);
+}
+
 GroupedLinearImpl::GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool with_bias)
     : RunModule(num_runs) {
   const auto parameters = expert_linear_parameters(num_experts, d_in, d_out, with_bias);
@@ -73,7 +77,7 @@ GroupedLinearImpl::GroupedLinearImpl(std::int64_t num_runs, std::int64_t num_exp
 }
 
 Tensor GroupedLinearImpl::forward(const Tensor& x, const std::vector<std::int64_t>& offsets) {
-  return GroupedProduct::apply(x, weight.flatten(0, 1), bias.defined() ? bias.flatten(0, 1) : x.new_empty({0}), offsets);
+  return grouped_product(x, weight.flatten(0, 1), bias.defined() ? bias.flatten(0, 1) : Tensor(), offsets);
 }
 
 Tensor GroupedLinearImpl::all(const Tensor& x) {

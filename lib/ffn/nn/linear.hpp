@@ -17,6 +17,10 @@ class LinearImpl : public RunModule {
 };
 TORCH_MODULE(Linear);
 
+/// Group g's rows of x (M, D_in), those from offsets[g] to offsets[g + 1] - 1, times weight[g] (D_in, D_out), plus bias[g] (D_out) if
+/// there is one → (M, D_out).
+Tensor grouped_product(const Tensor& x, const Tensor& weight, const Tensor& bias, const std::vector<std::int64_t>& offsets);
+
 /// E affine maps per run, each applied to its own rows. W is (R, E, D_in, D_out), b is (R, E, D_out).
 /// x: (M, D_in), rows sorted by group g = r·E + e; group g owns rows offsets[g] … offsets[g + 1] - 1.
 /// → y: (M, D_out) in the same order.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/nn/feed_forward.hpp"
+#include "ffn/nn/formula.hpp"
 #include "ffn/nn/router.hpp"
 
 namespace ffn::nn {
@@ -40,7 +41,8 @@ class MoEImpl final : public FeedForward {
   std::int64_t num_experts_, top_k_;
   std::uint32_t site_;
   std::shared_ptr<Router> router_;
-  Experts experts_{nullptr};
+  Experts experts_{nullptr};  ///< or
+  FormulaExperts formulas_{nullptr};
 };
 TORCH_MODULE(MoE);
 

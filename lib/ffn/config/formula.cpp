@@ -1,0 +1,610 @@
+#include "ffn/config/formula.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "ffn/config/formula_syntax.hpp"
+#include "ffn/config/model_config.hpp"
+#include "ffn/core/json_document.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr std::size_t kMaxParameters = 32;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+struct Parameter {
+  std::string name;
+  std::vector<std::string> texts;     // sizes as written
+  std::vector<std::int64_t> shape;
+  bool used = false;
+  bool is_matrix() const { return shape.size() == 2; }
+};
+
+std::string with_sizes(const std::vector<std::string>& texts) { return "[" + join(texts) + "]"; }
+
+const Activation* find_activation(const std::string& name) {
+  for (const auto& row : activations()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+class Compiler {
+ public:
+  Compiler(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
+           std::vector<FormulaProblem>& problems)
+      : text_(text), d_model_(d_model), hidden_width_(hidden_width), activation_(activation), problems_(problems) {}
+
+  FormulaGraph compile() {
+    read_parameters();
+    read_lets();
+    key_ = "formula", source_ = &text_.formula;
+    int result = kUnknown;
+    if (const auto tree = parsed(text_.formula)) {
+      result = value(*tree);
+      if (result != kUnknown) check_result(*tree, result);
+    }
+    check_all_used();
+    FormulaGraph graph;
+    graph.epsilon = text_.epsilon;
+    if (!problems_.empty()) return graph;
+    graph.nodes = join_biases(needed_for(result));
+    add_parameters(graph);
+    return graph;
+  }
+
+ private:
+  static constexpr int kUnknown = -1;  // something in it is wrong, and has been said
+
+  struct Let {
+    std::string text;
+    int node = kUnknown;
+    enum class State { unseen, at_work, done } state = State::unseen;
+  };
+
+  void problem(const std::string& message) { problems_.push_back({key_, message}); }
+
+  // A message with its place: "1:30  …", the line below it, and marks under [begin, end), with ^ at `at`.
+  void problem_at(std::size_t begin, std::size_t end, std::size_t at, const std::string& message, const std::string& hint = "") {
+    const std::string& source = *source_;
+    const std::size_t before = at == 0 ? std::string::npos : source.rfind('\n', at - 1);
+    const std::size_t start = before == std::string::npos ? 0 : before + 1;
+    const std::size_t stop = std::min(source.find('\n', start), source.size());
+    const auto line = std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(start), '\n') + 1;
+    // A long line is shown around the place.
+    constexpr std::size_t kShown = 72, kBefore = 40;
+    const std::size_t from = stop - start <= kShown || at - start < kBefore ? start : at - kBefore;
+    const std::size_t length = std::min(stop - from, kShown);
+    begin = std::clamp(begin, from, from + length), end = std::clamp(end, begin, from + length);
+    std::string marks(length + 1, ' ');
+    std::fill(marks.begin() + static_cast<std::ptrdiff_t>(begin - from), marks.begin() + static_cast<std::ptrdiff_t>(end - from), '~');
+    marks[std::min(at - from, length)] = '^';
+    marks.erase(marks.find_last_not_of(' ') + 1);
+    std::string shown = source.substr(from, length);
+    std::replace(shown.begin(), shown.end(), '\t', ' ');
+    problem("column " + std::to_string(at - start + 1) + (line > 1 ? " of line " + std::to_string(line) : "") + ": " + message + "\n    " + shown +
+            "\n    " + marks + (hint.empty() ? "" : "\n    " + hint));
+  }
+  void problem_at(const Syntax& tree, const std::string& message, const std::string& hint = "") {
+    problem_at(tree.begin, tree.end, tree.begin, message, hint);
+  }
+
+  std::optional<Syntax> parsed(const std::string& text) {
+    auto result = parse_formula(text);
+    if (result.problem) problem_at(result.problem->begin, result.problem->end, result.problem->begin, result.problem->message);
+    return std::move(result.tree);
+  }
+
+  // ---- what is given
+
+  bool is_taken(const std::string& name) const {
+    const auto& functions = formula_functions();
+    return name == "x" || name == "D" || name == "F" || find_activation(name) ||
+           std::find(functions.begin(), functions.end(), name) != functions.end();
+  }
+
+  bool check_name(const std::string& name) {
+    if (!is_formula_name(name) || name.size() > 64) problem("'" + shortened(Json(name)) + "' is no name; use letters, digits and _, and at most one dot within");
+    else if (is_taken(name)) problem("'" + name + "' means something else in a formula; choose another name");
+    else return true;
+    return false;
+  }
+
+  void read_parameters() {
+    const Json& given = *text_.parameters;
+    key_ = "parameters";
+    if (given.size() > kMaxParameters) problem("more than " + std::to_string(kMaxParameters) + " parameters");
+    for (const auto& item : given.items()) {
+      if (parameters_.size() == kMaxParameters) break;
+      key_ = "parameters." + item.key();
+      Parameter parameter;
+      parameter.name = item.key();
+      if (!check_name(item.key())) continue;
+      const Json& sizes = item.value();
+      if (!sizes.is_array() || sizes.empty() || sizes.size() > 2) {
+        problem("expected one size for a vector or two for a matrix, as in [\"D\", \"F\"], got " + shortened(sizes));
+        continue;
+      }
+      std::int64_t elements = 1;
+      for (const auto& size : sizes) {
+        const std::string written = size.is_string() ? size.get<std::string>() : size.is_number_integer() ? std::to_string(size.get<std::int64_t>()) : "";
+        const Size value = evaluate_size(written, d_model_, hidden_width_);
+        if (!value.problem.empty()) problem("the size " + shortened(size) + " " + value.problem + " (D = " + std::to_string(d_model_) + ", F = " + std::to_string(hidden_width_) + ")");
+        parameter.texts.push_back(written);
+        parameter.shape.push_back(std::max<std::int64_t>(1, value.value));
+        elements *= parameter.shape.back();
+      }
+      if (elements > kMaxElements) problem("more than 2^40 elements");
+      parameters_.push_back(std::move(parameter));
+    }
+  }
+
+  void read_lets() {
+    for (const auto& item : text_.let->items()) {
+      key_ = "let." + item.key();
+      if (!check_name(item.key())) continue;
+      if (find_parameter(item.key())) problem("a parameter has this name, too");
+      else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
+      else lets_[item.key()] = {item.value().get<std::string>()};
+    }
+    if (lets_.size() > 64) key_ = "let", problem("more than 64 intermediate names");
+  }
+
+  Parameter* find_parameter(const std::string& name) {
+    for (auto& parameter : parameters_) {
+      if (parameter.name == name) return &parameter;
+    }
+    return nullptr;
+  }
+
+  // ---- nodes
+
+  // The same operation on the same values is worked out once.
+  int node(FormulaNode made) {
+    std::string id = std::to_string(static_cast<int>(made.op));
+    for (const int input : made.inputs) id += " " + std::to_string(input);
+    id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.width) + "|" +
+          (made.phi ? made.phi->name : "") + "|" + std::to_string(made.site) + "|" + number_text(made.number);
+    const auto [known, is_new] = ids_.insert({id, static_cast<int>(nodes_.size())});
+    if (is_new) nodes_.push_back(std::move(made));
+    return known->second;
+  }
+
+  FormulaNode from(FormulaOp op, const Syntax& tree, int input) const {
+    const auto& in = nodes_[static_cast<std::size_t>(input)];
+    FormulaNode out{op, {input}, in.batched, in.width};
+    out.text = written(tree), out.width_text = in.width_text;
+    return out;
+  }
+
+  std::string written(const Syntax& tree) const { return source_->substr(tree.begin, tree.end - tree.begin); }
+  const FormulaNode& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
+
+  // "D = 128", or the number alone
+  std::string width_of(int node) const {
+    const auto& n = at(node);
+    const std::string number = std::to_string(n.width);
+    return n.width_text == number || n.width_text.empty() ? number : n.width_text + " = " + number;
+  }
+
+  int number(double x, const Syntax& tree) {
+    FormulaNode out{FormulaOp::number, {}, false, 1};
+    out.number = x, out.text = written(tree), out.width_text = "1";
+    return node(std::move(out));
+  }
+
+  int value(const Syntax& tree) {
+    switch (tree.kind) {
+      case Syntax::Kind::number:
+        return number(tree.number, tree);
+      case Syntax::Kind::name:
+        return name(tree);
+      case Syntax::Kind::negate: {
+        const int of = value(tree.parts[0]);
+        if (of == kUnknown) return kUnknown;
+        if (at(of).op == FormulaOp::number) return number(-at(of).number, tree);
+        return elementwise(FormulaOp::multiply, tree, number(-1, tree), of);
+      }
+      case Syntax::Kind::binary:
+        return tree.text == "@" ? product(tree) : arithmetic(tree);
+      case Syntax::Kind::slice:
+        return slice(tree);
+      case Syntax::Kind::call:
+        return call(tree);
+    }
+    return kUnknown;
+  }
+
+  int name(const Syntax& tree) {
+    const std::string& name = tree.text;
+    if (name == "x") {
+      FormulaNode out{FormulaOp::input, {}, true, d_model_};
+      out.text = "x", out.width_text = "D";
+      return node(std::move(out));
+    }
+    if (name == "D" || name == "F") return number(static_cast<double>(name == "D" ? d_model_ : hidden_width_), tree);
+    if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
+    if (Parameter* parameter = find_parameter(name)) {
+      parameter->used = true;
+      if (parameter->is_matrix()) {
+        problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix stands to the right of @");
+        return kUnknown;
+      }
+      FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
+      out.parameter = static_cast<int>(parameter - parameters_.data()), out.text = name, out.width_text = parameter->texts[0];
+      return node(std::move(out));
+    }
+    if (!has_problem_parameter(name)) problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()), "known: " + join(known_names()));
+    return kUnknown;
+  }
+
+  // Whether a parameter or a let of that name is given, and was refused.
+  bool has_problem_parameter(const std::string& name) const { return text_.parameters->contains(name) || text_.let->contains(name); }
+
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> names{"x"};
+    for (const auto& parameter : parameters_) names.push_back(parameter.name);
+    for (const auto& [name, let] : lets_) names.push_back(name);
+    return names;
+  }
+
+  int let_value(const Syntax& tree, Let& let) {
+    if (let.state == Let::State::at_work) {
+      problem_at(tree, "'" + tree.text + "' is made of itself");
+      return kUnknown;
+    }
+    if (let.state == Let::State::done) return let.node;
+    if (++let_depth_ > 64) {
+      problem_at(tree, "more than 64 names that rest on each other");
+      return kUnknown;
+    }
+    let.state = Let::State::at_work;
+    const std::string key = key_;
+    const std::string* source = source_;
+    key_ = "let." + tree.text, source_ = &let.text;
+    if (const auto parsed_let = parsed(let.text)) let.node = value(*parsed_let);
+    key_ = key, source_ = source;
+    --let_depth_;
+    let.state = Let::State::done;
+    return let.node;
+  }
+
+  int product(const Syntax& tree) {
+    const Syntax &left = tree.parts[0], &right = tree.parts[1];
+    const int in = value(left);
+    Parameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
+    if (!matrix || !matrix->is_matrix()) {
+      if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x") name(right);  // nothing of that name
+      else if (matrix)
+        problem_at(tree.begin, tree.end, tree.at, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; to the right of @ stands a matrix"), matrix->used = true;
+      else problem_at(tree.begin, tree.end, tree.at, "to the right of @ stands the name of a matrix", parentheses_hint(left));
+      return kUnknown;
+    }
+    matrix->used = true;
+    if (in == kUnknown) return kUnknown;
+    if (!at(in).batched) {
+      problem_at(tree.begin, tree.end, tree.at, "the left side does not depend on x");
+      return kUnknown;
+    }
+    if (at(in).width != matrix->shape[0]) {
+      std::string better;
+      for (const auto& other : parameters_) {
+        if (other.is_matrix() && other.shape[0] == at(in).width) better += (better.empty() ? "" : ", ") + ("'" + other.name + "' " + with_sizes(other.texts));
+      }
+      const std::string hint = parentheses_hint(left);
+      problem_at(tree.begin, tree.end, tree.at,
+                 "'@': the left side ends in " + width_of(in) + ", '" + matrix->name + "' " + with_sizes(matrix->texts) + " begins with " +
+                     std::to_string(matrix->shape[0]),
+                 !hint.empty() ? hint : better.empty() ? "" : "matrices that begin so: " + better);
+      return kUnknown;
+    }
+    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[1]};
+    out.parameter = static_cast<int>(matrix - parameters_.data()), out.text = written(tree), out.width_text = matrix->texts[1];
+    return node(std::move(out));
+  }
+
+  // For x @ a * x @ b.
+  static std::string parentheses_hint(const Syntax& left) {
+    const bool trap = left.kind == Syntax::Kind::binary && !left.in_parentheses && (left.text == "*" || left.text == "/" || left.text == "@");
+    return trap ? "* / and @ are worked out from left to right: put products in parentheses" : "";
+  }
+
+  int arithmetic(const Syntax& tree) {
+    const int a = value(tree.parts[0]), b = value(tree.parts[1]);
+    if (a == kUnknown || b == kUnknown) return kUnknown;
+    const char op = tree.text[0];
+    if (at(a).op == FormulaOp::number && at(b).op == FormulaOp::number) {
+      const double u = at(a).number, v = at(b).number;
+      return number(op == '+' ? u + v : op == '-' ? u - v : op == '*' ? u * v : u / v, tree);
+    }
+    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1) {
+      problem_at(tree.begin, tree.end, tree.at, "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b), op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
+      return kUnknown;
+    }
+    return elementwise(op == '+' ? FormulaOp::add : op == '-' ? FormulaOp::subtract : op == '*' ? FormulaOp::multiply : FormulaOp::divide, tree, a, b);
+  }
+
+  int elementwise(FormulaOp op, const Syntax& tree, int a, int b) {
+    FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
+    out.text = written(tree), out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
+    return node(std::move(out));
+  }
+
+  int slice(const Syntax& tree) {
+    const int of = value(tree.parts[0]);
+    if (of == kUnknown) return kUnknown;
+    if (at(of).op == FormulaOp::number) {
+      problem_at(tree, "a number has no last dimension");
+      return kUnknown;
+    }
+    const auto bound = [&](const std::vector<Syntax>& written_bound, std::int64_t otherwise) {
+      if (written_bound.empty()) return otherwise;
+      const Size size = evaluate_size(written_bound[0], d_model_, hidden_width_, 0);
+      if (size.problem.empty()) return size.value;
+      problem_at(written_bound[0], "this bound " + size.problem);
+      return std::int64_t{-1};
+    };
+    const std::int64_t low = bound(tree.low, 0), high = bound(tree.high, at(of).width);
+    if (low < 0 || high < 0) return kUnknown;
+    if (low >= high || high > at(of).width) {
+      problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
+      return kUnknown;
+    }
+    FormulaNode out = from(FormulaOp::slice, tree, of);
+    out.begin = low, out.width = high - low, out.width_text = std::to_string(out.width);
+    return node(std::move(out));
+  }
+
+  int call(const Syntax& tree) {
+    const std::string& function = tree.text;
+    std::vector<int> arguments;
+    for (const auto& part : tree.parts) arguments.push_back(value(part));
+    const Activation* phi = find_activation(function == "phi" ? activation_ : function);
+    const auto& functions = formula_functions();
+    if (!phi && std::find(functions.begin(), functions.end(), function) == functions.end()) {
+      auto names = functions;
+      for (const auto& row : activations()) names.push_back(row.name);
+      problem_at(tree.begin, tree.begin + function.size(), tree.begin, "no function is called '" + function + "'" + did_you_mean(function, names), "known: " + join(names));
+      return kUnknown;
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] == kUnknown) return kUnknown;
+      if (at(arguments[i]).op != FormulaOp::number) continue;
+      problem_at(tree.parts[i], function + " of a number alone; write its value");
+      return kUnknown;
+    }
+    if (function == "concat") return concat(tree, arguments);
+    if (arguments.size() != 1) {
+      problem_at(tree, function + " takes one value, got " + std::to_string(arguments.size()));
+      return kUnknown;
+    }
+    static const std::map<std::string, FormulaOp> operations{
+        {"layer_norm", FormulaOp::layer_norm}, {"rms_norm", FormulaOp::rms_norm}, {"softmax", FormulaOp::softmax},
+        {"sum", FormulaOp::sum},               {"mean", FormulaOp::mean},         {"dropout", FormulaOp::dropout}};
+    FormulaNode out = from(phi ? FormulaOp::activation : operations.at(function), tree, arguments[0]);
+    out.phi = phi;
+    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) out.width = 1, out.width_text = "1";
+    if (out.op == FormulaOp::dropout) {
+      if (!out.batched) {
+        problem_at(tree, "dropout acts on what depends on x");
+        return kUnknown;
+      }
+      out.site = num_sites_++;
+    }
+    return node(std::move(out));
+  }
+
+  int concat(const Syntax& tree, const std::vector<int>& arguments) {
+    if (arguments.size() < 2) {
+      problem_at(tree, "concat joins two values or more");
+      return kUnknown;
+    }
+    FormulaNode out{FormulaOp::concat, arguments, false, 0};
+    for (const int argument : arguments) {
+      out.batched = out.batched || at(argument).batched;
+      out.width += at(argument).width;
+      out.width_text += (out.width_text.empty() ? "" : " + ") + at(argument).width_text;
+    }
+    out.text = written(tree);
+    if (out.width <= (1 << 20)) return node(std::move(out));
+    problem_at(tree, "wider than 2^20");
+    return kUnknown;
+  }
+
+  // ---- the whole
+
+  void check_result(const Syntax& tree, int result) {
+    if (!at(result).batched) problem_at(tree, "the result does not depend on x");
+    else if (at(result).width != d_model_) problem_at(tree, "the result ends in " + width_of(result) + "; it has to end in D = " + std::to_string(d_model_));
+  }
+
+  // Only where all else is right: what could not be read may have used them.
+  void check_all_used() {
+    if (!problems_.empty()) return;
+    for (const auto& parameter : parameters_) {
+      key_ = "parameters." + parameter.name;
+      if (!parameter.used) problem("the formula does not use it");
+    }
+    for (const auto& [name, let] : lets_) {
+      key_ = "let." + name;
+      if (let.state == Let::State::unseen) problem("the formula does not use it");
+    }
+  }
+
+  std::vector<FormulaNode> needed_for(int result) const {
+    std::vector<bool> needed(nodes_.size());
+    needed[static_cast<std::size_t>(result)] = true;
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      if (!needed[i]) continue;
+      for (const int input : nodes_[i].inputs) needed[static_cast<std::size_t>(input)] = true;
+    }
+    return kept(nodes_, needed);
+  }
+
+  // Of the nodes those that are kept, their inputs renumbered. The last one kept is the result.
+  static std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<bool>& keep) {
+    std::vector<FormulaNode> out;
+    std::vector<int> place(nodes.size(), -1);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!keep[i]) continue;
+      place[i] = static_cast<int>(out.size());
+      for (int& input : nodes[i].inputs) input = place[static_cast<std::size_t>(input)];
+      out.push_back(std::move(nodes[i]));
+    }
+    return out;
+  }
+
+  // A vector that is added to a product which nothing else needs is the product's bias: one pass over memory less.
+  static std::vector<FormulaNode> join_biases(std::vector<FormulaNode> nodes) {
+    std::vector<int> uses(nodes.size());
+    for (const auto& node : nodes) {
+      for (const int input : node.inputs) ++uses[static_cast<std::size_t>(input)];
+    }
+    std::vector<bool> keep(nodes.size(), true);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].op != FormulaOp::add) continue;
+      for (const bool swapped : {false, true}) {
+        const auto product = static_cast<std::size_t>(nodes[i].inputs[swapped]), vector = static_cast<std::size_t>(nodes[i].inputs[!swapped]);
+        if (nodes[product].op != FormulaOp::product || nodes[product].bias >= 0 || uses[product] != 1) continue;
+        if (nodes[vector].op != FormulaOp::parameter || nodes[vector].width != nodes[product].width) continue;
+        const std::string text = nodes[i].text;
+        nodes[product].bias = nodes[vector].parameter;
+        nodes[i] = nodes[product];
+        nodes[i].text = text;
+        keep[product] = false;
+        if (--uses[vector] == 0) keep[vector] = false;
+        break;
+      }
+    }
+    return kept(std::move(nodes), keep);
+  }
+
+  // The start that is asked for, or nothing if that is no start.
+  std::optional<Init> asked_start(const Json& start, std::int64_t fan_in) {
+    if (start.is_number()) return Init::constant(start.get<double>());
+    if (start == "fan_in") return Init::fan_in(fan_in);
+    if (start.is_object() && start.size() == 1 && start.begin().value().is_number()) {
+      const double scale = start.begin().value().get<double>();
+      if (start.begin().key() == "normal" && scale >= 0) return Init::normal(scale);
+      if (start.begin().key() == "uniform" && scale >= 0) return Init::uniform(scale);
+    }
+    problem("expected a number, \"fan_in\", {\"normal\": std} or {\"uniform\": bound}, got " + shortened(start));
+    return std::nullopt;
+  }
+
+  void add_parameters(FormulaGraph& graph) {
+    std::map<int, std::int64_t> bias_of;  // vector → D_in of the product that it is added to
+    for (const auto& node : graph.nodes) {
+      if (node.bias >= 0) bias_of.insert({node.bias, graph.nodes[static_cast<std::size_t>(node.inputs[0])].width});
+    }
+    const Json& starts = *text_.init;
+    for (const auto& item : starts.items()) {
+      key_ = "init." + item.key();
+      std::vector<std::string> names;
+      for (const auto& parameter : parameters_) names.push_back(parameter.name);
+      if (!find_parameter(item.key())) problem("there is no such parameter" + did_you_mean(item.key(), names));
+    }
+    std::vector<ParameterSpec> specs;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Parameter& parameter = parameters_[i];
+      const auto product = bias_of.find(static_cast<int>(i));
+      const std::int64_t fan_in = !parameter.is_matrix() && product != bias_of.end() ? product->second : parameter.shape[0];
+      ParameterSpec spec{parameter.name, parameter.shape, Init::fan_in(fan_in), parameter.is_matrix(), parameter.is_matrix() ? Export::linear : Export::as_is};
+      key_ = "init." + parameter.name;
+      if (starts.contains(parameter.name)) {
+        if (const auto start = asked_start(starts[parameter.name], fan_in)) spec.init = *start;
+      } else if (!parameter.is_matrix() && product == bias_of.end()) {
+        key_ = "parameters." + parameter.name;
+        problem("a vector that is not added to a product: say how it starts, for example \"init\": {\"" + parameter.name + "\": 1}");
+      }
+      specs.push_back(std::move(spec));
+    }
+    // A module registers its own parameters before those of its parts ("up.weight" is weight of the part up).
+    const auto part = [](const std::string& name) { return name.substr(0, name.find('.') == std::string::npos ? 0 : name.find('.')); };
+    std::vector<std::string> parts{""};
+    for (const auto& spec : specs) {
+      if (std::find(parts.begin(), parts.end(), part(spec.name)) == parts.end()) parts.push_back(part(spec.name));
+    }
+    std::vector<int> place(specs.size());
+    for (const auto& name : parts) {
+      for (std::size_t i = 0; i < specs.size(); ++i) {
+        if (part(specs[i].name) != name) continue;
+        place[i] = static_cast<int>(graph.parameters.size());
+        graph.parameters.push_back(specs[i]);
+      }
+    }
+    for (auto& node : graph.nodes) {
+      if (node.parameter >= 0) node.parameter = place[static_cast<std::size_t>(node.parameter)];
+      if (node.bias >= 0) node.bias = place[static_cast<std::size_t>(node.bias)];
+    }
+  }
+
+  const FormulaText& text_;
+  std::int64_t d_model_, hidden_width_;
+  std::string activation_;
+  std::vector<FormulaProblem>& problems_;
+  std::string key_;
+  const std::string* source_ = nullptr;  // of the expression that is being read
+  std::vector<Parameter> parameters_;
+  std::map<std::string, Let> lets_;
+  std::vector<FormulaNode> nodes_;
+  std::map<std::string, int> ids_;
+  int num_sites_ = 0, let_depth_ = 0;
+};
+
+}  // namespace
+
+std::int64_t FormulaGraph::num_parameters() const {
+  std::int64_t total = 0;
+  for (const auto& parameter : parameters) {
+    std::int64_t count = 1;
+    for (const auto size : parameter.shape) count *= size;
+    total += count;
+  }
+  return total;
+}
+
+std::int64_t FormulaGraph::flops() const {
+  std::int64_t total = 0;
+  for (const auto& node : nodes) {
+    if (node.op == FormulaOp::product) total += 2 * nodes[static_cast<std::size_t>(node.inputs[0])].width * node.width;
+  }
+  return total;
+}
+
+bool FormulaGraph::drops() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const FormulaNode& node) { return node.op == FormulaOp::dropout; });
+}
+
+FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
+                             std::vector<FormulaProblem>& problems) {
+  return Compiler(text, d_model, hidden_width, activation, problems).compile();
+}
+
+FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation) {
+  std::vector<FormulaProblem> problems;
+  auto graph = compile_formula(text, d_model, hidden_width, activation, problems);
+  if (!problems.empty()) throw std::logic_error(problems[0].key + ": " + problems[0].message);  // configs are checked before they get here
+  return graph;
+}
+
+std::vector<ParameterSpec> expert_parameters(std::vector<ParameterSpec> specs, std::int64_t num_experts) {
+  for (auto& spec : specs) {
+    spec.layout = spec.shape.size() == 2 ? Export::expert_linear : Export::expert_bias;
+    spec.shape.insert(spec.shape.begin(), num_experts);
+  }
+  return specs;
+}
+
+const std::vector<std::string>& formula_functions() {
+  static const std::vector<std::string> names{"phi", "layer_norm", "rms_norm", "softmax", "dropout", "concat", "sum", "mean"};
+  return names;
+}
+
+}  // namespace ffn

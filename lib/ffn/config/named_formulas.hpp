@@ -1,0 +1,34 @@
+// Feed-forward layers of the literature as formulas, one row each, and those of a user's file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/core/json_document.hpp"
+
+namespace ffn {
+
+struct NamedFormula {
+  const char* name;
+  const char* formula;
+  const char* parameters;  ///< "up D F, b F"
+  const char* let;         ///< "h = relu(x @ up); g = …"
+  const char* init;        ///< "s = 1, t = 0"; a vector that is added to a product and every matrix start by fan-in
+  const char* source;
+};
+
+/// All of them, in the order in which they are listed.
+const std::vector<NamedFormula>& named_formulas();
+
+/// A row as a config has it.
+FormulaText formula_text(const NamedFormula& row);
+
+/// Puts formulas in the place of names: at model.ffn of kind "formula" and at model.ffn.expert, where a name stands that is not
+/// just the label of a formula beside it. After it the document stands by itself: no file, no table is needed to understand it.
+void resolve_formula_names(Document& document, std::vector<Problem>& problems);
+
+/// States, at the model, everything that is wrong with its formula.
+void require_formula(FieldVisitor& v, const ModelConfig& model);
+
+}  // namespace ffn

@@ -203,8 +203,13 @@ def size_value(node, sizes):
         return Fraction(node.value)
     if isinstance(node, ast.Name) and dotted(node) in sizes:
         return Fraction(sizes[dotted(node)])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -size_value(node.operand, sizes)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](size_value(node.left, sizes), size_value(node.right, sizes))
+        try:
+            return OPERATORS[type(node.op)](size_value(node.left, sizes), size_value(node.right, sizes))
+        except ZeroDivisionError:
+            pass
     raise RunError(f"{shown(node)} is no size, which is made of numbers, D, F, + - * / and parentheses")
 
 
@@ -270,7 +275,7 @@ class Formula(nn.Module):
     def value(self, node, known):
         """known: name → value, of those that are worked out."""
         if is_number(node):
-            return torch.full((), node.value, dtype=known["x"].dtype, device=known["x"].device)
+            return known["x"].new_full((), node.value)
         if isinstance(node, ast.Name):
             return self.named(dotted(node), known)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -292,6 +297,8 @@ class Formula(nn.Module):
         if name in self.places:
             parameter = self.parameter(name)
             return parameter.t() if parameter.dim() == 2 else parameter
+        if name in self.sizes:
+            return known["x"].new_full((), self.sizes[name])
         if name not in known:
             if name not in self.expressions:
                 raise RunError(f"{self.text!r}: unknown name {name!r}")
@@ -458,7 +465,7 @@ def task_shape(task, alphabet):
 # ---- loading
 
 SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "bias", "dropout", "match", "match_tolerance"}
-FORMULA_KEYS = {"formula", "parameters", "let", "init", "epsilon"}
+FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas"}
 FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
@@ -473,7 +480,7 @@ def refuse_unknown_keys(model):
              ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias"}),
              ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
              ("model.ffn.router", model["ffn"].get("router", {}), {"kind"}),
-             ("model.ffn.expert", model["ffn"].get("expert") or {}, SIZE_KEYS | FORMULA_KEYS)]
+             ("model.ffn.expert", model["ffn"].get("expert") or {}, FORMULA_KEYS)]
     unknown = [f"{path}.{key}" for path, section, keys in known for key in section if key not in keys]
     if unknown:
         raise RunError(f"this ffn_train.py does not know {', '.join(unknown)}; use the one of the ffn-train that trained the run")
@@ -490,9 +497,9 @@ def hidden_width(model, shapes):
     formula = ffn if ffn["kind"] == "formula" else ffn.get("expert") or {}
     for name, sizes in formula.get("parameters", {"up.weight": ["D", "F"]}).items():
         for size, found in zip(reversed(sizes), shapes.get(prefix + name, ())):
-            at_0, at_1 = (size_value(parse(size), {"D": model["d_model"], "F": f}) for f in (0, 1))
-            if at_1 != at_0:
-                return whole((found - at_0) / (at_1 - at_0), f"the hidden width by {prefix}{name}")
+            at_1, at_2 = (size_value(parse(size), {"D": model["d_model"], "F": f}) for f in (1, 2))
+            if at_1 != at_2:
+                return whole(1 + (found - at_1) / (at_2 - at_1), f"the hidden width by {prefix}{name}")
     raise RunError("no tensor of the weights tells the hidden width, which `match` solved")
 
 

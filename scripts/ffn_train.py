@@ -244,8 +244,7 @@ class Formula(nn.Module):
         for name, shape in config["parameters"].items():
             shape = [whole(size_value(parse(size), self.sizes), f"{size!r} of the parameter {name}") for size in shape]
             self.hold(name, nn.Parameter(torch.zeros(shape[::-1])))
-        with torch.no_grad():
-            self(torch.zeros(1, 1, d_model))  # a formula that cannot be computed is found here
+        self.try_out(torch.zeros(2, 3, d_model))
 
     def hold(self, name, parameter):
         holder, *parts = self, *name.split(".")
@@ -263,14 +262,18 @@ class Formula(nn.Module):
             holder = holder._modules[part]
         return holder._parameters[parts[-1]]
 
-    def forward(self, x):
+    @torch.no_grad()
+    def try_out(self, x):
+        """Finds what is wrong with the formula when it is loaded."""
         try:
-            y = self.value(self.tree, {"x": x})
+            y = self(x)
         except (RuntimeError, IndexError) as error:
-            raise RunError(f"the formula {self.text!r} cannot be computed: {error}") from None
+            raise RunError(f"{self.text!r} cannot be computed: {error}") from None
         if y.shape != x.shape:
-            raise RunError(f"the formula {self.text!r} gives {tuple(y.shape)} for {tuple(x.shape)}")
-        return y
+            raise RunError(f"{self.text!r} gives {tuple(y.shape)} for {tuple(x.shape)}")
+
+    def forward(self, x):
+        return self.value(self.tree, {"x": x})
 
     def value(self, node, known):
         """known: name → value, of those that are worked out."""
@@ -354,7 +357,7 @@ class Attention(nn.Module):
         t = x.shape[1]
 
         def split(y):  # (B, T, D) → (B, H, T, D/H)
-            return y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            return y.reshape(*y.shape[:2], self.heads, -1).transpose(1, 2)
 
         if self.kind == "position":
             scores = self.scores[:, :t, :t]  # (H, T, T)
@@ -552,7 +555,8 @@ def flat(value, prefix=""):
 def check_same_model(config, metadata):
     """The weights carry the config that they were trained with."""
     here, there = flat(config["model"], "model"), flat(json.loads(metadata["config"])["model"], "model")
-    differ = [f"{key}: {there.get(key)!r} there, {here.get(key)!r} here" for key in sorted({*here, *there}) if here.get(key) != there.get(key)]
+    keys = [key for key in sorted({*here, *there}) if here.get(key) != there.get(key)]
+    differ = [f"{key}: {there.get(key)!r} there, {here.get(key)!r} here" for key in keys]
     if differ:
         raise RunError("not the config that the weights were trained with: " + "; ".join(differ))
 
@@ -636,14 +640,15 @@ def find_runs(directory):
     found, stack = [], [Path(directory)]
     while stack:
         path = stack.pop()
-        if (path / "status.json").exists():
+        if any((path / name).exists() for name in ("status.json", "summary.json", "meta.json")):
             found.append(path)
             continue
         if (path / "study.json").exists():
             study = read_json(path / "study.json")
             lost = [r for v in study["variants"] for s in study["seeds"] if not (r := path / v["name"] / f"seed-{s}").is_dir()]
             if lost:
-                warnings.warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {', '.join(map(str, lost[:5]))}")
+                some = ", ".join(map(str, lost[:5])) + (", …" if len(lost) > 5 else "")
+                warnings.warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some}")
         stack += [child for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
     # seed-10 behind seed-9
     return sorted(found, key=lambda path: [[int(p) if p.isdigit() else p for p in re.split(r"(\d+)", part)] for part in path.parts])

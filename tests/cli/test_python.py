@@ -135,7 +135,7 @@ class Layers(unittest.TestCase):
 
     def test_every_layer_of_the_golden_file(self):
         activations = catalogue("activations", "activation")
-        self.assertEqual(list(ffn_train.ACTIVATIONS), activations)
+        self.assertEqual(set(ffn_train.ACTIVATIONS), set(activations), "a new activation: write its row in ACTIVATIONS of scripts/ffn_train.py")
         for kind in ("positionwise", "gated"):
             layer = ffn_train.FFNS[kind]
             for name in activations:
@@ -150,12 +150,12 @@ class Layers(unittest.TestCase):
                 self.check(f"attention/{scores}{'/causal' if causal else ''}", ffn_train.Attention(SHAPE.D, SHAPE.T, config))
         for kind in ("layer", "rms"):
             self.check(f"norm/{kind}", ffn_train.Norm(SHAPE.D, {"kind": kind, "epsilon": 1e-5}))
-        self.assertEqual(self.seen, set(GOLDEN["cases"]))
+        self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train.py, and try it here")
 
     def test_activations_from_0_to_1e30(self):
         golden = json.loads((ROOT / "tests/golden/activations.json").read_text())
         z = torch.tensor(golden["z"], dtype=torch.float64)
-        self.assertEqual(list(golden["cases"]), list(ffn_train.ACTIVATIONS))
+        self.assertEqual(set(golden["cases"]), set(ffn_train.ACTIVATIONS))
         for name, phi in ffn_train.ACTIVATIONS.items():
             expected = torch.tensor(golden["cases"][name]["value"], dtype=torch.float64)
             self.assertTrue(((phi(z) - expected).abs() <= 1e-14 * expected.abs()).all(), name)
@@ -222,7 +222,7 @@ class Layers(unittest.TestCase):
             "__import__('os')": ": 'os' is no part", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": ": x[0] is no part",
             "x[0:9]": "slice [0:9] of a width of 4", "x[F:]": "slice [6:4]", "x[D/3:]": "4/3, which is no size", "x +": "cannot parse",
             "x[-1:]": "is -1, which is no size", "x[D/0:]": "D / 0 is no size", "x[x:]": "x is no size", "relu(x, x)": "takes one value, not 2", "a": "circle at 'a'", "x @ v": "is no matrix",
-            "sum(x)": "gives (1, 1, 1) for (1, 1, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",
+            "sum(x)": "gives (2, 3, 1) for (2, 3, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",
             "x * 'a'": ": 'a' is no part", "x * True": "unknown name 'True'", "x * 1j": ": 1j is no part", "x @ m if": "cannot parse",
             "(" * 300 + "x" + ")" * 300: "cannot parse", "-" * 5000 + "x": "cannot parse",
         }
@@ -444,20 +444,22 @@ class Runs(ProgramTest):
         self.assertEqual(ffn_train.runs_as_dicts(self.tmp / "runs"), json.loads(json.dumps(ffn_train.runs_as_dicts(self.tmp / "runs"))))
 
     def test_what_diverged_is_there_and_what_is_damaged_is_named(self):
-        runs = self.train("study", self.XOR, "seeds=4")
+        runs = self.train("study", self.XOR, "seeds=5")
         summary = json.loads((runs[0] / "summary.json").read_text())
         summary["metrics"]["val/loss"]["final"] = "nan"
         (runs[0] / "summary.json").write_text(json.dumps(summary))
         (runs[1] / "config.json").write_text("{")
         shutil.rmtree(runs[2])
         runs[3].rename(runs[3].with_name("seed-3.old-1"))
+        (runs[4] / "status.json").unlink()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             (row,) = ffn_train.runs_as_dicts(self.tmp / "runs")
         self.assertTrue(math.isnan(row["val/loss"]))
-        self.assertEqual(len(said), 2)
+        self.assertEqual(len(said), 3)
         self.assertRegex(str(said[0].message), "^2 runs are not there, but listed in .*study.json: .*seed-2, .*seed-3$")
         self.assertRegex(str(said[1].message), "^left out: .*seed-1/config.json: Expecting property name")
+        self.assertRegex(str(said[2].message), "^left out: .*seed-4/status.json: No such file")
         with self.assertRaisesRegex(ffn_train.RunError, "no directory"):
             ffn_train.runs(self.tmp / "nowhere")
 

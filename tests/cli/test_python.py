@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 import ffn_train  # noqa: E402
 
 torch.set_num_threads(1)
-# Of val/loss, by the largest logit: what float32 rounds on the way. The largest that was seen in 101 runs is 1.6e-7.
+# Of val/loss, by the largest logit: what float32 rounds on the way. The largest seen in the 106 runs of this file is 1.6e-7.
 TOLERANCE = 1e-6
 TEXT = "the cat sat on the mat; the dog sat on the log. " * 40 + "a frog, a bog, a cat: the frog sat in the bog. " * 40
 

@@ -1,0 +1,731 @@
+#!/usr/bin/env python3
+"""What ffn-train leaves behind, in Python: networks as torch.nn.Module, results as pandas tables.
+
+    import ffn_train
+    model = ffn_train.load("runs/text/seed-0")              # the trained network, in eval mode
+    logits = model(tokens)                                  # (B, T) int64 → (B, T, classes); vectors (B, width) → (B, classes)
+    ffn_train.generate(model, "The ", length=100)           # a text run goes on with the text
+    ffn_train.runs("runs")                                  # one row for each run below a directory
+    ffn_train.metrics("runs")                               # their learning curves: one row per run, step and metric
+
+    scripts/ffn_train.py RUN                                prints the network of a run
+
+Needs torch 1.13 or later (Debian: python3-torch) and, for runs() and metrics(), pandas. Checksums are not checked here:
+`ffn-train check` does that. Shapes: B batch, T sequence, D d_model, F d_ff, H heads, E experts, K top-k, V vocabulary.
+"""
+import ast
+import json
+import math
+import re
+import sys
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class RunError(ValueError):
+    """A run that cannot be read, with the file and the reason."""
+
+
+# ---- activations and norms
+
+# The catalogue, `ffn-train list activations`.
+ACTIVATIONS = {
+    "identity": lambda z: z,
+    "relu": F.relu,
+    "leaky_relu": lambda z: F.leaky_relu(z, 0.01),
+    "elu": F.elu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda z: F.gelu(z, approximate="tanh"),
+    "quick_gelu": lambda z: z * torch.sigmoid(1.702 * z),
+    "silu": F.silu,
+    "mish": F.mish,
+    "relu2": lambda z: F.relu(z).square(),
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "softplus": lambda z: F.softplus(z, threshold=100),  # PyTorch's own is z itself from 20 on
+}
+
+
+def layer_norm(x, epsilon):
+    return F.layer_norm(x, x.shape[-1:], eps=epsilon)
+
+
+def rms_norm(x, epsilon):
+    """Not torch.nn.RMSNorm, which 1.13 lacks."""
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon)
+
+
+def require(name, known, what):
+    if name not in known:
+        raise RunError(f"unknown {what} {name!r}; this ffn_train.py knows {', '.join(known)}")
+
+
+class Activation(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        require(name, ACTIVATIONS, "activation")
+
+    def forward(self, z):
+        return ACTIVATIONS[self.name](z)
+
+    def extra_repr(self):
+        return self.name
+
+
+class Norm(nn.Module):
+    def __init__(self, d_model, config):
+        super().__init__()
+        self.kind, self.epsilon = config["kind"], config["epsilon"]
+        require(self.kind, ("layer", "rms"), "norm")
+        self.weight = nn.Parameter(torch.ones(d_model))
+        if self.kind == "layer":
+            self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        if self.kind == "rms":
+            return rms_norm(x, self.epsilon) * self.weight
+        return layer_norm(x, self.epsilon) * self.weight + self.bias
+
+    def extra_repr(self):
+        return f"{self.kind}, {self.weight.numel()}, epsilon={self.epsilon}"
+
+
+# ---- feed-forward layers: (B, T, D) → (B, T, D)
+
+class Positionwise(nn.Module):
+    """φ(x W_up + b_up) W_down + b_down"""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__()
+        self.up = nn.Linear(d_model, d_ff, bias=config["bias"])
+        self.phi = Activation(config["activation"])
+        self.dropout = nn.Dropout(config["dropout"])
+        self.down = nn.Linear(d_ff, d_model, bias=config["bias"])
+
+    def forward(self, x):
+        return self.down(self.dropout(self.phi(self.up(x))))
+
+
+class Gated(Positionwise):
+    """(φ(x W_gate) ⊙ x W_up) W_down"""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__(d_model, d_ff, config)
+        self.gate = nn.Linear(d_model, d_ff, bias=config["bias"])
+
+    def forward(self, x):
+        return self.down(self.dropout(self.phi(self.gate(x)) * self.up(x)))
+
+
+class Conv1x1(nn.Module):
+    """The positionwise layer as two convolutions of kernel 1 over the sequence."""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__()
+        self.up = nn.Conv1d(d_model, d_ff, 1, bias=config["bias"])
+        self.phi = Activation(config["activation"])
+        self.dropout = nn.Dropout(config["dropout"])
+        self.down = nn.Conv1d(d_ff, d_model, 1, bias=config["bias"])
+
+    def forward(self, x):
+        return self.down(self.dropout(self.phi(self.up(x.transpose(1, 2))))).transpose(1, 2)
+
+
+class Router(nn.Module):
+    """p = softmax(x W); the K largest, divided by their sum (K = 1: as it is), 0 for all others. (B, T, D) → (B, T, E)"""
+
+    def __init__(self, d_model, config):
+        super().__init__()
+        require(config["router"]["kind"], ("softmax_top_k",), "router")
+        self.top_k = config["top_k"]
+        self.gate = nn.Linear(d_model, config["num_experts"], bias=False)
+
+    def forward(self, x):
+        probability = self.gate(x).softmax(-1)
+        value, expert = probability.sort(dim=-1, descending=True, stable=True)  # of equals, the first
+        value, expert = value[..., : self.top_k], expert[..., : self.top_k]
+        if self.top_k > 1:
+            value = value / value.sum(-1, keepdim=True)
+        return torch.zeros_like(probability).scatter(-1, expert, value)
+
+
+class Mixture(nn.Module):
+    """Σ weight · expert(x). Every expert sees every token, which costs time and gives the same sum."""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__()
+        self.router = Router(d_model, config)
+        formula = config.get("expert")
+        kind = Formula if formula else Gated if config["gated"] else Positionwise
+        self.experts = nn.ModuleList(kind(d_model, d_ff, {**config, **(formula or {})}) for _ in range(config["num_experts"]))
+
+    def forward(self, x):
+        weight = self.router(x)
+        return sum(weight[..., e, None] * expert(x) for e, expert in enumerate(self.experts))
+
+
+# ---- a feed-forward layer given as text
+
+def parse(text):
+    """The syntax tree of a formula or a size; names in it are dotted() ones. Precedences are Python's."""
+    # `up.weight` and `in` have to be one name each for Python's parser: a prefix, and a dot that it takes for a letter.
+    names = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+    try:
+        return ast.parse("(" + names.sub(lambda name: "_" + name.group().replace(".", "·"), str(text)) + "\n)", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise RunError(f"cannot parse {text!r}: {error}") from None
+
+
+def dotted(name):
+    return name.id[1:].replace("·", ".")
+
+
+def shown(node):
+    return re.sub(r"\b_([A-Za-z_])", r"\1", ast.unparse(node)).replace("·", ".")
+
+
+def is_number(node):
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+OPERATORS = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b, ast.Div: lambda a, b: a / b}
+
+
+def size_value(node, sizes):
+    """An expression of numbers, D and F, exactly."""
+    if is_number(node):
+        return Fraction(node.value)
+    if isinstance(node, ast.Name) and dotted(node) in sizes:
+        return Fraction(sizes[dotted(node)])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -size_value(node.operand, sizes)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        try:
+            return OPERATORS[type(node.op)](size_value(node.left, sizes), size_value(node.right, sizes))
+        except ZeroDivisionError:
+            pass
+    raise RunError(f"{shown(node)} is no size, which is made of numbers, D, F, + - * / and parentheses")
+
+
+def whole(value, what):
+    if value.denominator != 1 or value < 0:
+        raise RunError(f"{what} is {value}, which is no size")
+    return int(value)
+
+
+class Formula(nn.Module):
+    """A feed-forward layer given as text, as config.json has it. Its matrices [A, B] are kept as (B, A), as nn.Linear does."""
+
+    FUNCTIONS = {
+        "softmax": lambda layer, a: a.softmax(-1),
+        "sum": lambda layer, a: a.sum(-1, keepdim=True),
+        "mean": lambda layer, a: a.mean(-1, keepdim=True),
+        "layer_norm": lambda layer, a: layer_norm(a, layer.epsilon),
+        "rms_norm": lambda layer, a: rms_norm(a, layer.epsilon),
+        "dropout": lambda layer, a: F.dropout(a, layer.dropout, layer.training),
+        "phi": lambda layer, a: ACTIVATIONS[layer.activation](a),
+    }
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__()
+        self.text, self.sizes = config["formula"], {"D": d_model, "F": d_ff}
+        self.activation, self.epsilon = config.get("activation", "identity"), config.get("epsilon", 1e-5)
+        self.dropout = config.get("dropout", 0.0)
+        require(self.activation, ACTIVATIONS, "activation")
+        self.expressions = {name: parse(text) for name, text in (config.get("let") or {}).items()}
+        self.tree = parse(self.text)
+        self.places = {}  # parameter → the module that holds it and its name there
+        for name, shape in config["parameters"].items():
+            shape = [whole(size_value(parse(size), self.sizes), f"{size!r} of the parameter {name}") for size in shape]
+            self.hold(name, nn.Parameter(torch.zeros(shape[::-1])))
+        self.try_out(torch.zeros(2, 3, d_model))
+
+    def hold(self, name, parameter):
+        holder, *parts = self, *name.split(".")
+        for part in parts[:-1]:
+            if part not in holder._modules:
+                holder._modules[part] = nn.Module()
+            holder = holder._modules[part]
+        # Not register_parameter(), which refuses names that a module has already, such as `half`.
+        holder._parameters[parts[-1]] = parameter
+        self.places[name] = parts
+
+    def parameter(self, name):
+        holder, parts = self, self.places[name]
+        for part in parts[:-1]:
+            holder = holder._modules[part]
+        return holder._parameters[parts[-1]]
+
+    @torch.no_grad()
+    def try_out(self, x):
+        """Finds what is wrong with the formula when it is loaded."""
+        try:
+            y = self(x)
+        except (RuntimeError, IndexError) as error:
+            raise RunError(f"{self.text!r} cannot be computed: {error}") from None
+        if y.shape != x.shape:
+            raise RunError(f"{self.text!r} gives {tuple(y.shape)} for {tuple(x.shape)}")
+
+    def forward(self, x):
+        return self.value(self.tree, {"x": x})
+
+    def value(self, node, known):
+        """known: name → value, of those that are worked out."""
+        if is_number(node):
+            return known["x"].new_full((), node.value)
+        if isinstance(node, ast.Name):
+            return self.named(dotted(node), known)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self.value(node.operand, known)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](self.value(node.left, known), self.value(node.right, known))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            left, right = self.value(node.left, known), self.value(node.right, known)
+            if right.dim() != 2:
+                raise RunError(f"{self.text!r}: the right side of @ is no matrix but has the shape {tuple(right.shape)}")
+            return left @ right
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is None:
+            return self.sliced(self.value(node.value, known), node.slice)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
+            return self.called(dotted(node.func), [self.value(a, known) for a in node.args])
+        raise RunError(f"{self.text!r}: {shown(node)} is no part of a formula")
+
+    def named(self, name, known):
+        if name in self.places:
+            parameter = self.parameter(name)
+            return parameter.t() if parameter.dim() == 2 else parameter
+        if name in self.sizes:
+            return known["x"].new_full((), self.sizes[name])
+        if name not in known:
+            if name not in self.expressions:
+                raise RunError(f"{self.text!r}: unknown name {name!r}")
+            known[name] = None  # being worked out
+            known[name] = self.value(self.expressions[name], known)
+        if known[name] is None:
+            raise RunError(f"{self.text!r}: `let` goes in a circle at {name!r}")
+        return known[name]
+
+    def sliced(self, a, bounds):
+        width = a.shape[-1]
+        low, high = (whole(size_value(bound, self.sizes), "a bound of a slice") if bound else default
+                     for bound, default in ((bounds.lower, 0), (bounds.upper, width)))
+        if not low < high <= width:
+            raise RunError(f"{self.text!r}: the slice [{low}:{high}] of a width of {width}")
+        return a[..., low:high]
+
+    def called(self, name, arguments):
+        if name == "concat":
+            lead = torch.broadcast_shapes(*(a.shape[:-1] for a in arguments))
+            return torch.cat([a.expand(*lead, a.shape[-1]) for a in arguments], -1)
+        if len(arguments) != 1:
+            raise RunError(f"{self.text!r}: {name} takes one value, not {len(arguments)}")
+        if name in ACTIVATIONS:
+            return ACTIVATIONS[name](*arguments)
+        require(name, {**self.FUNCTIONS, **ACTIVATIONS, "concat": None}, "function")
+        return self.FUNCTIONS[name](self, *arguments)
+
+    def extra_repr(self):
+        return "\n".join([self.text, *(f"{name} = {shown(tree)}" for name, tree in self.expressions.items())])
+
+
+# ---- the network
+
+class Attention(nn.Module):
+    """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head."""
+
+    def __init__(self, d_model, length, config):
+        super().__init__()
+        self.heads, self.causal, self.kind = config["heads"], config["causal"], config["scores"]
+        require(self.kind, ("content", "position"), "kind of scores")
+
+        def linear():
+            return nn.Linear(d_model, d_model, bias=config["bias"])
+
+        if self.kind == "position":
+            self.scores = nn.Parameter(torch.zeros(self.heads, length, length))
+        else:
+            self.query, self.key = linear(), linear()
+        self.value, self.output = linear(), linear()
+
+    def forward(self, x):
+        t = x.shape[1]
+
+        def split(y):  # (B, T, D) → (B, H, T, D/H)
+            return y.reshape(*y.shape[:2], self.heads, -1).transpose(1, 2)
+
+        if self.kind == "position":
+            scores = self.scores[:, :t, :t]  # (H, T, T)
+        else:
+            query = split(self.query(x))
+            scores = query @ split(self.key(x)).transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
+        if self.causal:
+            scores = scores.masked_fill(torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1), -math.inf)
+        return self.output((scores.softmax(-1) @ split(self.value(x))).transpose(1, 2).flatten(2))
+
+    def extra_repr(self):
+        return f"heads={self.heads}, causal={self.causal}, scores={self.kind}"
+
+
+# A sub-layer f computes after_sum(x + on_output(f(before(x)))).
+PLACEMENTS = {"pre": {"before", "at_end"}, "post": {"after_sum"}, "sandwich": {"before", "on_output", "at_end"}}
+
+
+def norm_places(config):
+    require(config["placement"], PLACEMENTS, "placement of norms")
+    return set() if config["kind"] == "none" else PLACEMENTS[config["placement"]]
+
+
+FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula": Formula, "conv1x1": Conv1x1}
+
+
+class Block(nn.Module):
+    def __init__(self, config, d_ff, length):
+        super().__init__()
+        self.residual, self.places = config["residual"], norm_places(config["norm"])
+        if config["attention"]:
+            self.add("attention", Attention(config["d_model"], length, config["attention"]), config)
+        if config["ffn"]["kind"] != "none":
+            self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
+
+    def add(self, name, layer, config):
+        if "before" in self.places:
+            self.add_module(name + "_norm", Norm(config["d_model"], config["norm"]))
+        self.add_module(name, layer)
+        if self.places & {"on_output", "after_sum"}:
+            self.add_module(name + "_post_norm", Norm(config["d_model"], config["norm"]))
+
+    def sublayer(self, name, x):
+        if not hasattr(self, name):
+            return x
+        y = getattr(self, name)(getattr(self, name + "_norm")(x) if "before" in self.places else x)
+        if "on_output" in self.places:
+            y = getattr(self, name + "_post_norm")(y)
+        if self.residual:
+            y = x + y
+        return getattr(self, name + "_post_norm")(y) if "after_sum" in self.places else y
+
+    def forward(self, x):
+        return self.sublayer("ffn", self.sublayer("attention", x))
+
+
+class Network(nn.Module):
+    """tokens (B, T) int64 → logits (B, T, classes); vectors (B, width) → (B, classes).
+
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run.
+    """
+
+    def __init__(self, config, alphabet=None, d_ff=None):
+        super().__init__()
+        self.config, self.alphabet = config, alphabet
+        model, self.task = config["model"], task_shape(config["task"], alphabet)
+        d_model = model["d_model"]
+        if self.task["tokens"]:
+            self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
+            if model["positions"] == "learned":
+                self.position = nn.Parameter(torch.zeros(self.task["length"], d_model))
+        else:
+            self.projection = nn.Linear(self.task["inputs"], d_model)
+        for b in range(model["blocks"]):
+            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"]))
+        if "at_end" in norm_places(model["norm"]):
+            self.final_norm = Norm(d_model, model["norm"])
+        self.head = nn.Linear(d_model, self.task["classes"])
+
+    def forward(self, inputs):
+        if self.task["tokens"]:
+            if inputs.shape[1] > self.task["length"]:
+                raise ValueError(f"{inputs.shape[1]} tokens in a sequence; the run was trained on {self.task['length']}")
+            x = F.embedding(inputs, self.embedding)
+            if hasattr(self, "position"):
+                x = x + self.position[: inputs.shape[1]]
+        else:
+            x = self.projection(inputs).unsqueeze(1)
+        for b in range(self.config["model"]["blocks"]):
+            x = getattr(self, f"block{b}")(x)
+        if hasattr(self, "final_norm"):
+            x = self.final_norm(x)
+        logits = self.head(x)
+        return logits if self.task["tokens"] else logits.squeeze(1)
+
+
+def task_shape(task, alphabet):
+    if task["kind"] == "xor":
+        return {"tokens": False, "inputs": task["bits"], "length": 1, "classes": 2}
+    if task["kind"] == "sequence_xor":
+        return {"tokens": True, "inputs": 2, "length": task["length"], "classes": 2}
+    require(task["kind"], ("xor", "sequence_xor", "text"), "task")
+    if alphabet is None:
+        raise RunError("the weights name no alphabet, but the task is text")
+    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "classes": len(alphabet)}
+
+
+# ---- loading
+
+SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "bias", "dropout", "match", "match_tolerance"}
+FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas"}
+FFN_KEYS = {
+    "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
+    "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
+}
+MODEL_KEYS = {"d_model", "blocks", "positions", "attention", "norm", "residual", "ffn"}
+
+
+def refuse_unknown_keys(model):
+    """A key that is not known here may change what is computed."""
+    require(model["ffn"]["kind"], FFN_KEYS, "kind of FFN")
+    known = [("model", model, MODEL_KEYS), ("model.norm", model["norm"], {"kind", "placement", "epsilon"}),
+             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias"}),
+             ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
+             ("model.ffn.router", model["ffn"].get("router", {}), {"kind"}),
+             ("model.ffn.expert", model["ffn"].get("expert") or {}, FORMULA_KEYS)]
+    unknown = [f"{path}.{key}" for path, section, keys in known for key in section if key not in keys]
+    if unknown:
+        raise RunError(f"this ffn_train.py does not know {', '.join(unknown)}; use the one of the ffn-train that trained the run")
+
+
+def hidden_width(model, shapes):
+    """F: d_ff, or expansion · D; where `match` solved it, as the weights have it (the config does not say)."""
+    ffn = model["ffn"]
+    if ffn["kind"] == "none":
+        return None
+    if ffn["match"] == "none":
+        return ffn["d_ff"] if "d_ff" in ffn else max(1, math.floor(ffn.get("expansion", 4.0) * model["d_model"] + 0.5))
+    prefix = "block0.ffn." + ("experts.0." if ffn["kind"] == "moe" else "")
+    formula = ffn if ffn["kind"] == "formula" else ffn.get("expert") or {}
+    for name, sizes in formula.get("parameters", {"up.weight": ["D", "F"]}).items():
+        for size, found in zip(reversed(sizes), shapes.get(prefix + name, ())):
+            at_1, at_2 = (size_value(parse(size), {"D": model["d_model"], "F": f}) for f in (1, 2))
+            if at_1 != at_2:
+                return whole(1 + (found - at_1) / (at_2 - at_1), f"the hidden width by {prefix}{name}")
+    raise RunError("no tensor of the weights tells the hidden width, which `match` solved")
+
+
+DTYPES = {"F32": torch.float32, "F64": torch.float64, "I32": torch.int32, "I64": torch.int64, "U8": torch.uint8}
+
+
+def read_safetensors(path):
+    """→ {name: tensor}, {key: text}. Debian 12 has no python3-safetensors."""
+    data = Path(path).read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    try:
+        if len(data) < 8 or begin > len(data):
+            raise ValueError(f"the file ends within its header ({len(data)} bytes)")
+        header = json.loads(data[8:begin])
+        metadata, tensors, end = header.pop("__metadata__", {}), {}, begin
+        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+            dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
+            low, high = (begin + offset for offset in entry["data_offsets"])
+            count = math.prod(shape)
+            if low != end or high - low != count * torch.empty((), dtype=dtype).element_size() or high > len(data):
+                raise ValueError(f"data_offsets {entry['data_offsets']} of {name} do not fit its shape, its neighbours or the file")
+            flat = torch.frombuffer(bytearray(data[low:high]), dtype=dtype) if count else torch.empty(0, dtype=dtype)
+            tensors[name], end = flat.reshape(shape), high
+        if end != len(data):
+            raise ValueError(f"{len(data) - end} bytes behind the last tensor")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{path}: no safetensors file that can be read: {error}") from None
+    return tensors, metadata
+
+
+def read_json(path):
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise RunError(f"{path}: {error}") from None
+    if not isinstance(value, dict):
+        raise RunError(f"{path}: no JSON object")
+    return value
+
+
+def flat(value, prefix=""):
+    """{"a": {"b": 1}} → {"a.b": 1}"""
+    if not isinstance(value, dict):
+        return {prefix: value}
+    return {k: v for key, inner in value.items() for k, v in flat(inner, f"{prefix}.{key}" if prefix else key).items()}
+
+
+def check_same_model(config, metadata):
+    """The weights carry the config that they were trained with."""
+    here, there = flat(config["model"], "model"), flat(json.loads(metadata["config"])["model"], "model")
+    keys = [key for key in sorted({*here, *there}) if here.get(key) != there.get(key)]
+    differ = [f"{key}: {there.get(key)!r} there, {here.get(key)!r} here" for key in keys]
+    if differ:
+        raise RunError("not the config that the weights were trained with: " + "; ".join(differ))
+
+
+def fill(model, tensors):
+    """Every parameter from the tensor of its name. Lists all that differs."""
+    parameters = dict(model.named_parameters())
+    problems = [f"{name} {tuple(p.shape)}: missing" for name, p in parameters.items() if name not in tensors]
+    problems += [f"{name} {tuple(t.shape)}: the model has no such parameter" for name, t in tensors.items() if name not in parameters]
+    for name in parameters.keys() & tensors.keys():
+        have, want = tensors[name], parameters[name]
+        if have.shape != want.shape:
+            problems.append(f"{name}: {tuple(have.shape)}, the model has {tuple(want.shape)}")
+        elif have.dtype != want.dtype:
+            problems.append(f"{name}: {have.dtype}, the model has {want.dtype}")
+    if problems:
+        raise RunError("the weights do not fit the model:\n  " + "\n  ".join(sorted(problems)))
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[name])
+
+
+def load(run):
+    """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its config.json and model.safetensors.
+
+    Parameters have the names of the weight file. In train mode the FFN's dropout is that of the config. Raises RunError.
+    """
+    run = Path(run)
+    config = read_json(run / "config.json")
+    weights = run / "model.safetensors"
+    if not weights.exists():
+        raise RunError(f"{run} has no trained weights yet; finish the training first, with the command that started it")
+    tensors, metadata = read_safetensors(weights)
+    try:
+        if "config" in metadata:
+            check_same_model(config, metadata)
+        refuse_unknown_keys(config["model"])
+        d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
+        with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
+            model = Network(config, metadata.get("alphabet"), d_ff)
+        fill(model, tensors)
+    except KeyError as error:
+        raise RunError(f"{run / 'config.json'}: no key {error}; is it a run's resolved config?") from None
+    except RunError as error:
+        raise RunError(f"{run}: {error}") from None
+    return model.eval()
+
+
+@torch.no_grad()
+def generate(model, prompt="", length=200, temperature=0.0, seed=0):
+    """`length` characters that go on with the prompt; temperature 0 takes the most probable, as `ffn-train sample` does.
+
+    model: what load() gave for a text run, or its directory. At other temperatures the draws are not those of the program.
+    """
+    model = model if isinstance(model, nn.Module) else load(model)
+    if model.alphabet is None:
+        raise ValueError("only text runs go on with a text; this run's task is something else")
+    unknown = sorted(set(prompt) - set(model.alphabet))
+    if unknown:
+        raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {model.alphabet!r}")
+    ids = [model.alphabet.index(c) for c in prompt or "\n"]
+    draws = torch.Generator().manual_seed(seed)
+    for _ in range(length):
+        logits = model(torch.tensor([ids[-model.task["length"]:]]))[0, -1]
+        if temperature == 0:
+            ids.append(int(logits.argmax()))
+        else:
+            ids.append(int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draws)))
+    return prompt + "".join(model.alphabet[i] for i in ids[len(prompt or "\n"):])
+
+
+# ---- tables
+
+NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every"}  # config keys that do not make another variant
+
+
+def find_runs(directory):
+    """Directories of runs at and below one; what was moved aside (NAME.old-1) is left out. Warns of runs that a study lacks."""
+    if not Path(directory).is_dir():
+        raise RunError(f"no directory {directory}")
+    found, stack = [], [Path(directory)]
+    while stack:
+        path = stack.pop()
+        if any((path / name).exists() for name in ("status.json", "summary.json", "meta.json")):
+            found.append(path)
+            continue
+        if (path / "study.json").exists():
+            study = read_json(path / "study.json")
+            lost = [r for v in study["variants"] for s in study["seeds"] if not (r := path / v["name"] / f"seed-{s}").is_dir()]
+            if lost:
+                some = ", ".join(map(str, lost[:5])) + (", …" if len(lost) > 5 else "")
+                warnings.warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some}")
+        stack += [child for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
+    # seed-10 behind seed-9
+    return sorted(found, key=lambda path: [[int(p) if p.isdigit() else p for p in re.split(r"(\d+)", part)] for part in path.parts])
+
+
+def number(value):
+    """Numbers that are not finite are texts in the files: "nan", "inf", "-inf"."""
+    return float(value) if isinstance(value, str) else value
+
+
+def read_runs(directory):
+    """→ (directory of a run, the columns that identify it, status, summary). Runs that cannot be read are named and left out."""
+    runs = []
+    for path in find_runs(directory):
+        try:
+            status, config = read_json(path / "status.json"), flat(read_json(path / "config.json"))
+            summary = read_json(path / "summary.json") if status["state"] in ("done", "diverged") else {}
+            runs.append((path, config, status, summary))
+        except (RunError, KeyError) as error:
+            warnings.warn(f"left out: {error}" if isinstance(error, RunError) else f"left out: {path / 'status.json'}: no key {error}")
+    keys = dict.fromkeys(key for _, config, _, _ in runs for key in config if key not in NO_OTHER_RUN)
+    varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
+    for path, config, status, summary in runs:
+        columns = {"run": str(path), "seed": config.get("seed"), "state": status["state"]}
+        yield path, {**columns, **{key: config.get(key) for key in varying}}, summary
+
+
+def runs_as_dicts(directory):
+    """runs() without pandas: a list of dicts."""
+    rows = []
+    for _, row, summary in read_runs(directory):
+        for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds"):
+            row[key] = summary.get(key)
+        row["hit_step"] = (summary.get("hit") or {}).get("step")
+        for metric, value in summary.get("metrics", {}).items():
+            row[metric], row[f"best {metric}"] = number(value["final"]), number(value["best"])
+            row[f"best step {metric}"] = value["best_step"]
+        rows.append(row)
+    return rows
+
+
+def runs(directory):
+    """A DataFrame with a row for each run at and below a directory: run (its directory, for load()), seed, state, the config keys
+    in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss") and the best ("best val/loss")."""
+    import pandas
+
+    return pandas.DataFrame(runs_as_dicts(directory))
+
+
+def metrics(directory):
+    """The learning curves of all runs at and below a directory as a tidy DataFrame: run, seed, state, the config keys in which
+    they differ, step, metric, value."""
+    import pandas
+
+    rows = []
+    for path, row, _ in read_runs(directory):
+        try:
+            lines = (path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+            entries = [json.loads(line) for line in lines]
+        except (OSError, ValueError) as error:
+            warnings.warn(f"left out: {path / 'metrics.jsonl'}: {error}")
+            continue
+        rows += [{**row, "step": entry["step"], "metric": name, "value": number(value)}
+                 for entry in entries for name, value in entry.items() if "/" in name]
+    return pandas.DataFrame(rows)
+
+
+def main(arguments):
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit("usage: ffn_train.py RUN     prints the network of a run, for example runs/xor/seed-0")
+    try:
+        model = load(arguments[0])
+    except RunError as error:
+        sys.exit(f"ffn_train.py: {error}")
+    print(model)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

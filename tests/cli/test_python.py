@@ -1,0 +1,485 @@
+#!/usr/bin/env python3
+"""scripts/ffn_train.py: what a run computes, computed again from its files; its tables; what it refuses.
+
+Three judges: the values of PyTorch's own functions in tests/golden (written by scripts/make-golden), the metrics that the program
+measured itself on validation data that this test makes anew, and the text that the program samples.
+"""
+import collections
+import json
+import math
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+import warnings
+
+import torch
+import torch.nn.functional as F
+
+from program import PROGRAM, ROOT, ProgramTest, main
+
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import ffn_train  # noqa: E402
+
+torch.set_num_threads(1)
+# Of val/loss, by the largest logit: what float32 rounds on the way. The largest seen in the 106 runs of this file is 1.6e-7.
+TOLERANCE = 1e-6
+TEXT = "the cat sat on the mat; the dog sat on the log. " * 40 + "a frog, a bog, a cat: the frog sat in the bog. " * 40
+
+
+def catalogue(name, column):
+    text = subprocess.run([str(PROGRAM), "list", name, "--json"], check=True, capture_output=True, text=True).stdout
+    return [row[column] for row in json.loads(text)]
+
+
+# ---- validation data, by lib/ffn/core/random.hpp and lib/ffn/tasks
+
+def philox(counter, key):
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [p1 >> 32 ^ counter[1] ^ k0, p1 & 0xFFFFFFFF, p0 >> 32 ^ counter[3] ^ k1, p0 & 0xFFFFFFFF]
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return counter
+
+
+def sub_seed(seed, role):
+    h = 0xCBF29CE484222325
+    for byte in role.encode():
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    block = philox([h & 0xFFFFFFFF, h >> 32, 0, 0], seed)
+    return block[1] << 32 | block[0]
+
+
+def random_words(key):
+    index = 0
+    while True:
+        yield from philox([index, 0, 0, 0], key)
+        index += 1
+
+
+def xor_data(task, train, seed):
+    assert task["jitter"] == 0 and 2 ** task["bits"] <= train["eval_examples"]
+    patterns = [[i >> b & 1 for b in range(task["bits"])] for i in range(2 ** task["bits"])]
+    return torch.tensor(patterns, dtype=torch.float64) * 2 - 1, torch.tensor([sum(p) % 2 for p in patterns])
+
+
+def sequence_xor_data(task, train, seed):
+    assert task["length"] <= 32
+    first, second = task["first_offset"], task["second_offset"]
+    words = random_words(sub_seed(seed, "validation"))
+    x = [[word >> t & 1 for t in range(task["length"])] for word, _ in zip(words, range(train["eval_examples"]))]
+    labels = [[-1 if t < max(first, second) else row[t - first] ^ row[t - second] for t in range(task["length"])] for row in x]
+    return torch.tensor(x), torch.tensor(labels)
+
+
+def text_data(task, train, seed):
+    text, context = pathlib.Path(task["file"]).read_text(encoding="utf-8"), task["context"]
+    alphabet = sorted(set(text))
+    held_out = [alphabet.index(c) for c in text[len(text) - math.floor(len(text) * task["validation_fraction"]):]]
+    windows = (len(held_out) - 1) // context
+    count = min(windows, train["eval_examples"])
+    starts = [i * windows // count * context for i in range(count)]
+    return tuple(torch.tensor([held_out[s + moved:s + moved + context] for s in starts]) for moved in (0, 1))
+
+
+DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data}
+
+# ---- golden values
+
+GOLDEN = json.loads((ROOT / "tests/golden/layers.json").read_text())
+SHAPE = collections.namedtuple("Shape", GOLDEN["shape"])(**GOLDEN["shape"])
+FFN = {"activation": "gelu", "bias": True, "dropout": 0.0, "match": "none"}
+
+
+def by_formula(name, shape):
+    values = [0.5 * math.sin(i * 1.3 + len(name)) for i in range(math.prod(shape))]
+    return torch.tensor(values, dtype=torch.float64).reshape(tuple(shape))
+
+
+def write_run(directory, config, tensors, metadata):
+    """A run as the program writes it: float32, names sorted, without checksums."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "config.json").write_text(json.dumps(config))
+    header, data = {"__metadata__": metadata}, b""
+    for name, tensor in sorted(tensors.items()):
+        raw = struct.pack(f"<{tensor.numel()}f", *tensor.flatten().tolist())
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+class Layers(unittest.TestCase):
+    """Each layer alone, in float64, against PyTorch's functions."""
+
+    def setUp(self):
+        self.seen = set()
+
+    def check(self, case, layer, names=lambda name: name):
+        """names: parameter of the module → name in the golden file."""
+        layer = layer.double().eval()
+        x = by_formula("input", (SHAPE.B, SHAPE.T, SHAPE.D))
+        with torch.no_grad():
+            for name, parameter in layer.named_parameters():
+                parameter.copy_(by_formula(names(name), parameter.shape))
+            y = layer(x)
+        expected = torch.tensor(GOLDEN["cases"][case]["y"], dtype=torch.float64).reshape(x.shape)
+        self.assertLess((y - expected).abs().max(), 1e-14 * max(1, expected.abs().max()), case)
+        self.assertEqual({names(name) for name, _ in layer.named_parameters()}, set(GOLDEN["cases"][case]["gradients"]), case)
+        self.seen.add(case)
+
+    def test_every_layer_of_the_golden_file(self):
+        activations = catalogue("activations", "activation")
+        self.assertEqual(set(ffn_train.ACTIVATIONS), set(activations), "a new activation: write its row in ACTIVATIONS of scripts/ffn_train.py")
+        for kind in ("positionwise", "gated"):
+            layer = ffn_train.FFNS[kind]
+            for name in activations:
+                self.check(f"{kind}/{name}", layer(SHAPE.D, SHAPE.F, {**FFN, "activation": name}))
+            self.check(f"{kind}/no_bias", layer(SHAPE.D, SHAPE.F, {**FFN, "bias": False}))
+        mixture = {**FFN, "num_experts": SHAPE.E, "top_k": SHAPE.K, "router": {"kind": "softmax_top_k"}}
+        self.check("moe/softmax_top_k/plain", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "gated": False}))
+        self.check("moe/softmax_top_k/gated", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "gated": True, "activation": "silu"}))
+        for causal in (True, False):
+            for scores in ("position", "content"):
+                config = {"heads": SHAPE.H, "causal": causal, "scores": scores, "bias": False}
+                self.check(f"attention/{scores}{'/causal' if causal else ''}", ffn_train.Attention(SHAPE.D, SHAPE.T, config))
+        for kind in ("layer", "rms"):
+            self.check(f"norm/{kind}", ffn_train.Norm(SHAPE.D, {"kind": kind, "epsilon": 1e-5}))
+        self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train.py, and try it here")
+
+    def test_activations_from_0_to_1e30(self):
+        golden = json.loads((ROOT / "tests/golden/activations.json").read_text())
+        z = torch.tensor(golden["z"], dtype=torch.float64)
+        self.assertEqual(set(golden["cases"]), set(ffn_train.ACTIVATIONS))
+        for name, phi in ffn_train.ACTIVATIONS.items():
+            expected = torch.tensor(golden["cases"][name]["value"], dtype=torch.float64)
+            self.assertTrue(((phi(z) - expected).abs() <= 1e-14 * expected.abs()).all(), name)
+
+    # A formula that says the same as a kind has to give the same, with the same tensors.
+    PLAIN = {"formula": "phi(x @ up.weight + up.bias) @ down.weight + down.bias", "activation": "gelu",
+             "parameters": {"up.weight": ["D", "F"], "up.bias": ["F"], "down.weight": ["F", "D"], "down.bias": ["D"]}}
+    GATED = {"formula": "(silu(g) * u) @ down.weight + down.bias",
+             "parameters": {**PLAIN["parameters"], "gate.weight": ["D", "F"], "gate.bias": ["F"]},
+             "let": {"g": "x @ gate.weight + gate.bias", "u": "x @ up.weight + up.bias"}}
+
+    def test_formulas_and_convolutions_that_say_the_same_give_the_same(self):
+        self.check("positionwise/gelu", ffn_train.Formula(SHAPE.D, SHAPE.F, self.PLAIN))
+        self.check("gated/silu", ffn_train.Formula(SHAPE.D, SHAPE.F, self.GATED))
+        self.check("positionwise/gelu", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, FFN))
+        self.check("positionwise/no_bias", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, {**FFN, "bias": False}))
+        mixture = {**FFN, "num_experts": SHAPE.E, "top_k": SHAPE.K, "router": {"kind": "softmax_top_k"}, "gated": False}
+        self.check("moe/softmax_top_k/plain", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "expert": self.PLAIN}))
+        self.check("moe/softmax_top_k/gated", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "expert": self.GATED}))
+        norm = {"formula": "layer_norm(x) * weight + bias", "parameters": {"weight": ["D"], "bias": ["D"]}, "epsilon": 1e-5}
+        self.check("norm/layer", ffn_train.Formula(SHAPE.D, SHAPE.F, norm))
+        self.check("norm/rms", ffn_train.Formula(SHAPE.D, SHAPE.F, {"formula": "rms_norm(x) * weight", "parameters": {"weight": ["D"]}}))
+
+    def test_every_part_of_the_grammar(self):
+        """formula → the same in Python, on the same tensors."""
+        d, f = 4, 6
+        x, a, b, v = (by_formula(name, shape) for name, shape in (("x", (2, 3, d)), ("aa", (d, f)), ("bbb", (f, d)), ("v", (f,))))
+        cases = {
+            "-x @ a @ b": (-x) @ a @ b,
+            "x - 1 - 2": x - 3,
+            "x / 2 / 4 * 2": x / 4,
+            "2 * x + 3 * (x - .5e1)": 2 * x + 3 * (x - 5),
+            "x @ a * v @ b": ((x @ a) * v) @ b,
+            "x @ (a @ b)": x @ (a @ b),
+            "x * sum(x) - mean(x)": x * x.sum(-1, keepdim=True) - x.mean(-1, keepdim=True),
+            "softmax(x @ a) @ b": (x @ a).softmax(-1) @ b,
+            "dropout(quick_gelu(x))": x * torch.sigmoid(1.702 * x),
+            "rms_norm(x)": x / ((x * x).mean(-1, keepdim=True) + 0.25).sqrt(),
+            "layer_norm(x)": (x - x.mean(-1, keepdim=True)) / (x.var(-1, unbiased=False, keepdim=True) + 0.25).sqrt(),
+            "phi(x)": torch.tanh(x),
+            "concat(x[D/2:], x[:2])": torch.cat([x[..., 2:], x[..., :2]], -1),
+            "concat((x @ a)[F/2:F - 1], x[3:4], mean(v))": torch.cat([(x @ a)[..., 3:5], x[..., 3:], v.mean().expand(2, 3, 1)], -1),
+            "z * y": torch.relu(x) * torch.relu(x + 1),
+            "x * in": x * v[:4],
+            "x * D / F": x * 4 / 6,
+        }
+        for text, expected in cases.items():
+            config = {"formula": text, "parameters": {"a": ["D", "F"], "b": ["F", 4], "v": ["3*D/2"], "in": ["F - 2"]}, "epsilon": 0.25,
+                      "activation": "tanh", "let": {"y": "relu(w)", "z": "relu(x)", "w": "x + 1"}}
+            layer = ffn_train.Formula(d, f, config).double().eval()
+            with torch.no_grad():
+                for name, value in (("a", a.t()), ("b", b.t()), ("v", v), ("in", v[:4])):
+                    self.assertEqual(dict(layer.named_parameters())[name].shape, value.shape)
+                    dict(layer.named_parameters())[name].copy_(value)
+                self.assertLess((layer(x) - expected).abs().max(), 1e-14, text)
+        names = {"up": ["D"], "up.weight": ["D"], "half": ["D"], "type": ["D"]}
+        awkward = ffn_train.Formula(d, f, {"formula": "x * up.weight * up * half * type", "parameters": names})
+        self.assertEqual({name for name, _ in awkward.named_parameters()}, set(names))
+        awkward.load_state_dict(awkward.state_dict())
+
+    def test_formulas_that_are_refused(self):
+        cases = {
+            "x @ w": "unknown name 'w'", "relux(x)": "unknown function 'relux'", "x ** 2": ": x ** 2 is no part", "x if x else x": "cannot parse",
+            "__import__('os')": ": 'os' is no part", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": ": x[0] is no part",
+            "x[0:9]": "slice [0:9] of a width of 4", "x[F:]": "slice [6:4]", "x[D/3:]": "4/3, which is no size", "x +": "cannot parse",
+            "x[-1:]": "is -1, which is no size", "x[D/0:]": "D / 0 is no size", "x[x:]": "x is no size", "relu(x, x)": "takes one value, not 2", "a": "circle at 'a'", "x @ v": "is no matrix",
+            "sum(x)": "gives (2, 3, 1) for (2, 3, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",
+            "x * 'a'": ": 'a' is no part", "x * True": "unknown name 'True'", "x * 1j": ": 1j is no part", "x @ m if": "cannot parse",
+            "(" * 300 + "x" + ")" * 300: "cannot parse", "-" * 5000 + "x": "cannot parse",
+        }
+        for text, reason in cases.items():
+            config = {"formula": text, "parameters": {"v": ["D"], "m": ["F", "D"]}, "let": {"a": "b + x", "b": "2 * a"}}
+            with self.assertRaises(ffn_train.RunError, msg=text) as caught:
+                ffn_train.Formula(4, 6, config)
+            self.assertIn(reason, str(caught.exception))
+
+
+class Runs(ProgramTest):
+    """Whole runs: the program trains, evaluates and samples; load() has to come to the same."""
+
+    def train(self, name, config, *more):
+        self.write("text.txt", TEXT)
+        self.write(f"{name}.json", {"name": name, **config})
+        self.ok("--config", f"{name}.json", "-j", "1", "-q", *more)
+        return ffn_train.find_runs(self.tmp / "runs" / name)
+
+    def check(self, run):
+        """val/loss and val/accuracy as the program measured them."""
+        config = json.loads((run / "config.json").read_text())
+        measured = json.loads((run / "summary.json").read_text())["metrics"]
+        if config["task"]["kind"] == "text":
+            config["task"]["file"] = run / config["task"]["file"]
+        x, labels = DATA[config["task"]["kind"]](config["task"], config["train"], config["seed"])
+        model = ffn_train.load(run).double()  # what rounds is the program alone
+        with torch.no_grad():
+            logits = model(x)
+        self.assertEqual(logits.shape, (*x.shape, logits.shape[-1]) if model.task["tokens"] else (len(x), 2))
+        logits, labels = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
+        loss = F.cross_entropy(logits, labels, ignore_index=-1)
+        self.assertGreater(loss, 0.1, f"{run} has learned so much that its loss tells little of its logits")
+        # A logit that is off by d moves the loss by 2 d at most.
+        error = abs(float(loss) - measured["val/loss"]["final"]) / float(logits.abs().max())
+        self.assertLess(error, TOLERANCE, f"{run}: val/loss {loss} here, {measured['val/loss']['final']} there")
+        # Logits that are equal but for rounding may change places.
+        top = logits.topk(2, -1)
+        scored = labels >= 0
+        sure = scored & (top.values[:, 0] - top.values[:, 1] > 1e-5 * logits.abs().max())
+        right = int((sure & (top.indices[:, 0] == labels)).sum())
+        counted = measured["val/accuracy"]["final"] * int(scored.sum())
+        self.assertTrue(right - 0.01 <= counted <= right + int((scored & ~sure).sum()) + 0.01, f"{run}: {right} right here, {counted} there")
+
+    def check_all(self, runs, count):
+        self.assertEqual(len(runs), count)
+        for run in runs:
+            self.check(run)
+
+    def test_every_shipped_config(self):
+        configs = [path for path in sorted((ROOT / "configs").glob("*.json")) if path.name != "schema.json"]
+        self.assertGreaterEqual(len(configs), 5)
+        for path in configs:
+            self.ok("--config", path, "-o", path.stem, "-q", "train.steps=6", "train.optimizer.lr=0.01", "train.eval_examples=16")
+            for run in ffn_train.find_runs(self.tmp / path.stem):
+                self.check(run)
+                shutil.rmtree(self.tmp / path.stem)
+                break
+            else:
+                self.fail(f"{path} left no run")
+
+    # With labels that nobody can learn: where all is right, the loss is near 0 whatever the logits are.
+    XOR = {"task": {"kind": "xor", "bits": 3, "label_noise": 0.3}, "model": {"d_model": 6, "ffn": {"expansion": 1.5}},
+           "train": {"steps": 60, "batch_size": 16, "optimizer": {"lr": 0.05}}}
+    BITS = {"task": {"kind": "sequence_xor", "length": 7}, "train": {**XOR["train"], "eval_examples": 40},
+            "model": {"d_model": 8, "blocks": 2, "residual": True, "attention": {"heads": 2},
+                      "norm": {"kind": "layer", "epsilon": 0.3}, "ffn": {"d_ff": 8, "activation": "relu"}}}
+
+    def test_every_activation(self):
+        activations = catalogue("activations", "activation")
+        runs = self.train("phi", self.XOR, "model.ffn.activation=" + ",".join(activations), "model.ffn.kind=positionwise,gated")
+        self.check_all(runs, 2 * len(activations))
+
+    def test_every_norm_and_placement(self):
+        runs = self.train("norm", self.BITS, "model.norm.kind=layer,rms,none", "model.norm.placement=pre,post,sandwich", "model.residual=true,false")
+        self.check_all(runs, 18)
+
+    def test_every_attention(self):
+        runs = self.train("attention", self.BITS, "model.attention.scores=content,position", "model.attention.causal=true,false",
+                          "model.attention.bias=true,false", "model.positions=learned,none")
+        self.check_all(runs, 16)
+
+    # What each kind of FFN that the program lists is tried with.
+    KINDS = {
+        "positionwise": [{}, {"bias": False}, {"match": "params", "expansion": 2, "d_ff": None}],
+        "gated": [{}, {"bias": False}, {"match": "flops", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
+        "moe": [{"num_experts": 5, "top_k": k, "gated": gated, "bias": bias} for k in (1, 3, 5) for gated in (True, False) for bias in (True, False)]
+        + [{"num_experts": 2, "top_k": 1, "match": "active_params", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
+        "none": [{"d_ff": None, "activation": None}],
+        "conv1x1": [{}, {"bias": False}],
+        "formula": [Layers.PLAIN, {**Layers.GATED, "dropout": 0.2},
+                    {**Layers.PLAIN, "match": "params", "expansion": 2, "d_ff": None, "match_tolerance": 1}],
+    }
+
+    def test_every_kind_of_ffn(self):
+        kinds = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.ffn.kind"].split(", ")
+        self.assertGreaterEqual(len(kinds), 4)
+        for kind in kinds:
+            self.assertIn(kind, self.KINDS, "a new kind: write its module in scripts/ffn_train.py, and configs for it here")
+            for i, ffn in enumerate(self.KINDS[kind]):
+                ffn = {k: v for k, v in {**self.BITS["model"]["ffn"], **ffn, "kind": kind}.items() if v is not None}
+                model = {**self.BITS["model"], "ffn": ffn}
+                self.check_all(self.train(f"{kind}-{i}", {**self.BITS, "model": model}), 1)
+                self.check_all(self.train(f"{kind}-bare-{i}", {**self.XOR, "model": {"d_model": 8, "ffn": ffn}}), 1)
+        # The formulas of experts, as soon as the program has them.
+        if "formula" in kinds:
+            ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
+            self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
+
+    def text_run(self):
+        model = {**self.BITS["model"], "d_model": 16, "ffn": {"kind": "moe", "num_experts": 3, "top_k": 2, "d_ff": 16}}
+        task = {"kind": "text", "file": "text.txt", "context": 12}
+        train = {"steps": 80, "batch_size": 8, "optimizer": {"lr": 0.01}, "eval_examples": 30}
+        (run,) = self.train("text", {"task": task, "model": model, "train": train})
+        return run
+
+    def test_text_goes_on_as_the_program_writes_it(self):
+        run = self.text_run()
+        self.check(run)
+        model = ffn_train.load(run)
+        for prompt in ("", "t", "the frog sat on the mat; a "):
+            if not prompt and "\n" not in model.alphabet:
+                continue
+            there = json.loads(self.ok("sample", run, "--prompt", prompt, "--temperature", 0, "--length", 60, "--json").stdout)["text"]
+            self.assertEqual(ffn_train.generate(model, prompt, 60), prompt + there)
+            self.assertGreater(len(set(there)), 5)
+        self.assertEqual(ffn_train.generate(run, "the ", 20, temperature=0.8, seed=3), ffn_train.generate(model, "the ", 20, temperature=0.8, seed=3))
+        with self.assertRaisesRegex(ValueError, "'Q' does not occur in the training text"):
+            ffn_train.generate(model, "Q")
+        with self.assertRaisesRegex(ValueError, "13 tokens in a sequence; the run was trained on 12"):
+            model(torch.zeros(1, 13, dtype=torch.int64))
+
+    def test_a_module_like_any_other(self):
+        run = self.text_run()
+        torch.manual_seed(1)
+        before = torch.get_rng_state()
+        model = ffn_train.load(run)
+        self.assertTrue(torch.equal(torch.get_rng_state(), before), "loading draws from the user's random numbers")
+        self.assertFalse(model.training)
+        x = torch.randint(0, len(model.alphabet), (2, 12))
+        y = model(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the check of the length becomes a constant
+            traced = torch.jit.trace(model, x)
+        self.assertTrue(torch.allclose(traced(x), y, atol=1e-6))
+        model.load_state_dict(model.state_dict())
+        model(x).square().sum().backward()
+        self.assertTrue(all(p.grad is not None for p in model.parameters()))
+
+    # ---- what is refused
+
+    def refused(self, run):
+        with self.assertRaises(ffn_train.RunError) as caught:
+            ffn_train.load(run)
+        return str(caught.exception)
+
+    def test_files_that_do_not_fit_are_refused_with_all_that_differs(self):
+        (run,) = self.train("x", self.XOR)
+        config, (tensors, metadata) = json.loads((run / "config.json").read_text()), ffn_train.read_safetensors(run / "model.safetensors")
+        changed = self.tmp / "changed"
+
+        def write(config=config, metadata=metadata, **more):
+            write_run(changed, config, {k: v for k, v in {**tensors, **more}.items() if v is not None}, metadata)
+            return changed
+
+        self.assertTrue(torch.equal(ffn_train.load(write()).head.weight, ffn_train.load(run).head.weight))
+        text = self.refused(write(**{"head.bias": None, "head.weight": torch.zeros(3, 6), "more": torch.zeros(1), "block0.ffn.up.weight": torch.zeros(6, 9)}))
+        self.assertEqual(text.splitlines(), [
+            f"{changed}: the weights do not fit the model:",
+            "  block0.ffn.up.weight: (6, 9), the model has (9, 6)",
+            "  head.bias (2,): missing",
+            "  head.weight: (3, 6), the model has (2, 6)",
+            "  more (1,): the model has no such parameter"])
+
+        other = json.loads(json.dumps(config))
+        other["model"]["ffn"]["activation"] = "gelu_tanh"
+        self.assertIn("model.ffn.activation: 'gelu' there, 'gelu_tanh' here", self.refused(write(other)))
+        other["model"]["ffn"]["power"] = 2
+        self.assertIn("does not know model.ffn.power", self.refused(write(other, {})))
+        del other["model"]["ffn"]["power"]
+        other["model"]["ffn"]["activation"] = "gelu2"
+        self.assertIn("unknown activation 'gelu2'; this ffn_train.py knows identity, relu", self.refused(write(other, {})))
+        del other["model"]["blocks"]
+        self.assertIn("config.json: no key 'blocks'", self.refused(write(other, {})))
+
+        data = (run / "model.safetensors").read_bytes()
+        for cut in (0, 4, 200, len(data) - 1):
+            (changed / "model.safetensors").write_bytes(data[:cut])
+            self.assertIn("model.safetensors: no safetensors file that can be read", self.refused(changed), cut)
+        (changed / "model.safetensors").write_bytes(data + b"\0")
+        self.assertIn("1 bytes behind the last tensor", self.refused(changed))
+        (changed / "model.safetensors").unlink()
+        self.assertIn("has no trained weights yet; finish the training first", self.refused(changed))
+        (changed / "config.json").write_text("[")
+        self.assertIn("config.json: Expecting value", self.refused(changed))
+        self.assertIn("config.json: No such file", self.refused(self.tmp / "nowhere"))
+
+    # ---- tables
+
+    def test_tables_say_what_the_files_say(self):
+        runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.05", "seeds=11", "train.eval_every=20")
+        table, curves = ffn_train.runs(self.tmp / "runs"), ffn_train.metrics(self.tmp / "runs")
+        self.assertEqual(list(table["run"]), [str(run) for run in runs])
+        self.assertEqual(list(table.columns[:5]), ["run", "seed", "state", "model.ffn.activation", "train.optimizer.lr"])
+        self.assertEqual(list(table["seed"])[:11], list(range(11)))
+        for row in table.to_dict("records"):
+            summary = json.loads((pathlib.Path(row["run"]) / "summary.json").read_text())
+            config = json.loads((pathlib.Path(row["run"]) / "config.json").read_text())
+            self.assertEqual((row["seed"], row["model.ffn.activation"], row["train.optimizer.lr"], row["state"]),
+                             (config["seed"], config["model"]["ffn"]["activation"], config["train"]["optimizer"]["lr"], "done"))
+            self.assertEqual((row["steps"], row["parameters"], row["train_seconds"]), (60, summary["parameters"], summary["train_seconds"]))
+            for metric, value in summary["metrics"].items():
+                self.assertEqual([row[metric], row["best " + metric], row["best step " + metric]], [value["final"], value["best"], value["best_step"]])
+        self.assertEqual(list(curves.columns), ["run", "seed", "state", "model.ffn.activation", "train.optimizer.lr", "step", "metric", "value"])
+        # Evaluations at 0, 20, 40 and 60; at 0 nothing is trained yet.
+        self.assertEqual(len(curves), 44 * (2 + 3 * 4))
+        last = curves[(curves["step"] == 60) & (curves["metric"] == "val/loss")]
+        self.assertEqual(list(last["value"]), list(table["val/loss"]))
+        self.assertEqual(ffn_train.runs_as_dicts(self.tmp / "runs"), json.loads(json.dumps(ffn_train.runs_as_dicts(self.tmp / "runs"))))
+
+    def test_what_diverged_is_there_and_what_is_damaged_is_named(self):
+        runs = self.train("study", self.XOR, "seeds=5")
+        summary = json.loads((runs[0] / "summary.json").read_text())
+        summary["metrics"]["val/loss"]["final"] = "nan"
+        (runs[0] / "summary.json").write_text(json.dumps(summary))
+        (runs[1] / "config.json").write_text("{")
+        shutil.rmtree(runs[2])
+        runs[3].rename(runs[3].with_name("seed-3.old-1"))
+        (runs[4] / "status.json").unlink()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            (row,) = ffn_train.runs_as_dicts(self.tmp / "runs")
+        self.assertTrue(math.isnan(row["val/loss"]))
+        self.assertEqual(len(said), 3)
+        self.assertRegex(str(said[0].message), "^2 runs are not there, but listed in .*study.json: .*seed-2, .*seed-3$")
+        self.assertRegex(str(said[1].message), "^left out: .*seed-1/config.json: Expecting property name")
+        self.assertRegex(str(said[2].message), "^left out: .*seed-4/status.json: No such file")
+        with self.assertRaisesRegex(ffn_train.RunError, "no directory"):
+            ffn_train.runs(self.tmp / "nowhere")
+
+    def test_the_command(self):
+        (run,) = self.train("x", self.XOR)
+
+        def command(*arguments):
+            return subprocess.run([sys.executable, "-B", str(ROOT / "scripts/ffn_train.py"), *map(str, arguments)], capture_output=True, text=True)
+
+        shown = command(run)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("(up): Linear(in_features=6, out_features=9, bias=True)", shown.stdout)
+        parameters = json.loads((run / "summary.json").read_text())["parameters"]
+        self.assertEqual(shown.stdout.splitlines()[-1], f"{parameters:,} parameters")
+        nowhere = command(self.tmp / "nowhere")
+        self.assertEqual((nowhere.returncode, nowhere.stdout), (1, ""))
+        self.assertIn("ffn_train.py: ", nowhere.stderr)
+        self.assertNotIn("Traceback", nowhere.stderr)
+        self.assertIn("usage: ffn_train.py RUN", command().stderr)
+
+
+if __name__ == "__main__":
+    main()

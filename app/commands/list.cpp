@@ -5,11 +5,15 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
+#include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_formulas.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/kernels/activations.hpp"
+#include "ffn/report/fit.hpp"
+#include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 
@@ -62,6 +66,38 @@ Listing list_keys(const std::string& prefix) {
   return listing;
 }
 
+/// A formula that has a name, for a person.
+struct Named {
+  std::string name, formula, source;
+  double expansion;  ///< F / D at the parameters of the plain layer of expansion 4
+};
+
+std::vector<Named> named() {
+  std::vector<Named> out;
+  for (const auto& row : named_formulas()) {
+    ModelConfig model;
+    model.d_model = 1024;
+    FormulaConfig config;
+    config.text = formula_text(row);
+    config.match = "params";
+    model.ffn = config;
+    resolve_widths(model);
+    std::string formula;
+    for (const auto& let : config.text.let->items()) formula += let.key() + " = " + let.value().get<std::string>() + "; ";
+    out.push_back({row.name, formula + row.formula, row.source, static_cast<double>(std::get<FormulaConfig>(model.ffn).hidden_width(1024)) / 1024});
+  }
+  return out;
+}
+
+// Formulas are too long for a column: each has lines of its own.
+void print_named() {
+  std::cout << "\n" << wrapped("layers of the kind formula, by ffn.name; F/D at the parameters of the plain layer of expansion 4 (match=params)", terminal_width_of(1)) << "\n";
+  for (const auto& [name, formula, source, expansion] : named()) {
+    const bool of_width = expansion > 0.01;  // one has no F in it
+    std::cout << name << (of_width ? "  F/D " + format_significant(expansion, 4) : "") << "\n" << "    " << formula << "\n" << "    " << source << "\n";
+  }
+}
+
 Listing list(const std::string& what, const std::string& prefix) {
   if (what == "activations") {
     Listing listing{{"activation", "φ(z)", "source"}, {}};
@@ -79,13 +115,17 @@ Listing list(const std::string& what, const std::string& prefix) {
   return list_files(what);
 }
 
-void print(const Listing& listing, const CommonOptions& common) {
+void print(const std::string& what, const Listing& listing, const CommonOptions& common) {
   if (common.json) {
     Json out = Json::array();
     for (const auto& row : listing.rows) {
       Json entry = Json::object();
       for (std::size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
       out.push_back(entry);
+    }
+    if (what == "ffns") {
+      for (const auto& [name, formula, source, expansion] : named())
+        out.push_back({{"ffn.kind", FormulaConfig::kKind}, {"what it computes", formula}, {"ffn.name", name}, {"source", source}, {"F/D", expansion}});
     }
     print_json(out);
     return;
@@ -95,6 +135,7 @@ void print(const Listing& listing, const CommonOptions& common) {
   Table table(columns);
   for (const auto& row : listing.rows) table.add_row(row);
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  if (what == "ffns") print_named();
 }
 
 struct ListOptions {
@@ -112,7 +153,7 @@ void add_list(CommandLine program, CommonOptions& common) {
   command.option("prefix", options->prefix, "only keys that begin so").type("KEY");
   add_output_options(command, common);
   command.run([&common, options] {
-    print(list(options->what, options->prefix), common);
+    print(options->what, list(options->what, options->prefix), common);
     return 0;
   });
 }

@@ -5,6 +5,9 @@
 #include "../commands.hpp"
 #include "../load_config.hpp"
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/formula.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/config/formula.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
@@ -49,6 +52,35 @@ void print(const std::vector<Part>& parts, const Cost& total, const CommonOption
   std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
 }
 
+// A formula step by step: what each of its operations gives, (tokens, width), or a vector for all tokens.
+void print_steps(const ModelConfig& model, bool color) {
+  const FormulaText* text = formula_of(model.ffn);
+  if (!text) return;
+  const FfnSize& size = *size_of(model.ffn);
+  const auto width = size.hidden_width(model.d_model);
+  const auto graph = compile_formula(*text, model.d_model, width, size.activation);
+  const auto shape = [](const std::vector<std::int64_t>& sizes) {
+    std::string out;
+    for (const auto each : sizes) out += (out.empty() ? "" : ", ") + format_count(each);
+    return "(" + out + ")";
+  };
+  std::cout << "\n" << printable((text->name.empty() ? "formula" : text->name) + ": ") << printable(text->formula) << "\nD = " << format_count(model.d_model)
+            << ", F = " << format_count(width) << (text->calls_phi() ? ", phi is " + size.activation : "") << "\n\n";
+  Table table({{"step", Align::left}, {"shape", Align::left}, {"with", Align::left}});
+  for (const auto& node : graph.nodes) {
+    if (node.op == FormulaOp::number) continue;
+    std::string with;
+    for (const int parameter : {node.op == FormulaOp::parameter ? -1 : node.parameter, node.bias}) {
+      if (parameter < 0) continue;
+      const auto& spec = graph.parameters[static_cast<std::size_t>(parameter)];
+      with += (with.empty() ? "" : ", ") + spec.name + " " + shape(spec.shape);
+    }
+    const auto w = format_count(node.width);
+    table.add_row({printable(node.text), node.batched ? "(N, " + w + ")" : "(" + w + ")", with});
+  }
+  std::cout << table.terminal_text(color);
+}
+
 // A whole model from a config.
 void print_model(const CommonOptions& common) {
   const auto config = read_run_config(load_with_overrides(common.config, common.overrides), common.config);
@@ -61,6 +93,7 @@ void print_model(const CommonOptions& common) {
   if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});
   parts.push_back({"embedding and head", cost.ends});
   print(parts, cost.total, common);
+  if (!common.json) print_steps(config.model, color_enabled(color_mode(common), 1));
 }
 
 struct LayerOptions {

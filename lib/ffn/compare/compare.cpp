@@ -388,7 +388,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   if (found.empty()) throw DataError("there are no runs to compare", "train first: ffn-train --config experiments/activations.json");
   const auto& asked = request.config;
   Comparison out;
-  auto runs = without_copies(without_computing(std::move(found), asked.by), asked.by, out.notes);
+  auto runs = without_copies(with_formulas_by_name(without_computing(std::move(found), asked.by)), asked.by, out.notes);
   if (request.tuned) {
     for (auto& run : runs) {
       for (const auto& key : request.tuned->keys) {

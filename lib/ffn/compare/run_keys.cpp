@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "ffn/core/error.hpp"
@@ -94,6 +95,36 @@ std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::s
   if (is_computing(by)) return runs;
   for (auto& run : runs) {
     for (auto at = run.keys.begin(); at != run.keys.end();) at = is_computing(at->first) ? run.keys.erase(at) : std::next(at);
+  }
+  return runs;
+}
+
+std::vector<FoundRun> with_formulas_by_name(std::vector<FoundRun> runs) {
+  for (const std::string layer : {"model.ffn.", "model.ffn.expert."}) {
+    const auto is_part = [&](const std::string& key) {
+      for (const char* part : {"formula", "parameters", "let", "init"}) {
+        const std::string whole = layer + part;
+        if (key == whole || key.rfind(whole + ".", 0) == 0) return true;
+      }
+      return false;
+    };
+    const auto name_of = [&](const FoundRun& run) {
+      const auto name = run.keys.find(layer + "name");
+      return name == run.keys.end() ? std::string() : name->second;
+    };
+    std::map<std::string, Keys> parts;  // by name
+    bool by_name = true;
+    for (const auto& run : runs) {
+      if (name_of(run).empty()) continue;
+      Keys own;
+      std::copy_if(run.keys.begin(), run.keys.end(), std::inserter(own, own.end()), [&](const auto& key) { return is_part(key.first); });
+      by_name = by_name && parts.insert({name_of(run), own}).first->second == own;
+    }
+    if (!by_name) continue;
+    for (auto& run : runs) {
+      if (name_of(run).empty()) continue;
+      for (auto at = run.keys.begin(); at != run.keys.end();) at = is_part(at->first) ? run.keys.erase(at) : std::next(at);
+    }
   }
   return runs;
 }

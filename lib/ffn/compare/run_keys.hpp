@@ -31,6 +31,9 @@ bool is_computing(const std::string& key);
 /// A result counts whatever computed it: unless that is what is compared, it makes no other run.
 std::vector<FoundRun> without_computing(std::vector<FoundRun> runs, const std::string& by);
 
+/// A formula that has a name is its name: what it is made of makes no keys of their own, unless one name stands for several.
+std::vector<FoundRun> with_formulas_by_name(std::vector<FoundRun> runs);
+
 /// A run that was trained alone and again within a study, or copied, is one replicate; `notes` gets how many there were.
 std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes);
 

@@ -187,10 +187,25 @@ std::string short_key(const std::string& key, const std::set<std::string>& all) 
 
 }  // namespace
 
+namespace {
+
+// A whole layer by its name, or by its kind and what else is said of it.
+std::string name_of_object(const Json& object) {
+  if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty()) return name->get<std::string>();
+  std::string text;
+  for (const auto& item : object.items()) {
+    if (item.value().is_object()) continue;
+    text += (text.empty() ? "" : "-") + (item.value().is_string() ? item.value().get<std::string>() : dump_json(item.value()));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string variant_name(const Combination& combination, const std::set<std::string>& keys) {
   std::string name;
   for (const auto& [key, value, pointer] : combination) {
-    std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
+    std::string text = value.is_string() ? value.get<std::string>() : value.is_object() ? name_of_object(value) : dump_json(value);
     for (auto& c : text) {
       const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
       if (!safe) c = '_';

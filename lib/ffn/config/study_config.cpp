@@ -190,6 +190,14 @@ Document with_assignments(const Document& common, const Combination& combination
   return document;
 }
 
+// Whether a key has several objects as values: "model.ffn": [{"kind": "gated", …}, {"kind": "formula", …}].
+bool sweeps_objects(const SweepConfig& sweep) {
+  const auto any = [](const Json& axes) {
+    return std::any_of(axes.begin(), axes.end(), [](const Json& axis) { return axis.is_array() && !axis.empty() && axis[0].is_object(); });
+  };
+  return any(*sweep.grid) || std::any_of(sweep.zip->begin(), sweep.zip->end(), [&](const Json& axes) { return axes.is_object() && any(axes); });
+}
+
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
 void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations, const std::set<std::string>& swept,
                   const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
@@ -248,8 +256,8 @@ Study read_study(const Document& document, const std::string& source) {
   if (!reader.problems.empty())
     throw ConfigError(source, std::move(reader.problems), "`ffn-train list keys` shows every key with its default");
   study.name = run.name;
-  // What include adds need not have the keys of the others: its variants are compared whole.
-  if (study.config.compare.by.empty() && !study.config.sweep.include->empty()) {
+  // What include adds need not have the keys of the others, nor need whole layers: such variants are compared whole.
+  if (study.config.compare.by.empty() && (!study.config.sweep.include->empty() || sweeps_objects(study.config.sweep))) {
     study.config.compare.by = "variant";
     (*study.document)["compare"]["by"] = "variant";
   }

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/named_formulas.hpp"
 #include "ffn/fused/feed_forward.hpp"
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/nn/feed_forward.hpp"
@@ -127,6 +128,16 @@ FfnConfig sized(std::int64_t d_ff) {
   return config;
 }
 
+// A layer that is given as the formula of that name.
+FfnConfig as_formula(const char* name, std::int64_t d_ff) {
+  FormulaConfig config;
+  config.d_ff = d_ff;
+  for (const auto& row : named_formulas()) {
+    if (row.name == std::string(name)) config.text = formula_text(row);
+  }
+  return config;
+}
+
 void bench_ffns(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
   constexpr std::int64_t kTokens = 512;
   for (const std::int64_t d : {8, 16, 32, 64, 128, 256, 512}) {
@@ -135,11 +146,14 @@ void bench_ffns(const BenchRequest& request, const std::function<void(const Meas
       FfnConfig config;
     };
     // Gated at the parameters of the plain one; the mixture's experts are plain ones, and the wide one does as much work
-    // per token as two of them.
+    // per token as two of them. Two formulas are the first two kinds once more.
     const Kind kinds[] = {{"positionwise", sized<PositionwiseConfig>(4 * d)},
                           {"gated", sized<GatedConfig>(8 * d / 3)},
                           {"moe", sized<MoeConfig>(4 * d)},
-                          {"wide", sized<PositionwiseConfig>(8 * d)}};
+                          {"wide", sized<PositionwiseConfig>(8 * d)},
+                          {"formula positionwise", as_formula("positionwise", 4 * d)},
+                          {"formula gated", as_formula("gated", 8 * d / 3)},
+                          {"formula normformer", as_formula("normformer", 4 * d)}};
     Product own(512, 512, 512), blas(512, 512, 512);
     std::vector<std::unique_ptr<FfnBench>> benches;
     std::vector<Work> works{own.own(), blas.blas()};
@@ -247,6 +261,10 @@ void run_bench(const BenchRequest& request, const std::function<void(const Measu
   if (wanted("ffn")) bench_ffns(request, emit);
   if (!wanted("steps")) return;
   bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), 0.6, emit);
+  auto formula = xor_config(2, 8, 4);
+  formula.model.ffn = as_formula("positionwise", 8);
+  std::get<FormulaConfig>(formula.model.ffn).activation = "relu";
+  bench_cohorts(request, "formula 2-8-2, batch 4", formula, 0.6, emit);
   bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), 3, emit);
 }
 

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Layers in a line of JSON, from the config to the verdict."""
+import json
+
+from program import ProgramTest, main
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "train": {"steps": 60, "eval_every": 5, "target": {"metric": "val/accuracy", "at_least": 0.99}, "optimizer": {"lr": 0.02}}}
+MINE = {"kind": "formula", "name": "mine", "formula": "(relu(x @ a) * b) @ c", "parameters": {"a": ["D", "F"], "b": ["F"], "c": ["F", "D"]}, "init": {"b": 1}}
+
+
+def config(ffn, **more):
+    return {**XOR, "model": {"d_model": 8, "ffn": ffn}, **more}
+
+
+class Formulas(ProgramTest):
+    def test_a_layer_of_ones_own_is_trained_resumed_compared_and_agrees_on_both_engines(self):
+        path = self.write("mine.json", config(MINE, sweep={"grid": {"model.ffn": [MINE, {"kind": "gated", "activation": "silu"}]}}, seeds=8))
+        self.ok("--config", path, "-q")
+        first = self.ok("compare", "runs/xor", "--json").stdout
+        comparison = json.loads(first)
+        self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["ffn=mine", "ffn=gated-silu"])
+        self.ok("--config", path, "-q")
+        self.assertEqual(self.ok("compare", "runs/xor", "--json").stdout, first)
+        self.assertIn("the engines agree", self.ok("verify", path).stdout)
+
+    def test_named_formulas_are_compared_by_their_names(self):
+        path = self.write("named.json", config({"kind": "formula", "name": "swiglu"}, seeds=6))
+        self.ok("--config", path, "model.ffn.name=swiglu,two_hidden", "-q")
+        comparison = json.loads(self.ok("compare", "runs/xor", "--json").stdout)
+        self.assertEqual(comparison["by"], "model.ffn.name")
+        self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["swiglu", "two_hidden"])
+        self.assertEqual([note for note in comparison["notes"] if "parameters" in note or "formula" in note], [])
+
+    def test_a_mistake_is_shown_where_it_stands(self):
+        wrong = {**MINE, "formula": "(relu(x @ c) * b) @ c"}
+        error = self.fails(2, "validate", self.write("wrong.json", config(wrong)))
+        self.assertIn("/model/ffn/formula: column 9: '@': the left side ends in D = 8, 'c' [F, D] begins with 32", error)
+        lines = error.splitlines()
+        at = next(i for i, line in enumerate(lines) if "(relu(x @ c)" in line)
+        self.assertEqual(lines[at].index("@"), lines[at + 1].index("^"))
+
+    def test_params_shows_a_formula_step_by_step(self):
+        out = self.ok("params", self.write("mine.json", config(MINE))).stdout
+        for piece in (r"relu\(x @ a\) +\(N, 32\)", r"x @ a +\(N, 32\) +a \(8, 32\)", r"D = 8, F = 32"):
+            self.assertRegex(out, piece)
+        counts = json.loads(self.ok("params", self.write("mine.json", config(MINE)), "--json").stdout)
+        self.assertEqual(counts["ffn"]["parameters"], 8 * 32 + 32 + 32 * 8)
+
+    def test_the_list_of_layers_has_formulas_with_their_sources(self):
+        rows = {row["ffn.name"]: row for row in json.loads(self.ok("list", "ffns", "--json").stdout) if "ffn.name" in row}
+        self.assertGreaterEqual(len(rows), 25)
+        self.assertIn("arXiv:2002.05202", rows["swiglu"]["source"])
+        self.assertTrue(all(row["source"] for row in rows.values()))
+        self.assertAlmostEqual(rows["three_hidden"]["F/D"], 1.5616, delta=0.01)
+        self.assertIn("(silu(x @ gate) * (x @ up)) @ down", self.ok("list", "ffns").stdout)
+
+    def test_a_file_of_formulas_is_not_needed_once_a_run_has_begun(self):
+        self.write("ours.json", {"cube": {"formula": "(h * h * h) @ d", "let": {"h": "x @ a"}, "parameters": {"a": ["D", "F"], "d": ["F", "D"]}}})
+        path = self.write("cube.json", config({"kind": "formula", "formulas": "ours.json", "name": "cube"}))
+        self.ok("--config", path, "-q")
+        (self.tmp / "ours.json").unlink()
+        self.assertIn("cube", self.fails(2, "--config", path))
+        again = self.ok("--config", "runs/xor/seed-0/config.json", "-o", "again", "-q")
+        self.assertEqual(again.returncode, 0)
+        one, two = (json.loads((self.tmp / d / "xor/seed-0/summary.json").read_text()) for d in ("runs", "again"))
+        self.assertEqual(one["metrics"]["val/loss"], two["metrics"]["val/loss"])
+
+    def test_experts_may_be_formulas(self):
+        path = self.write("experts.json", config({"kind": "moe", "num_experts": 3, "top_k": 2, "expert": {"name": "swiglu"}}))
+        self.ok("--config", path, "-q")
+        self.assertIn("the engines agree", self.ok("verify", path).stdout)
+
+    def test_a_convolution_of_kernel_1_is_libtorchs_and_learns(self):
+        path = self.write("conv.json", config({"kind": "conv1x1", "activation": "relu"}))
+        out = self.ok("--config", path).stdout
+        self.assertIn("conv1x1", self.ok("plan", path).stdout)
+        self.assertRegex(out, r"target val/accuracy ≥ 0.990: reached")
+
+
+if __name__ == "__main__":
+    main()

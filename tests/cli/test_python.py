@@ -141,6 +141,11 @@ class Layers(unittest.TestCase):
             for name in activations:
                 self.check(f"{kind}/{name}", layer(SHAPE.D, SHAPE.F, {**FFN, "activation": name}))
             self.check(f"{kind}/no_bias", layer(SHAPE.D, SHAPE.F, {**FFN, "bias": False}))
+        for name in activations:
+            self.check(f"formula/{name}", ffn_train.Formula(SHAPE.D, SHAPE.F, {**self.NORMED, "activation": name}))
+            self.check(f"conv1x1/{name}", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, {**FFN, "activation": name}))
+        self.check("formula/no_bias", ffn_train.Formula(SHAPE.D, SHAPE.F, self.NORMED))  # a formula has its own biases
+        self.check("conv1x1/no_bias", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, {**FFN, "bias": False}))
         mixture = {**FFN, "num_experts": SHAPE.E, "top_k": SHAPE.K, "router": {"kind": "softmax_top_k"}}
         self.check("moe/softmax_top_k/plain", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "gated": False}))
         self.check("moe/softmax_top_k/gated", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "gated": True, "activation": "silu"}))
@@ -166,6 +171,10 @@ class Layers(unittest.TestCase):
     GATED = {"formula": "(silu(g) * u) @ down.weight + down.bias",
              "parameters": {**PLAIN["parameters"], "gate.weight": ["D", "F"], "gate.bias": ["F"]},
              "let": {"g": "x @ gate.weight + gate.bias", "u": "x @ up.weight + up.bias"}}
+
+    # scripts/make-golden has it, too.
+    NORMED = {"formula": "dropout(layer_norm(phi(x @ up + b)) * s + t) @ down + e", "activation": "gelu",
+              "parameters": {"up": ["D", "F"], "b": ["F"], "s": ["F"], "t": ["F"], "down": ["F", "D"], "e": ["D"]}}
 
     def test_formulas_and_convolutions_that_say_the_same_give_the_same(self):
         self.check("positionwise/gelu", ffn_train.Formula(SHAPE.D, SHAPE.F, self.PLAIN))
@@ -306,6 +315,12 @@ class Runs(ProgramTest):
         self.check_all(runs, 16)
 
     # What each kind of FFN that the program lists is tried with.
+    def kinds(self):
+        named = [row for row in json.loads(self.ok("list", "ffns", "--json").stdout) if "ffn.name" in row]
+        self.assertGreater(len(named), 20)
+        return {**self.KINDS, "formula": self.KINDS["formula"] + [
+            {"name": row["ffn.name"], "activation": "silu" if "phi(" in row["what it computes"] else None} for row in named]}
+
     KINDS = {
         "positionwise": [{}, {"bias": False}, {"match": "params", "expansion": 2, "d_ff": None}],
         "gated": [{}, {"bias": False}, {"match": "flops", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
@@ -313,24 +328,23 @@ class Runs(ProgramTest):
         + [{"num_experts": 2, "top_k": 1, "match": "active_params", "expansion": 4, "d_ff": None, "match_tolerance": 1}],
         "none": [{"d_ff": None, "activation": None}],
         "conv1x1": [{}, {"bias": False}],
-        "formula": [Layers.PLAIN, {**Layers.GATED, "dropout": 0.2},
+        "formula": [Layers.PLAIN, {**Layers.GATED, "activation": None, "dropout": 0.2, "formula": "dropout(silu(g) * u) @ down.weight + down.bias"},
                     {**Layers.PLAIN, "match": "params", "expansion": 2, "d_ff": None, "match_tolerance": 1}],
     }
 
     def test_every_kind_of_ffn(self):
         kinds = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.ffn.kind"].split(", ")
         self.assertGreaterEqual(len(kinds), 4)
+        tried = self.kinds()
         for kind in kinds:
-            self.assertIn(kind, self.KINDS, "a new kind: write its module in scripts/ffn_train.py, and configs for it here")
-            for i, ffn in enumerate(self.KINDS[kind]):
+            self.assertIn(kind, tried, "a new kind: write its module in scripts/ffn_train.py, and configs for it here")
+            for i, ffn in enumerate(tried[kind]):
                 ffn = {k: v for k, v in {**self.BITS["model"]["ffn"], **ffn, "kind": kind}.items() if v is not None}
                 model = {**self.BITS["model"], "ffn": ffn}
                 self.check_all(self.train(f"{kind}-{i}", {**self.BITS, "model": model}), 1)
                 self.check_all(self.train(f"{kind}-bare-{i}", {**self.XOR, "model": {"d_model": 8, "ffn": ffn}}), 1)
-        # The formulas of experts, as soon as the program has them.
-        if "formula" in kinds:
-            ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
-            self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
+        ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
+        self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
 
     def text_run(self):
         model = {**self.BITS["model"], "d_model": 16, "ffn": {"kind": "moe", "num_experts": 3, "top_k": 2, "d_ff": 16}}

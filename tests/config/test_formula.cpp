@@ -236,7 +236,7 @@ TEST_CASE("formulas of one's own come from a file, beside those that have a name
 
 TEST_CASE("keys that a formula gives no meaning are refused") {
   const auto problems = [](const std::string& ffn) { return problems_in("{\"model\": {\"d_model\": 8, \"ffn\": {\"kind\": \"formula\", " + ffn + "}}}"); };
-  CHECK(problems(R"("activation": "relu", "name": "swiglu")").find("unknown key \"activation\"") != std::string::npos);
+  CHECK(problems(R"("activation": "relu", "name": "swiglu")").find("/model/ffn/activation: the formula calls no phi(…)") != std::string::npos);
   CHECK(problems(R"("activation": "relu", "name": "two_hidden")") == "");
   CHECK(problems(R"("dropout": 0.1, "name": "swiglu")").find("says nowhere dropout") != std::string::npos);
   CHECK(problems(R"("dropout": 0.1, "name": "positionwise")") == "");

@@ -122,6 +122,24 @@ class Resolver {
   void resolve(const std::string& pointer) {
     pointer_ = pointer;
     Json& layer = document_.tree()[Json::json_pointer(pointer)];
+    resolve_name(layer);
+    refuse_idle_activation(layer);
+  }
+
+ private:
+  // An activation that changes nothing would be compared as if it did.
+  void refuse_idle_activation(Json& layer) {
+    if (!layer.contains("activation") || !is_text(layer, "formula")) return;
+    FormulaText text;
+    text.formula = layer["formula"].get<std::string>();
+    if (layer.contains("let") && layer["let"].is_object()) text.let = layer["let"];
+    if (text.calls_phi()) return;
+    // What an older layer's kind had is without meaning, not wrong.
+    if (age("activation") >= age("kind")) problem("activation", "the formula calls no phi(…), so the activation would change nothing");
+    layer.erase("activation");
+  }
+
+  void resolve_name(Json& layer) {
     if (!is_text(layer, "name")) return;
     const bool has_formula = is_text(layer, "formula");
     // Of a name and a formula the newer counts; of one layer the formula does, and the name is its label.
@@ -135,20 +153,19 @@ class Resolver {
       if (std::string(key) == "init" && layer[key].is_object()) own_starts = layer[key];
       else if (std::string(key) != "epsilon") problem(key, std::string("the name ") + shortened(layer["name"]) + " brings its own " + key + "; leave this out, or give a formula");
     }
-    const Origin origin = document_.origin(pointer + "/name");
+    const Origin origin = document_.origin(pointer_ + "/name");
     for (const char* key : kMeaning) {
       const bool own = std::string(key) == "epsilon" && layer.contains(key) && age(key) >= age("name");
       if (own) continue;
       layer.erase(key);
       if (!meaning.contains(key)) continue;
       layer[key] = meaning[key];
-      document_.set_origin(pointer + "/" + key, origin);
+      document_.set_origin(pointer_ + "/" + key, origin);
     }
     if (!own_starts.empty()) layer["init"].update(own_starts);
     forget_file(layer);
   }
 
- private:
   static bool is_text(const Json& layer, const char* key) { return layer.contains(key) && layer[key].is_string() && !layer[key].get<std::string>().empty(); }
 
   int age(const std::string& key) const { return document_.origin(pointer_ + "/" + key).layer; }

@@ -10,6 +10,13 @@
 
 namespace ffn::test {
 
+/// How much longer than elsewhere what is timed may take: sanitizers slow it down.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kSlowness = 10;
+#else
+constexpr int kSlowness = 1;
+#endif
+
 /// An empty directory under the system's temporary one, removed with everything in it at the end.
 class ScratchDirectory {
  public:

@@ -124,17 +124,20 @@ class Gated(Positionwise):
 
 
 class Conv1x1(nn.Module):
-    """The positionwise layer as two convolutions of kernel 1 over the sequence."""
+    """The positionwise layer, its matrices as kernels of width 1 over the sequence."""
 
     def __init__(self, d_model, d_ff, config):
         super().__init__()
-        self.up = nn.Conv1d(d_model, d_ff, 1, bias=config["bias"])
+        self.up = nn.Linear(d_model, d_ff, bias=config["bias"])
         self.phi = Activation(config["activation"])
         self.dropout = nn.Dropout(config["dropout"])
-        self.down = nn.Conv1d(d_ff, d_model, 1, bias=config["bias"])
+        self.down = nn.Linear(d_ff, d_model, bias=config["bias"])
 
     def forward(self, x):
-        return self.down(self.dropout(self.phi(self.up(x.transpose(1, 2))))).transpose(1, 2)
+        def convolve(matrix, h):
+            return F.conv1d(h, matrix.weight.unsqueeze(-1), matrix.bias)
+
+        return convolve(self.down, self.dropout(self.phi(convolve(self.up, x.transpose(1, 2))))).transpose(1, 2)
 
 
 class Router(nn.Module):

@@ -205,7 +205,7 @@ class Telling(ProgramTest):
         for row in rows:
             self.assertRegex(row["key"], r"^[a-z_]+(\.[a-z_0-9]+)*$")
         self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.top_k"], ["moe"])
-        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe"])
+        self.assertEqual([row["of kind"] for row in rows if row["key"] == "model.ffn.activation"], ["positionwise, gated, moe, formula, conv1x1"])
         self.write("xor.json", XOR)
         for key in ("model.ffn.dropout", "train.optimizer.weight_decay", "train.schedule.warmup_steps", "compute.tf32"):
             fallback = next(row["default"] for row in rows if row["key"] == key)

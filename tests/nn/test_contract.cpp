@@ -212,6 +212,24 @@ TEST_CASE("a ReLU FFN without bias is homogeneous of degree 1, a bilinear one of
   check(bilinear, 2);
 }
 
+TEST_CASE("convolutions of kernel 1 are the plain layer: the same numbers from the same seed", "[nn]") {
+  for (const bool bias : {true, false}) {
+    PositionwiseConfig plain;
+    plain.bias = bias;
+    Conv1x1Config convolved;
+    convolved.bias = bias;
+    const auto value = [&](const FfnConfig& config) {
+      const auto ffn = nn::make_ffn(3, kModel, config, 0);
+      nn::ParameterRow row(*ffn, torch::kFloat64);
+      row.initialise({1, 2, 3});
+      return forward(*ffn, some_input(3, 5));
+    };
+    const Tensor expected = value(plain);
+    CHECK((value(convolved) - expected).abs().max().item<double>() < 1e-14);
+    CHECK(expected.abs().max().item<double>() > 0.01);
+  }
+}
+
 TEST_CASE("a 2×2 ReLU FFN computed by hand", "[nn]") {
   PositionwiseConfig config;
   config.activation = "relu";

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "ffn/config/formula_graph.hpp"
 #include "ffn/config/formula_syntax.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/core/json_document.hpp"
@@ -54,7 +55,7 @@ class Compiler {
     FormulaGraph graph;
     graph.epsilon = text_.epsilon;
     if (!problems_.empty()) return graph;
-    graph.nodes = join_biases(needed_for(result));
+    graph.nodes = with_joined_biases(needed_for(result, std::move(nodes_)));
     add_parameters(graph);
     return graph;
   }
@@ -70,26 +71,8 @@ class Compiler {
 
   void problem(const std::string& message) { problems_.push_back({key_, message}); }
 
-  // A message with its place: "1:30  …", the line below it, and marks under [begin, end), with ^ at `at`.
   void problem_at(std::size_t begin, std::size_t end, std::size_t at, const std::string& message, const std::string& hint = "") {
-    const std::string& source = *source_;
-    const std::size_t before = at == 0 ? std::string::npos : source.rfind('\n', at - 1);
-    const std::size_t start = before == std::string::npos ? 0 : before + 1;
-    const std::size_t stop = std::min(source.find('\n', start), source.size());
-    const auto line = std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(start), '\n') + 1;
-    // A long line is shown around the place.
-    constexpr std::size_t kShown = 72, kBefore = 40;
-    const std::size_t from = stop - start <= kShown || at - start < kBefore ? start : at - kBefore;
-    const std::size_t length = std::min(stop - from, kShown);
-    begin = std::clamp(begin, from, from + length), end = std::clamp(end, begin, from + length);
-    std::string marks(length + 1, ' ');
-    std::fill(marks.begin() + static_cast<std::ptrdiff_t>(begin - from), marks.begin() + static_cast<std::ptrdiff_t>(end - from), '~');
-    marks[std::min(at - from, length)] = '^';
-    marks.erase(marks.find_last_not_of(' ') + 1);
-    std::string shown = source.substr(from, length);
-    std::replace(shown.begin(), shown.end(), '\t', ' ');
-    problem("column " + std::to_string(at - start + 1) + (line > 1 ? " of line " + std::to_string(line) : "") + ": " + message + "\n    " + shown +
-            "\n    " + marks + (hint.empty() ? "" : "\n    " + hint));
+    problem(pointed_out(*source_, begin, end, at, message) + (hint.empty() ? "" : "\n    " + hint));
   }
   void problem_at(const Syntax& tree, const std::string& message, const std::string& hint = "") {
     problem_at(tree.begin, tree.end, tree.begin, message, hint);
@@ -437,54 +420,6 @@ class Compiler {
     }
   }
 
-  std::vector<FormulaNode> needed_for(int result) const {
-    std::vector<bool> needed(nodes_.size());
-    needed[static_cast<std::size_t>(result)] = true;
-    for (std::size_t i = nodes_.size(); i-- > 0;) {
-      if (!needed[i]) continue;
-      for (const int input : nodes_[i].inputs) needed[static_cast<std::size_t>(input)] = true;
-    }
-    return kept(nodes_, needed);
-  }
-
-  // Of the nodes those that are kept, their inputs renumbered. The last one kept is the result.
-  static std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<bool>& keep) {
-    std::vector<FormulaNode> out;
-    std::vector<int> place(nodes.size(), -1);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!keep[i]) continue;
-      place[i] = static_cast<int>(out.size());
-      for (int& input : nodes[i].inputs) input = place[static_cast<std::size_t>(input)];
-      out.push_back(std::move(nodes[i]));
-    }
-    return out;
-  }
-
-  // A vector that is added to a product which nothing else needs is the product's bias: one pass over memory less.
-  static std::vector<FormulaNode> join_biases(std::vector<FormulaNode> nodes) {
-    std::vector<int> uses(nodes.size());
-    for (const auto& node : nodes) {
-      for (const int input : node.inputs) ++uses[static_cast<std::size_t>(input)];
-    }
-    std::vector<bool> keep(nodes.size(), true);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i].op != FormulaOp::add) continue;
-      for (const bool swapped : {false, true}) {
-        const auto product = static_cast<std::size_t>(nodes[i].inputs[swapped]), vector = static_cast<std::size_t>(nodes[i].inputs[!swapped]);
-        if (nodes[product].op != FormulaOp::product || nodes[product].bias >= 0 || uses[product] != 1) continue;
-        if (nodes[vector].op != FormulaOp::parameter || nodes[vector].width != nodes[product].width) continue;
-        const std::string text = nodes[i].text;
-        nodes[product].bias = nodes[vector].parameter;
-        nodes[i] = nodes[product];
-        nodes[i].text = text;
-        keep[product] = false;
-        if (--uses[vector] == 0) keep[vector] = false;
-        break;
-      }
-    }
-    return kept(std::move(nodes), keep);
-  }
-
   // The start that is asked for, or nothing if that is no start.
   std::optional<Init> asked_start(const Json& start, std::int64_t fan_in) {
     if (start.is_number()) return Init::constant(start.get<double>());
@@ -560,28 +495,6 @@ class Compiler {
 
 }  // namespace
 
-std::int64_t FormulaGraph::num_parameters() const {
-  std::int64_t total = 0;
-  for (const auto& parameter : parameters) {
-    std::int64_t count = 1;
-    for (const auto size : parameter.shape) count *= size;
-    total += count;
-  }
-  return total;
-}
-
-std::int64_t FormulaGraph::flops() const {
-  std::int64_t total = 0;
-  for (const auto& node : nodes) {
-    if (node.op == FormulaOp::product) total += 2 * nodes[static_cast<std::size_t>(node.inputs[0])].width * node.width;
-  }
-  return total;
-}
-
-bool FormulaGraph::drops() const {
-  return std::any_of(nodes.begin(), nodes.end(), [](const FormulaNode& node) { return node.op == FormulaOp::dropout; });
-}
-
 FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
                              std::vector<FormulaProblem>& problems) {
   return Compiler(text, d_model, hidden_width, activation, problems).compile();
@@ -592,14 +505,6 @@ FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std:
   auto graph = compile_formula(text, d_model, hidden_width, activation, problems);
   if (!problems.empty()) throw std::logic_error(problems[0].key + ": " + problems[0].message);  // configs are checked before they get here
   return graph;
-}
-
-std::vector<ParameterSpec> expert_parameters(std::vector<ParameterSpec> specs, std::int64_t num_experts) {
-  for (auto& spec : specs) {
-    spec.layout = spec.shape.size() == 2 ? Export::expert_linear : Export::expert_bias;
-    spec.shape.insert(spec.shape.begin(), num_experts);
-  }
-  return specs;
 }
 
 const std::vector<std::string>& formula_functions() {

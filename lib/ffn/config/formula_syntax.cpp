@@ -249,6 +249,24 @@ ParsedFormula parse_formula(const std::string& text) {
   return out;
 }
 
+std::string pointed_out(const std::string& source, std::size_t begin, std::size_t end, std::size_t at, const std::string& message) {
+  const std::size_t before = at == 0 ? std::string::npos : source.rfind('\n', at - 1);
+  const std::size_t start = before == std::string::npos ? 0 : before + 1;
+  const std::size_t stop = std::min(source.find('\n', start), source.size());
+  const auto line = std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(start), '\n') + 1;
+  constexpr std::size_t kShown = 72, kBefore = 40;
+  const std::size_t from = stop - start <= kShown || at - start < kBefore ? start : at - kBefore;
+  const std::size_t length = std::min(stop - from, kShown);
+  begin = std::clamp(begin, from, from + length), end = std::clamp(end, begin, from + length);
+  std::string marks(length + 1, ' ');
+  std::fill(marks.begin() + static_cast<std::ptrdiff_t>(begin - from), marks.begin() + static_cast<std::ptrdiff_t>(end - from), '~');
+  marks[std::min(at - from, length)] = '^';
+  marks.erase(marks.find_last_not_of(' ') + 1);
+  std::string shown = source.substr(from, length);
+  std::replace(shown.begin(), shown.end(), '\t', ' ');
+  return "column " + std::to_string(at - start + 1) + (line > 1 ? " of line " + std::to_string(line) : "") + ": " + message + "\n    " + shown + "\n    " + marks;
+}
+
 bool is_formula_name(const std::string& name) { return !name.empty() && name_end(name, 0) == name.size(); }
 
 Size evaluate_size(const Syntax& tree, std::int64_t d_model, std::int64_t hidden_width, std::int64_t lowest) {

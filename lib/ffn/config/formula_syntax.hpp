@@ -38,6 +38,9 @@ struct ParsedFormula {
 /// Bounds of one expression: 4,096 bytes of ASCII, 256 parts, 64 levels.
 ParsedFormula parse_formula(const std::string& text);
 
+/// "column 30: message", the line, and marks below it: ~ under [begin, end), ^ at `at`. A long line is shown around the place.
+std::string pointed_out(const std::string& source, std::size_t begin, std::size_t end, std::size_t at, const std::string& message);
+
 /// Letters, digits and _, not a digit first, at most one dot between two such words.
 bool is_formula_name(const std::string& name);
 

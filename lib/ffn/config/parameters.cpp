@@ -20,12 +20,6 @@ WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_
   return maps;
 }
 
-WeightAndBias conv1x1_parameters(std::int64_t d_in, std::int64_t d_out, bool bias) {
-  WeightAndBias map{{"weight", {d_out, d_in, 1}, Init::fan_in(d_in), kDecays}, {}};
-  if (bias) map.bias = ParameterSpec{"bias", {d_out}, Init::fan_in(d_in), kStays};
-  return map;
-}
-
 WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config) {
   WeightAndBias norm{{"weight", {d_model}, Init::constant(1), kStays}, {}};
   if (config.centres()) norm.bias = ParameterSpec{"bias", {d_model}, Init::constant(0), kStays};

@@ -20,8 +20,6 @@ struct WeightAndBias {
 WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias);
 /// E such maps. W: (E, D_in, D_out), b: (E, D_out)
 WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias);
-/// A convolution of kernel 1, as torch.nn.Conv1d starts and is shaped. W: (D_out, D_in, 1), b: (D_out)
-WeightAndBias conv1x1_parameters(std::int64_t d_in, std::int64_t d_out, bool bias);
 /// Weight (D) of ones; bias (D) of zeros for layer normalisation.
 WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config);
 /// A vector for each of `count` tokens or positions, as torch.nn.Embedding starts: (count, D)

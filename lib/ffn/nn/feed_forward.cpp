@@ -33,7 +33,7 @@ FfnOutput GatedFeedForwardImpl::forward(const Tensor& x, const ForwardContext& c
 }
 
 Conv1x1Impl::PointwiseImpl::PointwiseImpl(std::int64_t num_runs, std::int64_t d_in, std::int64_t d_out, bool bias) : RunModule(num_runs) {
-  const auto parameters = conv1x1_parameters(d_in, d_out, bias);
+  const auto parameters = linear_parameters(d_in, d_out, bias);
   weight_ = parameter(parameters.weight);
   bias_ = parameter(parameters.bias);
 }
@@ -42,7 +42,7 @@ Conv1x1Impl::PointwiseImpl::PointwiseImpl(std::int64_t num_runs, std::int64_t d_
 Tensor Conv1x1Impl::PointwiseImpl::forward(const Tensor& x) {
   std::vector<Tensor> runs;
   for (std::int64_t r = 0; r < num_runs(); ++r)
-    runs.push_back(torch::conv1d(x.narrow(0, r, 1), weight_[r], bias_.defined() ? bias_[r] : Tensor()));
+    runs.push_back(torch::conv1d(x.narrow(0, r, 1), weight_[r].t().unsqueeze(-1), bias_.defined() ? bias_[r] : Tensor()));
   return torch::cat(runs);
 }
 

@@ -56,8 +56,7 @@ TORCH_MODULE(GatedFFN);
 
 /// y = conv1d(φ(conv1d(x, W₁) + b₁), W₂) + b₂: kernels of width 1 over the positions, "another way of describing" the plain FFN
 /// (Vaswani et al. 2017, §3.3).
-/// Parameters: up.weight W₁ (R, F, D, 1), up.bias b₁ (R, F), down.weight W₂ (R, D, F, 1), down.bias b₂ (R, D), as
-/// torch.nn.Conv1d has them.
+/// Parameters are those of PositionwiseFeedForward: the kernels are its matrices (D_out, D_in) with one tap, (D_out, D_in, 1).
 class Conv1x1Impl final : public FeedForward {
  public:
   Conv1x1Impl(std::int64_t num_runs, std::int64_t d_model, const Conv1x1Config& config, std::uint32_t site = 0);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/formula.hpp"
 
 namespace ffn {
 
@@ -24,7 +25,15 @@ double hidden_units(const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
   if (!size) return 0;
   const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
-  return static_cast<double>(size->hidden_width(model.d_model)) * static_cast<double>(mixture ? mixture->top_k : 1);
+  const auto width = size->hidden_width(model.d_model);
+  double units = static_cast<double>(width);
+  if (const FormulaText* text = formula_of(model.ffn)) {  // what its products give is kept for the backward pass; F may play no part
+    units = 0;
+    for (const auto& node : compile_formula(*text, model.d_model, width, size->activation).nodes) {
+      if (node.op == FormulaOp::product) units += static_cast<double>(node.width);
+    }
+  }
+  return units * static_cast<double>(mixture ? mixture->top_k : 1);
 }
 
 }  // namespace

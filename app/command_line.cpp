@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <iostream>
 
 #include "commands.hpp"
@@ -25,7 +27,11 @@ Option Option::at_least(std::int64_t low) {
   }));
 }
 Option Option::integer_in(std::int64_t low, std::int64_t high) { return Option(*option_->check(CLI::Range(low, high))); }
-Option Option::real_in(double low, double high) { return Option(*option_->check(CLI::Range(low, high))); }
+// CLI::Range lets NaN pass: it is neither below nor above.
+Option Option::real_in(double low, double high) {
+  const auto is_number = [](std::string& given) { return std::isnan(std::strtod(given.c_str(), nullptr)) ? "expected a number, got " + given : std::string(); };
+  return Option(*option_->check(CLI::Validator(is_number, ""))->check(CLI::Range(low, high)));
+}
 Option Option::non_negative() { return Option(*option_->check(CLI::NonNegativeNumber)); }
 Option Option::one_of(std::vector<std::string> words, bool listed_in_help) {
   CLI::Validator is_member = CLI::IsMember(std::move(words));

@@ -220,6 +220,7 @@ TEST_CASE("formulas of one's own come from a file, beside those that have a name
   const ScratchDirectory scratch;
   scratch.write("mine.json", R"({"cube": {"formula": "(h * h * h) @ d", "let": {"h": "x @ a"}, "parameters": {"a": ["D", "F"], "d": ["F", "D"]}},
                                  "odd": 3})");
+  scratch.write("theirs.json", R"({"swiglu": {"formula": "x @ a", "parameters": {"a": ["D", "D"]}}})");
   const auto read = [&](const std::string& ffn) {
     return parse_document("{\"model\": {\"d_model\": 8, \"ffn\": {\"kind\": \"formula\", " + ffn + "}}}", "x.json", scratch / "");
   };
@@ -231,6 +232,7 @@ TEST_CASE("formulas of one's own come from a file, beside those that have a name
   const auto problems = [&](const std::string& ffn) { return problems_of([&] { read_run_config(read(ffn), "x.json"); }); };
   CHECK(problems(R"("formulas": "mine.json", "name": "cub")").find("no formula is called \"cub\"; did you mean \"cube\"?") != std::string::npos);
   CHECK(problems(R"("formulas": "mine.json", "name": "odd")").find("is no formula") != std::string::npos);
+  CHECK(problems(R"("formulas": "theirs.json", "name": "swiglu")").find("the name of a shipped formula") != std::string::npos);
   CHECK(problems(R"("formulas": "none.json", "name": "cube")").find("none.json") != std::string::npos);
 }
 
@@ -245,6 +247,34 @@ TEST_CASE("keys that a formula gives no meaning are refused") {
   CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "gated": true, "expert": {"name": "swiglu"}}}})").find("not both") != std::string::npos);
   CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "positionwise"}}}})").find("without dropout") !=
         std::string::npos);
+}
+
+TEST_CASE("of a name and a formula that are both typed the formula counts, under a name of its own") {
+  const auto typed = [](const std::vector<std::string>& overrides) {
+    auto document = parse_document(R"({"model": {"d_model": 8}})", "x.json", "/configs");
+    apply_override(document, "model.ffn.kind=formula");
+    for (const auto& override_text : overrides) apply_override(document, override_text);
+    return read_run_config(document, "x.json");
+  };
+  const std::string formula = "model.ffn.formula=relu(x @ u) @ d", parameters = R"(model.ffn.parameters={"u": ["D", "F"], "d": ["F", "D"]})";
+  for (const auto& overrides : {std::vector<std::string>{formula, parameters, "model.ffn.name=mine"}, {"model.ffn.name=mine", formula, parameters}}) {
+    const auto config = typed(overrides);
+    CHECK(std::get<FormulaConfig>(config.model.ffn).text.formula == "relu(x @ u) @ d");
+    CHECK(std::get<FormulaConfig>(config.model.ffn).text.name == "mine");
+  }
+  CHECK(problems_of([&] { typed({formula, parameters, "model.ffn.name=swiglu"}); }).find("what another formula is called") != std::string::npos);
+}
+
+TEST_CASE("an idle activation or bias of experts is refused, and not written") {
+  const auto problems = [](const std::string& more) {
+    return problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "expert": {"name": "swiglu"})" + more + "}}}");
+  };
+  CHECK(problems(R"(, "activation": "relu")").find("/model/ffn/activation: the formula calls no phi(…)") != std::string::npos);
+  CHECK(problems(R"(, "bias": true)").find("the biases that their formula says") != std::string::npos);
+  CHECK(problems("") == "");
+  const auto config = run_from(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "expert": {"name": "two_hidden"}, "activation": "silu"}}})");
+  CHECK(resolved_json(config)["model"]["ffn"]["activation"] == "silu");
+  CHECK(run_identity(run_from(resolved_json(config).dump())) == run_identity(config));
 }
 
 TEST_CASE("experts may be formulas, counted once for each") {

@@ -282,8 +282,8 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
 using Group = std::vector<const FoundRun*>;
 
 // The pairs that there will be once everything is trained.
-std::size_t planned_pairs(const std::vector<Cell>& cells, const std::string& reference, const Metric& metric) {
-  if (metric.measure == Measure::seconds) return 0;
+std::size_t planned_pairs(const std::vector<Cell>& cells, const std::string& reference, const Metric& metric, bool judged) {
+  if (!judged) return 0;
   const auto measured = [&](const Group& runs) {
     return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); });
   };
@@ -305,7 +305,7 @@ struct PairJob {
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const PairScale& scale, const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential) {
+                             const PairScale& scale, const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential, bool judged) {
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
@@ -316,7 +316,7 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
       const auto group = cell.runs.find(value);
       if (group == cell.runs.end()) continue;
       facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
-      if (group == reference || reference == cell.runs.end() || metric.measure == Measure::seconds) continue;
+      if (group == reference || reference == cell.runs.end() || !judged) continue;
       jobs.push_back({facets.size(), value, &group->second, &reference->second, std::nullopt});
     }
     facets.push_back(std::move(facet));
@@ -408,6 +408,10 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);
   out.reference = values[0];
 
+  // Seconds are no replicates of each other; values of different tasks have no common scale.
+  const bool of_tasks = out.by.rfind("task.", 0) == 0;
+  const bool judged = metric.measure != Measure::seconds && !of_tasks;
+  if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
   const auto cells = into_cells(runs, facet_keys(runs, varying, out.by), out.by);
   stats::CompareOptions options;
   options.alpha = out.alpha;
@@ -415,15 +419,15 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;
-  options.comparisons = std::max<std::size_t>(1, planned_pairs(cells, out.reference, metric));
+  options.comparisons = std::max<std::size_t>(1, planned_pairs(cells, out.reference, metric, judged));
   // Said here, which a study asks before it trains; the test itself would refuse at the end.
-  if (metric.measure != Measure::seconds && stats::most_comparisons(out.alpha) < options.comparisons) {
+  if (judged && stats::most_comparisons(out.alpha) < options.comparisons) {
     throw UsageError("alpha " + number_text(out.alpha) + " over " + std::to_string(options.comparisons) +
                          " comparisons leaves less for each than the test resolves; at most " +
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  out.facets = facets_of(cells, values, metric, scale, options, request.sequential);
+  out.facets = facets_of(cells, values, metric, scale, options, request.sequential, judged);
   judge_all(out, options.comparisons);
   if (request.sequential) judge_in_looks(out, *request.sequential, scale);
   if (!metric.is_time()) {

@@ -83,7 +83,8 @@ void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
   std::int64_t every = 1;
   for (const auto& run : runs) {
     const auto found = run.keys.find("train.eval_every");
-    if (found != run.keys.end()) every = std::max<std::int64_t>(every, std::strtoll(found->second.c_str(), nullptr, 10));
+    const std::int64_t own = found == run.keys.end() ? 1 : std::strtoll(found->second.c_str(), nullptr, 10);
+    if (own < run.budget_steps) every = std::max(every, own);  // a run that is evaluated at its end alone has no times to tell apart
   }
   bool many = false;
   for (const auto& facet : out.facets) {

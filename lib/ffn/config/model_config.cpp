@@ -120,7 +120,13 @@ void FormulaConfig::describe(FieldVisitor& v) {
 }
 
 void MoeConfig::describe(FieldVisitor& v) {
-  describe_size(v);
+  if (!expert) {
+    describe_size(v);
+  } else {  // what is to be written; a formula says its own biases
+    describe_width(v);
+    if (expert->calls_phi()) describe_activation(v);
+    describe_dropout_and_match(v);
+  }
   v.integer({"num_experts", "experts E"}, num_experts, between(std::int64_t{1}, 1024));
   v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
   v.one_of({"router", "what sends tokens to experts"}, router);

@@ -119,31 +119,44 @@ class Resolver {
  public:
   Resolver(Document& document, std::vector<Problem>& problems) : document_(document), problems_(problems) {}
 
-  void resolve(const std::string& pointer) {
+  /// The formula at `pointer`, of the FFN at `outer`.
+  void resolve(const std::string& pointer, const std::string& outer) {
     pointer_ = pointer;
     Json& layer = document_.tree()[Json::json_pointer(pointer)];
     resolve_name(layer);
-    refuse_idle_activation(layer);
+    refuse_idle_keys(layer, outer);
   }
 
  private:
-  // An activation that changes nothing would be compared as if it did.
-  void refuse_idle_activation(Json& layer) {
-    if (!layer.contains("activation") || !is_text(layer, "formula")) return;
+  // A key that changes nothing would be compared as if it did: refused where it is newer than the formula, else forgotten. In a
+  // mixture such keys stand one level above the experts' formula.
+  void refuse_idle_keys(const Json& layer, const std::string& outer) {
+    if (!is_text(layer, "formula")) return;
     FormulaText text;
     text.formula = layer["formula"].get<std::string>();
     if (layer.contains("let") && layer["let"].is_object()) text.let = layer["let"];
-    if (text.calls_phi()) return;
-    // What an older layer's kind had is without meaning, not wrong.
-    if (age("activation") >= age("kind")) problem("activation", "the formula calls no phi(…), so the activation would change nothing");
-    layer.erase("activation");
+    Json& holder = document_.tree()[Json::json_pointer(outer)];
+    const int of_formula = std::max(age("formula"), age("name"));
+    const auto refuse = [&](const char* key, const char* why) {
+      if (!holder.contains(key)) return;
+      const std::string pointer = outer + "/" + key;
+      if (document_.origin(pointer).layer >= std::max(of_formula, document_.origin(outer + "/kind").layer))
+        problems_.push_back({document_.origin(pointer).text(), pointer, why});
+      holder.erase(key);
+    };
+    if (!text.calls_phi()) refuse("activation", "the formula calls no phi(…), so the activation would change nothing");
+    if (outer != pointer_) refuse("bias", "experts that are formulas have the biases that their formula says");
   }
 
   void resolve_name(Json& layer) {
     if (!is_text(layer, "name")) return;
     const bool has_formula = is_text(layer, "formula");
-    // Of a name and a formula the newer counts; of one layer the formula does, and the name is its label.
-    if (has_formula && age("formula") >= age("name")) return forget_file(layer);
+    // Of a name and a formula the newer counts; of one file, or both on the command line, the formula does, and the name is its label.
+    const bool both_typed = has_formula && document_.origin(pointer_ + "/formula").line == 0 && document_.origin(pointer_ + "/name").line == 0;
+    if (has_formula && (both_typed || age("formula") >= age("name"))) {
+      if (document_.origin(pointer_ + "/formula").line == 0) refuse_name_of_another(layer);
+      return forget_file(layer);
+    }
     const std::string name = layer["name"].get<std::string>();
     const Json meaning = find(layer, name);
     if (meaning.is_null()) return;
@@ -166,6 +179,13 @@ class Resolver {
     forget_file(layer);
   }
 
+  void refuse_name_of_another(const Json& layer) {
+    for (const auto& row : named_formulas()) {
+      if (layer["name"] == row.name && layer["formula"] != row.formula)
+        problem("name", "\"" + std::string(row.name) + "\" is what another formula is called; choose a name of your own for this one");
+    }
+  }
+
   static bool is_text(const Json& layer, const char* key) { return layer.contains(key) && layer[key].is_string() && !layer[key].get<std::string>().empty(); }
 
   int age(const std::string& key) const { return document_.origin(pointer_ + "/" + key).layer; }
@@ -181,7 +201,14 @@ class Resolver {
     if (is_text(layer, "formulas")) {
       const Json own = file(layer["formulas"].get<std::string>());
       if (own.is_null()) return nullptr;
-      for (const auto& item : own.items()) names.push_back(item.key());
+      for (const auto& item : own.items()) {
+        names.push_back(item.key());
+        for (const auto& row : named_formulas()) {
+          if (item.key() != row.name) continue;
+          problem("formulas", "\"" + item.key() + "\" there is the name of a shipped formula; choose another");
+          return nullptr;
+        }
+      }
       if (own.contains(name)) {
         if (own[name].is_object() && own[name].contains("formula")) return own[name];
         problem("formulas", "\"" + name + "\" there is no formula; expected {\"formula\": …, \"parameters\": …}, got " + shortened(own[name]));
@@ -226,8 +253,8 @@ void resolve_formula_names(Document& document, std::vector<Problem>& problems) {
   };
   if (!is_object("/model/ffn")) return;
   const Json& kind = document.tree()["model"]["ffn"].value("kind", Json());
-  if (kind == FormulaConfig::kKind) Resolver(document, problems).resolve("/model/ffn");
-  if (kind == MoeConfig::kKind && is_object("/model/ffn/expert")) Resolver(document, problems).resolve("/model/ffn/expert");
+  if (kind == FormulaConfig::kKind) Resolver(document, problems).resolve("/model/ffn", "/model/ffn");
+  if (kind == MoeConfig::kKind && is_object("/model/ffn/expert")) Resolver(document, problems).resolve("/model/ffn/expert", "/model/ffn");
 }
 
 void require_formula(FieldVisitor& v, const ModelConfig& model) {

@@ -8,15 +8,15 @@ namespace ffn {
 
 namespace {
 
-// Splits at commas outside of brackets and quotes: "a,b" is two values, "[1,2]" one.
+// Splits at commas outside of brackets and quotes: "a,b" is two values, "[1,2]" and "concat(a, b)" one.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> parts(1);
   int depth = 0;
   bool quoted = false;
   for (const char c : text) {
     if (c == '"') quoted = !quoted;
-    if (!quoted && (c == '[' || c == '{')) ++depth;
-    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (!quoted && (c == '[' || c == '{' || c == '(')) ++depth;
+    if (!quoted && (c == ']' || c == '}' || c == ')')) --depth;
     if (c == ',' && depth == 0 && !quoted) parts.emplace_back();
     else parts.back() += c;
   }

@@ -93,6 +93,7 @@ struct Standing {
   std::size_t first_in = 0;    ///< facets in which it is the best
   bool never = false;          ///< no run got there
   std::size_t bad = 0;         ///< runs that diverged or failed: its mean is of those that did not
+  std::size_t runs = 0, hits = 0;  ///< that are over, and that got to the target
 };
 
 const GroupResult* group_of(const Facet& facet, const std::string& value) {
@@ -135,12 +136,14 @@ Standings standings_of(const Comparison& c) {
     if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
     ++out.facets;
     double best = *shown_centre(*groups.at(0));
+    const auto is_best = [&](const GroupResult* g) { return *shown_centre(*g) == best; };
     for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *shown_centre(*g)) : std::min(best, *shown_centre(*g));
     for (std::size_t i = 0; i < groups.size(); ++i) {
       auto& standing = out.all[i];
       const double centre = *shown_centre(*groups[i]);
       standing.mean += c.as_ratios ? std::log(centre) : centre, standing.half_width += half_width_of(*groups[i]);
-      standing.first_in += centre == best;
+      standing.first_in += centre == best && std::count_if(groups.begin(), groups.end(), is_best) == 1;
+      standing.runs += groups[i]->num_done + groups[i]->num_diverged + groups[i]->num_failed, standing.hits += groups[i]->num_hits;
       standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
     }
   }
@@ -176,8 +179,13 @@ std::string who_leads(const Comparison& c) {
     return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
   if (all.back().mean == first.mean && all.back().bad == 0) {
-    std::vector<std::string> names;
+    std::vector<std::string> names, hits;
     for (const auto& standing : all) names.push_back(name_of(c, standing.value));
+    if (is_time_metric(c.metric) && std::any_of(all.begin(), all.end(), [](const Standing& s) { return s.hits < s.runs; })) {
+      // Means that count "never" as the budget say little where most runs never get there.
+      for (const auto& standing : all) hits.push_back(std::to_string(standing.hits) + " of " + std::to_string(standing.runs) + " with " + name_of(c, standing.value));
+      return "Not every run got to the target: " + enumeration(hits) + ".";
+    }
     return enumeration(names) + (is_time_metric(c.metric) ? " get there at the same time: " : " have the same " + c.metric + ": ") + shown(first) +
            unit_of(c.metric) + ".";
   }

@@ -61,3 +61,12 @@ TEST_CASE("the t interval agrees with the textbook and knows nothing from one va
   CHECK(t_interval({5, 5}, 0.95).high == 5);
   CHECK_THROWS_WITH(t_interval({1, 2}, 1), "level (1) must lie in (0, 1)");
 }
+
+TEST_CASE("quantiles between infinite values are numbers", "[stats]") {
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(quantile({-inf, 3}, 0.5) == -inf);
+  CHECK(quantile({3, inf}, 0.5) == inf);
+  CHECK(quantile({-inf, inf}, 0.5) == 0);
+  CHECK(quantile({-inf, -inf, 1, 2}, 1.0 / 3) == -inf);
+  CHECK(quantile({1, 2, inf}, 0.25) == 1.5);
+}

@@ -48,7 +48,8 @@ double sorted_quantile(const std::vector<double>& ascending, double p) {
   const double low = ascending[below];
   if (fraction == 0.0) return low;
   const double high = ascending[below + 1];
-  return low == high ? low : low + fraction * (high - low);  // the equality keeps ∞ − ∞ out
+  if (low == high || std::isinf(high)) return std::isinf(low) && low < high ? 0.0 : high;  // between −∞ and ∞ nothing is nearer than 0
+  return std::isinf(low) ? low : low + fraction * (high - low);
 }
 
 double quantile(std::vector<double> values, double p) {

@@ -1,6 +1,8 @@
 // Formulas by chance, for comparing what computes them.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "ffn/config/model_config.hpp"
 #include "ffn/core/random.hpp"
 #include "ffn/kernels/activations.hpp"

@@ -233,7 +233,7 @@ class Layers(unittest.TestCase):
             "x[-1:]": "is -1, which is no size", "x[D/0:]": "D / 0 is no size", "x[x:]": "x is no size", "relu(x, x)": "takes one value, not 2", "a": "circle at 'a'", "x @ v": "is no matrix",
             "sum(x)": "gives (2, 3, 1) for (2, 3, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",
             "x * 'a'": ": 'a' is no part", "x * True": "unknown name 'True'", "x * 1j": ": 1j is no part", "x @ m if": "cannot parse",
-            "(" * 300 + "x" + ")" * 300: "cannot parse", "-" * 5000 + "x": "cannot parse",
+            "(" * 300 + "x" + ")" * 300: "cannot parse", "-" * 5000 + "x": "",  # from Python 3.13 on it is parsed, and too deep to compute
         }
         for text, reason in cases.items():
             config = {"formula": text, "parameters": {"v": ["D"], "m": ["F", "D"]}, "let": {"a": "b + x", "b": "2 * a"}}

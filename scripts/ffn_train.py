@@ -123,15 +123,8 @@ class Gated(Positionwise):
         return self.down(self.dropout(self.phi(self.gate(x)) * self.up(x)))
 
 
-class Conv1x1(nn.Module):
+class Conv1x1(Positionwise):
     """The positionwise layer, its matrices as kernels of width 1 over the sequence."""
-
-    def __init__(self, d_model, d_ff, config):
-        super().__init__()
-        self.up = nn.Linear(d_model, d_ff, bias=config["bias"])
-        self.phi = Activation(config["activation"])
-        self.dropout = nn.Dropout(config["dropout"])
-        self.down = nn.Linear(d_ff, d_model, bias=config["bias"])
 
     def forward(self, x):
         def convolve(matrix, h):

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "compare_cells.hpp"
 #include "compare_text.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/table.hpp"
 
 namespace ffn::app {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compare_cells.hpp"
 #include "compare_text.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 
@@ -52,58 +52,6 @@ struct Axis {
   }
 };
 
-/// Small and large numbers are shown as multiples of a power of ten that the header names.
-struct Scale {
-  int exponent = 0;
-
-  explicit Scale(const Comparison& c) {
-    double largest = 0;
-    for (const auto& facet : c.facets) {
-      for (const auto& g : facet.groups) {
-        const auto x = shown_centre(g);
-        if (x && std::isfinite(*x)) largest = std::max(largest, std::abs(*x));
-      }
-    }
-    if (largest > 0 && (largest < 1e-3 || largest >= 1e6)) exponent = static_cast<int>(std::floor(std::log10(largest)));
-  }
-
-  double unit() const { return std::pow(10.0, exponent); }
-
-  // "val/loss · 10⁻⁴"
-  std::string header(std::string name) const {
-    if (exponent == 0) return name;
-    constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    name += " · 10";
-    for (const char digit : std::to_string(exponent)) name += digit == '-' ? "⁻" : kDigits[digit - '0'];
-    return name;
-  }
-};
-
-// "20", or what stands in the way of that.
-std::string seeds_text(const GroupResult& g) {
-  const auto over = g.num_done + g.num_diverged + g.num_failed;
-  std::string text = std::to_string(over);
-  if (over < g.num_runs) text += " of " + std::to_string(g.num_runs);
-  if (g.num_diverged + g.num_failed > 0) text += ", " + std::to_string(g.num_diverged + g.num_failed) + (g.num_failed == 0 ? " diverged" : g.num_diverged == 0 ? " failed" : " lost");
-  return text;
-}
-
-// The number of seeds, where all groups have the same and all ended well.
-std::optional<std::size_t> same_seeds(const Comparison& c) {
-  std::optional<std::size_t> seeds;
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      if (g.num_done != g.num_runs || (seeds && *seeds != g.num_done)) return std::nullopt;
-      seeds = g.num_done;
-    }
-  }
-  return seeds;
-}
-
-std::string metric_header(const std::string& metric) {
-  return metric == "steps_to_target" ? "steps" : metric == "flops_to_target" ? "FLOPs" : metric == "seconds_to_target" ? "seconds" : metric;
-}
-
 constexpr int kMostBar = 25, kLeastBar = 9;
 
 // Which side is which, in as many columns as there are.
@@ -119,8 +67,8 @@ Table short_table(const Comparison& c, int bar_columns) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
   columns.push_back({last_segment(c.by), Align::left});
-  const Scale scale(c);
-  columns.push_back({scale.header(metric_header(c.metric)), Align::right});
+  const NumberUnit unit(c);
+  columns.push_back({unit.header(metric_header(c.metric)), Align::right});
   if (has_pairs(c)) {
     columns.push_back({difference_name(c), Align::right});
     if (bar_columns > 0) columns.push_back({bar_header(c, bar_columns), Align::left});
@@ -136,14 +84,14 @@ Table short_table(const Comparison& c, int bar_columns) {
       const bool repeated = facet_title(facet) == before;
       for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : value);
       before = facet_title(facet);
-      row.insert(row.end(), {shown_value(c, g.value), centre_text(c, g, scale.unit())});
+      row.insert(row.end(), {shown_value(c, g.value), centre_text(c, g, unit.size())});
       bool decided = false;
       if (has_pairs(c)) {
         const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
         if (pair == facet.pairs.end()) row.insert(row.end(), bar_columns > 0 ? 3 : 2, "");
         else {
           const auto effect = effect_of(*pair);
-          row.push_back(difference_text(c, *pair, scale.unit()));
+          row.push_back(difference_text(c, *pair, unit.size()));
           if (bar_columns > 0) row.push_back(effect ? axis.bar(*effect) : "");
           row.push_back(short_verdict(*pair));
           decided = pair->judgement.verdict == stats::Verdict::better || pair->judgement.verdict == stats::Verdict::worse;
@@ -157,35 +105,10 @@ Table short_table(const Comparison& c, int bar_columns) {
   return table;
 }
 
-bool any_never(const Comparison& c) {
-  return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
-    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) {
-      return std::any_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); });
-    });
-  });
-}
-
-std::string difference_from_reference(const Comparison& c) {
-  const std::string reference = shown_value(c, c.reference);
-  if (!c.as_ratios) return "difference from " + reference;
-  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
-}
-
-// What the table's numbers are, in a line.
-std::string caption(const Comparison& c) {
-  const auto seeds = same_seeds(c);
-  const bool several = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
-    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
-  });
-  return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
-         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval") : "") +
-         (has_pairs(c) ? "; " + difference_from_reference(c) : "") + "\n";
-}
-
 }  // namespace
 
 std::string short_form(const Comparison& c, const CompareView& view) {
-  const std::string above = wrapped(caption(c), view.width) + "\n";
+  const std::string above = wrapped(short_caption(c) + "\n", view.width) + "\n";
   if (view.form == TableForm::markdown) return above + short_table(c, 0).markdown();
   const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostBar;
   const int bar = left >= kLeastBar && has_pairs(c) ? std::min(left, kMostBar) : 0;

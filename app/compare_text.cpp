@@ -4,9 +4,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "compare_cells.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/tuned.hpp"

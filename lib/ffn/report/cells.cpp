@@ -1,11 +1,11 @@
-#include "compare_cells.hpp"
+#include "ffn/report/cells.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "ffn/report/format.hpp"
 
-namespace ffn::app {
+namespace ffn {
 
 bool has_pairs(const Comparison& c) {
   return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
@@ -69,4 +69,76 @@ std::string short_verdict(const PairResult& pair) {
   return stats::to_string(pair.judgement.verdict);
 }
 
-}  // namespace ffn::app
+NumberUnit::NumberUnit(const Comparison& c) {
+  double largest = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& g : facet.groups) {
+      const auto x = shown_centre(g);
+      if (x && std::isfinite(*x)) largest = std::max(largest, std::abs(*x));
+    }
+  }
+  if (largest > 0 && (largest < 1e-3 || largest >= 1e6)) exponent = static_cast<int>(std::floor(std::log10(largest)));
+}
+
+double NumberUnit::size() const { return std::pow(10.0, exponent); }
+
+std::string NumberUnit::header(std::string name) const {
+  if (exponent == 0) return name;
+  constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  name += " · 10";
+  for (const char digit : std::to_string(exponent)) name += digit == '-' ? "⁻" : kDigits[digit - '0'];
+  return name;
+}
+
+std::string seeds_text(const GroupResult& g) {
+  const auto over = g.num_done + g.num_diverged + g.num_failed;
+  std::string text = std::to_string(over);
+  if (over < g.num_runs) text += " of " + std::to_string(g.num_runs);
+  if (g.num_diverged + g.num_failed > 0) text += ", " + std::to_string(g.num_diverged + g.num_failed) + (g.num_failed == 0 ? " diverged" : g.num_diverged == 0 ? " failed" : " lost");
+  return text;
+}
+
+std::optional<std::size_t> same_seeds(const Comparison& c) {
+  std::optional<std::size_t> seeds;
+  for (const auto& facet : c.facets) {
+    for (const auto& g : facet.groups) {
+      if (g.num_done != g.num_runs || (seeds && *seeds != g.num_done)) return std::nullopt;
+      seeds = g.num_done;
+    }
+  }
+  return seeds;
+}
+
+std::string metric_header(const std::string& metric) {
+  return metric == "steps_to_target" ? "steps" : metric == "flops_to_target" ? "FLOPs" : metric == "seconds_to_target" ? "seconds" : metric;
+}
+
+namespace {
+
+bool any_never(const Comparison& c) {
+  return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) {
+      return std::any_of(g.values.begin(), g.values.end(), [](double v) { return std::isinf(v); });
+    });
+  });
+}
+
+std::string difference_from_reference(const Comparison& c) {
+  const std::string reference = shown_value(c, c.reference);
+  if (!c.as_ratios) return "difference from " + reference;
+  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
+}
+
+}  // namespace
+
+std::string short_caption(const Comparison& c) {
+  const auto seeds = same_seeds(c);
+  const bool several = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
+  });
+  return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
+         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval") : "") +
+         (has_pairs(c) ? "; " + difference_from_reference(c) : "");
+}
+
+}  // namespace ffn

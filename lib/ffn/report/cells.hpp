@@ -1,12 +1,13 @@
-// What a comparison's tables have in common: single cells.
+// What a comparison's tables have in common, in the terminal and on a page: single cells, and the line above them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/answer.hpp"
 
-namespace ffn::app {
+namespace ffn {
 
 bool has_pairs(const Comparison& comparison);
 
@@ -27,4 +28,25 @@ std::string difference_name(const Comparison& comparison);
 /// One or two words.
 std::string short_verdict(const PairResult& pair);
 
-}  // namespace ffn::app
+/// Small and large numbers are shown as multiples of a power of ten that the header names.
+struct NumberUnit {
+  int exponent = 0;
+
+  explicit NumberUnit(const Comparison& comparison);
+  double size() const;
+  /// "val/loss · 10⁻⁴"
+  std::string header(std::string name) const;
+};
+
+/// "20", or what stands in the way of that: "18 of 20, 2 diverged".
+std::string seeds_text(const GroupResult& group);
+/// The number of seeds, where all groups have the same and all ended well.
+std::optional<std::size_t> same_seeds(const Comparison& comparison);
+
+/// "steps" of steps_to_target; a logged metric is its own header.
+std::string metric_header(const std::string& metric);
+
+/// What the short table's numbers are, in a line.
+std::string short_caption(const Comparison& comparison);
+
+}  // namespace ffn

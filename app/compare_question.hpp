@@ -1,0 +1,26 @@
+// What is compared, and how: the options that `compare` and `report` share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+#include "ffn/compare/compare.hpp"
+
+namespace ffn::app {
+
+struct CompareQuestion {
+  std::vector<std::string> directories;
+  CompareRequest request;
+  bool all = false;  ///< also runs that a study does not list
+  std::function<bool()> alpha_given, min_effect_given, scale_given;
+};
+
+/// `question` has to live as long as the command runs.
+void add_question_options(CommandLine command, CompareQuestion& question);
+
+/// Where the options say nothing, a single study's own comparison holds. `look` sees the runs that were found.
+Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& look = {});
+
+}  // namespace ffn::app

@@ -136,6 +136,7 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
 void add_commands(CommandLine program, CommonOptions& common) {
   add_train(program, common);
   add_compare(program, common);
+  add_report(program, common);
   add_check(program, common);
   add_plan(program, common);
   add_validate(program, common);

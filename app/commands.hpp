@@ -42,6 +42,7 @@ void print_json(const Json& json);
 
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
+void add_report(CommandLine program, CommonOptions& common);
 void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
 void add_validate(CommandLine program, CommonOptions& common);

@@ -103,3 +103,22 @@ TEST_CASE("impossible hits are refused with their values") {
   CHECK_THROWS_WITH(kaplan_meier({{-1, 10}}), "run 0: hit time (-1) must lie in [0, budget (10)]");
   CHECK_THROWS_WITH(kaplan_meier({{5, 0}}), "run 0: budget (0) must be positive and finite");
 }
+
+TEST_CASE("the log-log interval of the Kaplan-Meier curve is Stata's for the 6-MP data") {
+  const auto intervals = unreached_intervals(kaplan_meier(six_mp()), 0.95);
+  REQUIRE(intervals.size() == 7);
+  // `sts list` prints four decimals of the same patients.
+  const double expected[7][2] = {{.6197, .9516}, {.5631, .9228}, {.5032, .8894}, {.4316, .8491}, {.3675, .8049}, {.2678, .7468}, {.1881, .6801}};
+  for (std::size_t i = 0; i < 7; ++i) {
+    REQUIRE(intervals[i].has_value());
+    CHECK(intervals[i]->low == Approx(expected[i][0]).margin(5e-5));
+    CHECK(intervals[i]->high == Approx(expected[i][1]).margin(5e-5));
+  }
+}
+
+TEST_CASE("where every run has hit there is no interval") {
+  const auto intervals = unreached_intervals(kaplan_meier({{1.0, 5}, {2.0, 5}}), 0.95);
+  REQUIRE(intervals.size() == 2);
+  CHECK(intervals[0].has_value());
+  CHECK_FALSE(intervals[1].has_value());
+}

@@ -83,6 +83,15 @@ stats::Hit hit_of(const FoundRun& run, Measure measure) {
 
 // ---- one group
 
+GroupRun group_run(const FoundRun& run, const Metric& metric) {
+  GroupRun out{run.path, run.seed, run.state, std::nullopt, std::nullopt, {}};
+  if (run.summary) out.files = run.summary->files;
+  if (!is_over(run)) return out;
+  if (run.keys.count("train.target.metric") > 0) out.to_target = hit_of(run, metric.is_time() ? metric.measure : Measure::steps);
+  out.value = !metric.is_time() ? outcome_of(run, metric) : out.to_target && out.to_target->reached() ? out.to_target->time : std::nullopt;
+  return out;
+}
+
 GroupResult summarise(const std::string& value, const std::vector<const FoundRun*>& runs, const Metric& metric, double alpha) {
   GroupResult group;
   group.value = value;
@@ -90,6 +99,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
   double seconds_to_target = 0;
   std::size_t with_summary = 0;
   for (const auto* run : runs) {
+    group.runs.push_back(group_run(*run, metric));
     ++group.num_runs;
     group.num_done += run->state == RunState::done;
     group.num_diverged += run->state == RunState::diverged;

@@ -75,6 +75,16 @@ struct CompareRequest {
   std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
 
+/// A run as it counts within its group.
+struct GroupRun {
+  std::filesystem::path path;
+  std::int64_t seed;
+  RunState state;
+  stats::Outcome value;                 ///< of the metric; none of a run that is not over or has none, and of a time that was not reached
+  std::optional<stats::Hit> to_target;  ///< of a run that is over and has a target: in the metric's unit if that is a time, else in steps
+  std::map<std::string, FileFacts> files;  ///< as its summary vouches for them
+};
+
 /// One value of `by` within one facet.
 struct GroupResult {
   std::string value;
@@ -90,6 +100,7 @@ struct GroupResult {
   std::int64_t parameters = 0, flops_per_token = 0;
   double train_seconds = 0;                 ///< mean per run
   std::optional<double> seconds_to_target;  ///< mean over the hits
+  std::vector<GroupRun> runs;               ///< in the order in which they were found
 };
 
 /// One value of `by` against the reference within one facet.

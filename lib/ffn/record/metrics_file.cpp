@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/json_text.hpp"
@@ -148,6 +149,59 @@ std::vector<Evaluation> read_metrics(const fs::path& path) {
 
 void for_each_evaluation(const std::string& text, const fs::path& path, const std::function<void(const Evaluation&)>& take) {
   parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t) { take(evaluation); });
+}
+
+namespace {
+
+// The number behind `"name":` within a line of ours; nothing if it stands there otherwise.
+std::optional<double> number_after(std::string_view line, const std::string& quoted_name) {
+  const auto at = line.find(quoted_name);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* first = line.data() + at + quoted_name.size();
+  double value = 0;
+  const auto read = std::from_chars(first, line.data() + line.size(), value);
+  const bool ends = read.ec == std::errc() && read.ptr < line.data() + line.size() && (*read.ptr == ',' || *read.ptr == '}');
+  return ends ? std::optional<double>(value) : std::nullopt;
+}
+
+MetricValues row_of(const Evaluation& evaluation, const std::vector<std::string>& names) {
+  MetricValues row{evaluation.step, std::vector<double>(names.size(), std::nan(""))};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name == names[i]) row.values[i] = value;
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vector<std::string>& names, const FileFacts* facts) {
+  std::vector<MetricValues> rows;
+  if (!facts) {
+    for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
+    return rows;
+  }
+  const std::string text = read_metrics_up_to(path, *facts);
+  std::vector<std::string> quoted;
+  for (const auto& name : names) quoted.push_back("\"" + name + "\":");
+  const std::string step_name = "\"step\":";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    const auto step = number_after(line, step_name);
+    MetricValues row{static_cast<std::int64_t>(step.value_or(0)), {}};
+    bool known = step.has_value();
+    for (const auto& name : quoted) {
+      const auto value = number_after(line, name);
+      known = known && value;
+      row.values.push_back(value.value_or(0));
+    }
+    if (known) rows.push_back(std::move(row));
+    else for_each_evaluation(std::string(line) + "\n", path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
+    begin = end + 1;
+  }
+  return rows;
 }
 
 std::string read_metrics_up_to(const fs::path& path, const FileFacts& facts) {

@@ -25,6 +25,16 @@ std::vector<Evaluation> read_metrics(const std::filesystem::path& path);
 /// The evaluations of a text that has been read from `path`, one after the other.
 void for_each_evaluation(const std::string& text, const std::filesystem::path& path, const std::function<void(const Evaluation&)>& take);
 
+/// One evaluation's values of some metrics; NaN for one that was not measured.
+struct MetricValues {
+  std::int64_t step;
+  std::vector<double> values;
+};
+
+/// Those of `names` over a whole run, oldest first. With `facts` the file has to be what they vouch for (DataError otherwise), and is read
+/// an order of magnitude faster, as append_metrics() writes it.
+std::vector<MetricValues> read_metric_rows(const std::filesystem::path& path, const std::vector<std::string>& names, const FileFacts* facts);
+
 /// The first `facts.bytes` bytes of the file. Throws DataError if they are not what they were.
 std::string read_metrics_up_to(const std::filesystem::path& path, const FileFacts& facts);
 

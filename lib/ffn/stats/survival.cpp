@@ -53,6 +53,24 @@ SurvivalCurve kaplan_meier(const std::vector<Hit>& runs) {
   return curve;
 }
 
+std::vector<std::optional<Interval>> unreached_intervals(const SurvivalCurve& curve, double level) {
+  detail::check_between("level", level, 0.0, 1.0);
+  const double z = detail::normal_quantile((1.0 + level) / 2.0);
+  std::vector<std::optional<Interval>> out;
+  double greenwood = 0.0;  // Σ h / (Y (Y − h)): the variance of log S
+  for (const SurvivalStep& step : curve.steps) {
+    if (step.hits >= step.at_risk) {
+      out.emplace_back();
+      continue;
+    }
+    const auto at_risk = static_cast<double>(step.at_risk), hits = static_cast<double>(step.hits);
+    greenwood += hits / (at_risk * (at_risk - hits));
+    const double spread = z * std::sqrt(greenwood) / std::log(step.unreached);  // negative
+    out.push_back(Interval{std::pow(step.unreached, std::exp(-spread)), std::pow(step.unreached, std::exp(spread)), level});
+  }
+  return out;
+}
+
 std::optional<double> median_time(const SurvivalCurve& curve) {
   for (const SurvivalStep& step : curve.steps)
     if (step.unreached <= kHalf) return step.time;

@@ -1,0 +1,101 @@
+// ffn-train report DIR...: a comparison as one HTML file, and its pictures as files of their own.
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "../compare_question.hpp"
+#include "../report_facts.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/page.hpp"
+#include "ffn/report/format.hpp"
+
+extern char** environ;
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ReportOptions {
+  CompareQuestion question;
+  std::string out, figures;
+  bool open = false;
+};
+
+fs::path page_path(const ReportOptions& options) {
+  if (!options.out.empty()) return expand_home(options.out);
+  return options.question.directories.size() == 1 ? fs::path(options.question.directories[0]) / "report.html" : fs::path("report.html");
+}
+
+std::vector<std::string> write_figures(const fs::path& directory, const Comparison& comparison, std::vector<pictures::Figure> figures) {
+  if (auto intervals = pictures::interval_figure(comparison)) figures.insert(figures.begin(), std::move(*intervals));
+  make_directories(directory);
+  std::vector<std::string> names;
+  const auto write = [&](const pictures::File& file) {
+    names.push_back((directory / file.name).string());
+    write_file_atomically(names.back(), file.content, Durability::cached);
+  };
+  for (const auto& figure : figures) {
+    for (const auto& file : pictures::svg_files(figure)) write(file);
+  }
+  write({"table.tex", pictures::latex_table(comparison)});
+  return names;
+}
+
+// With what the desktop has for it. The browser outlives this program.
+void open_in_browser(const fs::path& path) {
+  const std::string file = absolute_path(path).string();
+  std::string command = "xdg-open";
+  char* const argv[] = {command.data(), const_cast<char*>(file.c_str()), nullptr};
+  pid_t child = 0;
+  int status = 0;
+  const bool opened = ::posix_spawnp(&child, "xdg-open", nullptr, nullptr, argv, environ) == 0 && ::waitpid(child, &status, 0) == child &&
+                      WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!opened) throw SystemError("cannot open " + path.string() + ": xdg-open is not there or found no browser", "the report is written; open the file yourself");
+}
+
+int report(const ReportOptions& options, const CommonOptions& common) {
+  pictures::ReportFacts facts;
+  const std::vector<fs::path> directories(options.question.directories.begin(), options.question.directories.end());
+  Targets targets;
+  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) {
+    facts = facts_of(found, directories);
+    targets = targets_of(found);
+  });
+  const auto curves = pictures::read_curves(comparison, curves_worth_drawing(targets, comparison.metric));
+  const auto figures = pictures::figures_of(comparison, curves);
+  const auto path = page_path(options);
+  const std::string html = pictures::page(comparison, figures, facts);
+  write_file_atomically(path, html, Durability::cached);
+  std::vector<std::string> files;
+  if (!options.figures.empty()) files = write_figures(expand_home(options.figures), comparison, figures);
+
+  if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
+  else {
+    std::cout << printable(path.string()) << " (" << format_bytes(static_cast<double>(html.size())) << ", " << format_count(static_cast<std::int64_t>(facts.num_runs)) << " runs)\n";
+    if (!files.empty()) std::cout << printable(options.figures) << ": " << files.size() - 1 << " pictures as SVG, and table.tex\n";
+  }
+  std::cout.flush();
+  if (options.open) open_in_browser(path);
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace
+
+void add_report(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("report", "a comparison with its pictures, as one HTML file");
+  auto options = std::make_shared<ReportOptions>();
+  add_question_options(command, options->question);
+  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several").type("FILE");
+  command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
+  command.flag("--open", options->open, "show it in the browser");
+  add_output_options(command, common);
+  command.run([&common, options] { return report(*options, common); });
+}
+
+}  // namespace ffn::app

@@ -1,0 +1,162 @@
+#include "report_facts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "ffn/compare/run_keys.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/core/side_by_side.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/record/run_directory.hpp"
+#include "ffn/record/study_file.hpp"
+#include "ffn/report/answer.hpp"
+#include "ffn/version.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostValues = 20;
+
+// "a, b, c" of few, and how many more of many.
+std::string listed(const std::vector<std::string>& values) {
+  if (values.size() <= kMostValues) return join(values);
+  return join({values.begin(), values.begin() + kMostValues}) + " and " + std::to_string(values.size() - kMostValues) + " more";
+}
+
+/// meta.json of every run; null where it cannot be read. It says where numbers come from, and none rests on it.
+std::vector<Json> read_metas(const std::vector<FoundRun>& runs) {
+  std::vector<Json> metas(runs.size());
+  side_by_side(std::max(1u, std::thread::hardware_concurrency()), runs.size(), [&](std::size_t i) {
+    try {
+      metas[i] = parse_json(read_file(RunDirectory(runs[i].path).meta_path(), "meta file", ExitCode::data, 1 << 20));
+    } catch (const Error&) {
+    }
+  });
+  return metas;
+}
+
+std::string text_of(const Json& meta, const char* key) {
+  if (!meta.is_object() || !meta.contains(key)) return "";
+  const auto& value = meta.at(key);
+  return value.is_string() ? value.get<std::string>() : dump_json_lossy(value);
+}
+
+std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<Json>& metas) {
+  constexpr std::pair<const char*, const char*> kShown[] = {
+      {"ffn-train", "version"}, {"commit", "git_commit"}, {"compiler", "compiler"}, {"CPU", "cpu"},           {"cores", "cores"},     {"host", "host"},
+      {"system", "kernel"},     {"engine", "engine"},     {"device", "device"},     {"instructions", "kernel_isa"}, {"LibTorch", "libtorch"}};
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [name, key] : kShown) {
+    std::vector<std::string> values;
+    for (const auto& meta : metas) {
+      const auto value = text_of(meta, key);
+      if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+    if (!values.empty()) out.emplace_back(name, listed(values));
+  }
+  std::string first, last;
+  for (const auto& meta : metas) {
+    const auto started = text_of(meta, "started");
+    if (started.empty()) continue;
+    if (first.empty() || started < first) first = started;
+    last = std::max(last, started);
+  }
+  if (!first.empty()) out.emplace_back("trained", first == last ? first : first + " to " + last);
+  return out;
+}
+
+// What was typed; the program by its name, wherever it lay.
+std::vector<std::string> training_commands(const std::vector<Json>& metas) {
+  constexpr std::size_t kMostCommands = 5;
+  std::vector<std::string> commands;
+  for (const auto& meta : metas) {
+    if (!meta.is_object() || !meta.contains("argv") || !meta["argv"].is_array()) continue;
+    std::vector<std::string> words;
+    for (const auto& word : meta["argv"]) words.push_back(words.empty() ? "ffn-train" : word.is_string() ? word.get<std::string>() : "");
+    const auto command = shell_command(words);
+    if (std::find(commands.begin(), commands.end(), command) == commands.end()) commands.push_back(command);
+  }
+  if (commands.size() > kMostCommands) {
+    const std::size_t more = commands.size() - kMostCommands;
+    commands.resize(kMostCommands);
+    commands.push_back("# and " + std::to_string(more) + " more");
+  }
+  return commands;
+}
+
+std::string why_lost(const FoundRun& run) {
+  try {
+    const auto status = read_status(run.path);
+    return status ? status->reason : "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::path>& directories) {
+  pictures::ReportFacts facts;
+  std::vector<std::string> names, words = {"ffn-train", "compare"};
+  for (const auto& directory : directories) {
+    names.push_back(absolute_path(directory).lexically_normal().filename().string());
+    if (names.back().empty()) names.back() = absolute_path(directory).lexically_normal().parent_path().filename().string();
+    words.push_back(directory.string());
+  }
+  facts.title = listed(names);
+  if (directories.size() == 1) {
+    try {
+      if (const auto study = read_study_file(directories[0])) {
+        facts.title = study->name;
+        const auto text = [&](const char* key) { return study->document->contains(key) && (*study->document)[key].is_string() ? (*study->document)[key].get<std::string>() : ""; };
+        facts.question = text("question"), facts.source = text("source");
+        facts.config = dump_json_lossy(*study->document, 2);
+      }
+    } catch (const Error&) {  // find_runs says so
+    }
+  }
+  facts.num_runs = found.runs.size(), facts.written = utc_now(), facts.version = kVersion;
+  for (const auto& run : found.runs) {
+    if (run.state == RunState::diverged || run.state == RunState::failed) facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
+  }
+  for (const auto& key : varying_keys(found.runs)) facts.varying.emplace_back(key, listed(ordered_values(found.runs, key)));
+  const auto metas = read_metas(found.runs);
+  facts.environment = environment_of(metas);
+  facts.commands = training_commands(metas);
+  facts.commands.push_back(shell_command(words));
+  words[1] = "report";
+  facts.commands.push_back(shell_command(words));
+  return facts;
+}
+
+Targets targets_of(const FoundRuns& found) {
+  Targets targets;
+  for (const auto& run : found.runs) {
+    const auto metric = run.keys.find("train.target.metric");
+    if (metric == run.keys.end()) continue;
+    const auto& low = value_of(run, "train.target.at_least");
+    const auto& limit = low != "null" && low != "-" ? low : value_of(run, "train.target.at_most");
+    targets.insert({metric->second, std::strtod(limit.c_str(), nullptr)});
+  }
+  return targets;
+}
+
+std::vector<pictures::CurveRequest> curves_worth_drawing(const Targets& targets, const std::string& compared) {
+  std::vector<pictures::CurveRequest> out;
+  const auto add = [&](const std::string& metric) {
+    if (std::any_of(out.begin(), out.end(), [&](const auto& request) { return request.metric == metric; })) return;
+    const bool has_target = targets.size() == 1 && targets.begin()->first == metric;
+    out.push_back({metric, has_target ? std::optional<double>(targets.begin()->second) : std::nullopt});
+  };
+  if (!is_time_metric(compared)) add(compared);
+  else if (targets.size() == 1) add(targets.begin()->first);
+  add("val/loss");
+  return out;
+}
+
+}  // namespace ffn::app

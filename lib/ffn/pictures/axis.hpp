@@ -1,0 +1,45 @@
+// Where numbers stand on an axis, and which of them are written there. Standard library and core.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ffn::pictures {
+
+enum class AxisKind { linear, log10, log2 };
+
+/// Values `low` to `high` on pixels `from` to `to`, which may run backwards, as a y axis does.
+struct Axis {
+  double low, high;
+  AxisKind kind = AxisKind::linear;
+  double from = 0, to = 1;
+
+  /// Values that a logarithm does not have, and those beyond the ends, stand at the end next to them; on an axis of no
+  /// length all stand in its middle.
+  double at(double value) const;
+  bool has(double value) const { return value >= low && value <= high; }
+};
+
+struct Tick {
+  double value;
+  std::string label;  ///< empty: a stroke alone
+};
+
+/// 1, 2 or 5 times a power of ten apart, about `count` of them within [low, high]: the rule of D3 (d3-array, src/ticks.js).
+/// Integers times the step, or divided by its inverse, so that 0.3 is 0.3.
+std::vector<double> linear_ticks(double low, double high, int count);
+
+/// About `count` labelled ones. A log axis of less than a decade has linear ones, of less than two 1, 2 and 5, beyond that decades with
+/// strokes between them.
+std::vector<Tick> ticks(const Axis& axis, int count);
+
+/// The ends of an axis for these values: a little wider, and never of no length. `with_zero`: a bar or a difference is seen from there.
+Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero = false);
+
+/// log2 where the values are positive and span a factor of 8 or more.
+AxisKind kind_for_levels(const std::vector<double>& levels);
+
+/// "1", "0.25", "12k", "10⁻⁴", "2·10⁻⁶"; − is U+2212.
+std::string tick_label(double value);
+
+}  // namespace ffn::pictures

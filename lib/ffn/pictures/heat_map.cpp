@@ -1,0 +1,174 @@
+// The metric over two swept keys: the compared one and the one that makes the facets.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/series.hpp"
+#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/svg.hpp"
+#include "ffn/report/cells.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr std::size_t kMostCells = 400, kMostColumns = 24;
+
+struct HeatMap {
+  std::string title;
+  std::vector<std::string> rows, columns;
+  std::map<std::pair<std::string, std::string>, double> cells;  ///< row, column → centre; absent: no value
+};
+
+/// The key of the columns: of the facets' keys the one with the most values.
+std::optional<std::string> column_key(const Comparison& c) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const auto& facet : c.facets) {
+    for (const auto& [key, value] : facet.keys) values[key].insert(value);
+  }
+  std::optional<std::string> best;
+  std::size_t most = 1;
+  for (const auto& [key, of] : values) {
+    if (of.size() > most) best = key, most = of.size();
+  }
+  return best;
+}
+
+void add_once(std::vector<std::string>& values, const std::string& value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const SeriesList& series) {
+  std::vector<HeatMap> maps;
+  for (const auto& facet : c.facets) {
+    Facet rest;
+    rest.keys = facet.keys, rest.keys.erase(key);
+    const std::string title = facet_title(rest);
+    auto map = std::find_if(maps.begin(), maps.end(), [&](const HeatMap& m) { return m.title == title; });
+    if (map == maps.end()) map = maps.insert(maps.end(), {title, {}, {}, {}});
+    add_once(map->columns, facet.keys.at(key));
+    for (const auto& group : facet.groups) {
+      const std::string row = series.name(series.index(group.value));
+      add_once(map->rows, row);
+      const auto estimate = estimate_of(group);
+      if (estimate && std::isfinite(estimate->centre)) map->cells[{row, facet.keys.at(key)}] = estimate->centre;
+    }
+  }
+  return maps;
+}
+
+/// Shades for all maps of a figure: 1 is best.
+struct ShadeScale {
+  double worst = 0, best = 0;
+  bool logarithmic = false;
+
+  ShadeScale(const std::vector<HeatMap>& maps, bool higher_is_better) {
+    double low = INFINITY, high = -INFINITY;
+    for (const auto& map : maps) {
+      for (const auto& [place, value] : map.cells) low = std::min(low, value), high = std::max(high, value);
+    }
+    logarithmic = low > 0 && high > 20 * low;
+    worst = higher_is_better ? low : high, best = higher_is_better ? high : low;
+  }
+
+  double operator()(double value) const {
+    if (best == worst) return 0.5;
+    return logarithmic ? std::log(value / worst) / std::log(best / worst) : (value - worst) / (best - worst);
+  }
+};
+
+// The best stands at an end of an axis of numbers: beyond it may be better.
+std::string edge_note(const HeatMap& map, const std::pair<std::string, std::string>& best, const std::string& key) {
+  const auto numbers = as_numbers(map.columns);
+  if (!numbers || map.columns.size() < 3) return "";
+  const auto [least, most] = std::minmax_element(numbers->begin(), numbers->end());
+  const double at = *as_number(best.second);
+  if (at != *least && at != *most) return "";
+  return "the best cell" + (map.title.empty() ? "" : " (" + map.title + ")") + " has the " + (at == *least ? "lowest " : "highest ") + last_segment(key) + " that was tried: beyond it may be better";
+}
+
+std::pair<std::string, std::string> best_of(const HeatMap& map, bool higher_is_better) {
+  return std::min_element(map.cells.begin(), map.cells.end(), [&](const auto& a, const auto& b) { return higher_is_better ? a.second > b.second : a.second < b.second; })->first;
+}
+
+std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeScale& scale, const std::string& key, const Form& form, const std::string& style) {
+  double labels = 0;
+  for (const auto& row : map.rows) labels = std::max(labels, text_width(row));
+  labels = std::min(labels, form.width * 0.3) + 10;
+  const double room = form.width - labels - 2, width = std::min(room / static_cast<double>(map.columns.size()), 110.0), height = 34, top = 42;
+  const double bottom = top + height * static_cast<double>(map.rows.size());
+  const auto best = best_of(map, c.higher_is_better);
+  Svg svg(form.width, bottom + 4, form.id, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
+          "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best), 3) + ".");
+  const std::string hatch = form.id + "-h";
+  svg.raw("<pattern id=\"" + escaped(hatch) + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
+  svg.text(labels, 12, last_segment(key), "q");
+  for (std::size_t k = 0; k < map.columns.size(); ++k) svg.text(labels + width * (static_cast<double>(k) + 0.5), top - 8, fitted_text(map.columns[k], width), "", Anchor::middle);
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    const double y = top + height * static_cast<double>(r);
+    svg.text(labels - 8, y + height / 2 + 4, fitted_text(map.rows[r], labels - 8), "", Anchor::end);
+    for (std::size_t k = 0; k < map.columns.size(); ++k) {
+      const double x = labels + width * static_cast<double>(k);
+      const auto cell = map.cells.find({map.rows[r], map.columns[k]});
+      if (cell == map.cells.end()) {
+        svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"url(#" + escaped(hatch) + ")\"");
+        continue;
+      }
+      const auto colors = shade(scale(cell->second));
+      const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second, 4);
+      svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(tip) + "\"");
+      svg.raw("<text x=\"" + px(x + width / 2) + "\" y=\"" + px(y + height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" style=\"fill:" + (colors.white_text ? "#fff" : "#000") + "\">" +
+              escaped(fitted_text(format_significant(cell->second, width < 44 ? 2 : 3), width)) + "</text>");
+      if (cell->first == best) svg.rect(x + 2.5, y + 2.5, width - 5, height - 5, "best");
+    }
+  }
+  return svg.element(style);
+}
+
+Numbers heat_map_numbers(const std::vector<HeatMap>& maps, const std::string& by, const std::string& key) {
+  Numbers out{{"", last_segment(by), last_segment(key), "centre"}, {}};
+  for (const auto& map : maps) {
+    for (const auto& row : map.rows) {
+      for (const auto& column : map.columns) {
+        const auto cell = map.cells.find({row, column});
+        out.rows.push_back({{map.title}, {row}, {column}, number_cell(cell == map.cells.end() ? std::nullopt : std::optional<double>(cell->second))});
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Figure> heat_map_figure(const Comparison& c) {
+  const auto key = column_key(c);
+  if (!key || c.by == "variant" || c.by.rfind("task.", 0) == 0) return std::nullopt;
+  const SeriesList series(c);
+  auto maps = maps_of(c, *key, series);
+  maps.erase(std::remove_if(maps.begin(), maps.end(), [](const HeatMap& m) {
+    return m.cells.empty() || m.rows.size() < 2 || m.columns.size() < 2 || m.rows.size() * m.columns.size() > kMostCells || m.columns.size() > kMostColumns;
+  }), maps.end());
+  if (maps.empty()) return std::nullopt;
+  const bool any_missing = std::any_of(maps.begin(), maps.end(), [](const HeatMap& m) { return m.cells.size() < m.rows.size() * m.columns.size(); });
+  const auto scale = std::make_shared<ShadeScale>(maps, c.higher_is_better);
+  Figure out;
+  out.id = "heat-map", out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
+  out.reading = "Each cell is the " + centre_name(c) + " of its seeds; darker is better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
+  out.numbers = heat_map_numbers(maps, c.by, *key);
+  if (maps.size() > kMostPanels) {
+    out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(maps.size()) + " panels are drawn; the table has all");
+    maps.resize(kMostPanels);
+  }
+  for (const auto& map : maps) {
+    const auto note = edge_note(map, best_of(map, c.higher_is_better), *key);
+    if (!note.empty()) out.notes.push_back(note);
+    out.panels.push_back({map.title, [&c, map, scale, key](const Form& form, const std::string& style) { return draw_heat_map(c, map, *scale, *key, form, style); }});
+  }
+  return out;
+}
+
+}  // namespace ffn::pictures

@@ -1,0 +1,61 @@
+// The short table for a paper.
+#include "ffn/pictures/page.hpp"
+#include "ffn/pictures/series.hpp"
+#include "ffn/report/cells.hpp"
+
+#include <algorithm>
+
+namespace ffn::pictures {
+
+namespace {
+
+// What LaTeX would obey, as what it prints; what its usual fonts lack, as maths.
+std::string latex(const std::string& text) {
+  static const std::pair<const char*, const char*> kSymbols[] = {
+      {"−", "$-$"}, {"±", "$\\pm$"}, {"÷", "$\\div$"}, {"×", "$\\times$"}, {"∞", "$\\infty$"}, {"≥", "$\\geq$"}, {"≤", "$\\leq$"}, {"·", "$\\cdot$"},
+      {"⁻", "$^{-}$"}, {"⁰", "$^{0}$"}, {"¹", "$^{1}$"}, {"²", "$^{2}$"}, {"³", "$^{3}$"}, {"⁴", "$^{4}$"}, {"⁵", "$^{5}$"}, {"⁶", "$^{6}$"}, {"⁷", "$^{7}$"},
+      {"⁸", "$^{8}$"}, {"⁹", "$^{9}$"}, {"\\", "\\textbackslash{}"}, {"&", "\\&"}, {"%", "\\%"}, {"$", "\\$"}, {"#", "\\#"}, {"_", "\\_"}, {"{", "\\{"}, {"}", "\\}"},
+      {"~", "\\textasciitilde{}"}, {"^", "\\textasciicircum{}"}, {"<", "\\textless{}"}, {">", "\\textgreater{}"}};
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto symbol = std::find_if(std::begin(kSymbols), std::end(kSymbols), [&](const auto& s) { return text.compare(i, std::string(s.first).size(), s.first) == 0; });
+    if (symbol == std::end(kSymbols)) {
+      out += static_cast<unsigned char>(text[i]) < 0x20 ? ' ' : text[i];
+      ++i;
+    } else {
+      out += symbol->second, i += std::string(symbol->first).size();
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string latex_table(const Comparison& c) {
+  const NumberUnit unit(c);
+  const bool pairs = has_pairs(c);
+  std::vector<std::string> headers = group_headers(c);
+  const std::size_t words = headers.size();
+  headers.push_back(unit.header(metric_header(c.metric)));
+  if (pairs) headers.insert(headers.end(), {difference_name(c), "verdict"});
+  headers.push_back("seeds");
+  std::string out = "% \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) + "\n\\begin{tabular}{" + std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
+  for (std::size_t i = 0; i < headers.size(); ++i) out += (i > 0 ? " & " : "") + latex(headers[i]);
+  out += " \\\\\n\\midrule\n";
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      std::string row;
+      for (const auto& cell : group_cells(c, facet, group)) row += latex(cell.text) + " & ";
+      row += latex(centre_text(c, group, unit.size()));
+      if (pairs) {
+        const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
+        // An opening bracket behind \\ would be its argument: here it never is the first.
+        row += pair == facet.pairs.end() ? " &  & " : " & " + latex(difference_text(c, *pair, unit.size())) + " & " + latex(short_verdict(*pair));
+      }
+      out += row + " & " + latex(seeds_text(group)) + " \\\\\n";
+    }
+  }
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
+
+}  // namespace ffn::pictures

@@ -1,0 +1,264 @@
+// Learning curves: the centre of all seeds with its interval, single seeds faint behind.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/frame.hpp"
+#include "ffn/pictures/series.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/stats/summary.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr std::size_t kRunsDrawnWhole = 400, kMostOfVariant = 40, kMostSeeds = 480;
+
+const char* word_of(ShownCentre centre) {
+  return centre == ShownCentre::median ? "median" : centre == ShownCentre::geometric_mean ? "geometric mean" : "mean";
+}
+
+/// How many seeds of a variant are drawn.
+struct SeedCap {
+  std::size_t of_variant = SIZE_MAX;
+  std::size_t all = 0;
+
+  explicit SeedCap(const CurveSet& set) {
+    for (const auto& [group, curves] : set.groups) all += curves.runs.size();
+    if (all > kRunsDrawnWhole) of_variant = std::clamp<std::size_t>(kMostSeeds / std::max<std::size_t>(1, set.groups.size()), 1, kMostOfVariant);
+  }
+};
+
+double last_value(const RunCurve& curve) {
+  for (auto at = curve.values.rbegin(); at != curve.values.rend(); ++at) {
+    if (std::isfinite(*at)) return *at;
+  }
+  return INFINITY;
+}
+
+std::vector<const RunCurve*> drawn_runs(const GroupCurves& curves, const SeedCap& cap) {
+  std::vector<const RunCurve*> by_rank;
+  for (const auto& run : curves.runs) by_rank.push_back(&run);
+  std::stable_sort(by_rank.begin(), by_rank.end(), [](const auto* a, const auto* b) { return last_value(*a) < last_value(*b); });
+  std::vector<const RunCurve*> out;
+  for (const auto i : evenly(by_rank.size(), cap.of_variant)) out.push_back(by_rank[i]);
+  return out;
+}
+
+/// What a panel draws, and the axes for it.
+class LearningPanel {
+ public:
+  LearningPanel(const CurveSet& set, const PanelGroups& panel, std::shared_ptr<SeriesList> series, const SeedCap& cap)
+      : set_(set), panel_(panel), shared_(std::move(series)), series_(*shared_), cap_(cap) {}
+
+  std::string draw(const Form& form, const std::string& style) const {
+    FrameText text{"Learning curves of " + set_.metric + (panel_.title.empty() ? "" : ", " + panel_.title), description(),
+                   form.log_x ? "step (logarithmic)" : "step", set_.metric + (form.log_y ? " (logarithmic)" : "")};
+    FrameRoom room;
+    room.height = form.is_wide() ? 340 : 250;
+    double widest = 0;
+    for (const auto* group : panel_.groups) widest = std::max(widest, text_width(series_.name(series_.index(group->value))));
+    room.right = form.is_wide() ? std::min(widest, 160.0) + 18 : 12;
+    Frame frame(form, text, x_axis(form), y_axis(form), room);
+    frame.begin_clip();
+    if (set_.target) frame.svg.line(frame.left, frame.y.at(*set_.target), frame.right, frame.y.at(*set_.target), "target");
+    for (const auto* group : panel_.groups) draw_seeds(frame, *group);
+    for (const auto* group : panel_.groups) draw_centre(frame, *group);
+    frame.end_clip();
+    if (form.is_wide()) draw_labels(frame);
+    if (style.empty()) draw_hover(frame);
+    return frame.svg.element(style);
+  }
+
+ private:
+  const GroupCurves& curves_of(const GroupResult& group) const { return set_.groups.at(&group); }
+  std::string class_of(const GroupResult& group) const { return series_class(series_.index(group.value)); }
+
+  Axis x_axis(const Form& form) const {
+    std::vector<double> steps;
+    for (const auto step : set_.steps) steps.push_back(static_cast<double>(step));
+    if (!form.log_x) return {0, std::max(1.0, steps.back()), AxisKind::linear};
+    const auto first = std::upper_bound(steps.begin(), steps.end(), 0.0);
+    const double low = first == steps.end() ? 1 : *first;
+    return {low, std::max(low * 2, steps.back()), AxisKind::log10};
+  }
+
+  // The first percent of the steps, where a loss falls from its start, does not set the range; nor does one seed of a hundred.
+  Axis y_axis(const Form& form) const {
+    std::vector<double> values;
+    const double begin = 0.01 * static_cast<double>(set_.steps.back());
+    for (const auto* group : panel_.groups) {
+      std::vector<double> of_seeds;
+      for (const auto& run : curves_of(*group).runs) {
+        for (std::size_t s = 0; s < set_.steps.size(); ++s) {
+          const bool usable = std::isfinite(run.values[s]) && static_cast<double>(set_.steps[s]) >= begin && (!form.log_y || run.values[s] > 0);
+          if (usable) of_seeds.push_back(run.values[s]);
+        }
+      }
+      if (!of_seeds.empty()) {
+        std::sort(of_seeds.begin(), of_seeds.end());
+        for (const double p : {0.01, 0.99}) values.push_back(stats::sorted_quantile(of_seeds, p));
+      }
+      for (const auto& point : curves_of(*group).points) {
+        if (static_cast<double>(point.step) < begin) continue;
+        for (const double x : {point.centre, point.high}) values.push_back(x);
+      }
+    }
+    if (set_.target) values.push_back(*set_.target);
+    return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
+  }
+
+  void draw_seeds(Frame& frame, const GroupResult& group) const {
+    frame.svg.open(class_of(group));
+    for (const auto* run : drawn_runs(curves_of(group), cap_)) {
+      std::vector<Point> points;
+      for (std::size_t s = 0; s < set_.steps.size(); ++s) {
+        if (std::isfinite(run->values[s])) points.push_back({frame.x.at(static_cast<double>(set_.steps[s])), frame.y.at(run->values[s])});
+      }
+      frame.svg.path(points, "seed");
+      const bool lost = run->run->state == RunState::diverged || run->run->state == RunState::failed;
+      if (lost && !points.empty())
+        frame.svg.marker(4, points.back().x, points.back().y, 7, false, "seed " + std::to_string(run->run->seed) + " " + to_string(run->run->state));
+    }
+    frame.svg.close();
+  }
+
+  void draw_centre(Frame& frame, const GroupResult& group) const {
+    const auto& points = curves_of(group).points;
+    std::vector<Point> whole, after, upper, lower;
+    for (const auto& point : points) {
+      const double x = frame.x.at(static_cast<double>(point.step)), y = std::isfinite(point.centre) ? frame.y.at(point.centre) : std::nan("");
+      (point.gone > 0 ? after : whole).push_back({x, y});
+      upper.push_back({x, std::isfinite(point.high) ? frame.y.at(point.high) : point.high > 0 ? frame.top - 4 : frame.bottom + 4});
+      lower.push_back({x, std::isfinite(point.low) ? frame.y.at(point.low) : point.low > 0 ? frame.top - 4 : frame.bottom + 4});
+    }
+    frame.svg.open(class_of(group));
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    frame.svg.polygon(upper, "band");
+    frame.svg.path(whole, "l");
+    frame.svg.path(after, "l frag");
+    const std::size_t series = series_.index(group.value);
+    double next = frame.left + 20 + 17 * static_cast<double>(series % 4);
+    for (const auto* part : {&whole, &after}) {
+      for (const auto& point : *part) {
+        if (point.x < next || !std::isfinite(point.y)) continue;
+        frame.svg.marker(marker_of(series), point.x, point.y, 7);
+        next = point.x + 70;
+      }
+    }
+    frame.svg.close();
+  }
+
+  void draw_labels(Frame& frame) const {
+    std::vector<double> wanted;
+    std::vector<const GroupResult*> labelled;
+    for (const auto* group : panel_.groups) {
+      const auto& points = curves_of(*group).points;
+      if (points.empty()) continue;
+      const double end = points.back().centre;
+      wanted.push_back((std::isfinite(end) ? frame.y.at(end) : frame.top) + 4), labelled.push_back(group);
+    }
+    const auto placed = spread_labels(wanted, 14, frame.top + 6, frame.bottom + 4);
+    for (std::size_t i = 0; i < labelled.size(); ++i) {
+      const std::size_t series = series_.index(labelled[i]->value);
+      frame.svg.open(series_class(series));
+      frame.svg.marker(marker_of(series), frame.right + 8, placed[i] - 4, 7);
+      frame.svg.text(frame.right + 15, placed[i], fitted_text(series_.name(series), 150));
+      frame.svg.close();
+    }
+  }
+
+  // For the script: x of a step, and what stands there.
+  void draw_hover(Frame& frame) const {
+    std::string tips;
+    for (const auto step : set_.steps) {
+      std::string text = "step " + format_count(step);
+      for (const auto* group : panel_.groups) {
+        const auto& points = curves_of(*group).points;
+        const auto at = std::lower_bound(points.begin(), points.end(), step, [](const CurvePoint& point, std::int64_t s) { return point.step < s; });
+        if (at != points.end() && at->step == step) text += "|" + series_.name(series_.index(group->value)) + " " + estimate_text(at->centre, at->low, at->high);
+      }
+      tips += (tips.empty() ? "" : ";") + px(frame.x.at(static_cast<double>(step))) + "=" + escaped(text);
+    }
+    frame.svg.rect(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top, "", "fill=\"none\" pointer-events=\"all\" data-cursor=\"" + tips + "\"");
+  }
+
+  std::string description() const {
+    std::vector<std::string> ends;
+    for (const auto* group : panel_.groups) {
+      const auto& points = curves_of(*group).points;
+      if (!points.empty()) ends.push_back(series_.name(series_.index(group->value)) + " " + estimate_text(points.back().centre, points.back().low, points.back().high));
+    }
+    return "At the last step: " + join(ends, "; ") + ". The table below has the numbers.";
+  }
+
+  const CurveSet& set_;
+  PanelGroups panel_;
+  std::shared_ptr<SeriesList> shared_;
+  const SeriesList& series_;
+  SeedCap cap_;
+};
+
+Numbers learning_numbers(const Comparison& c, const CurveSet& set) {
+  Numbers out{group_headers(c), {}};
+  for (const char* name : {"step", "runs", "gone", "centre", "low", "high"}) out.headers.emplace_back(name);
+  constexpr std::size_t kRowsOfVariant = 5, kMostVariants = 100;
+  const bool many = set.groups.size() > kMostVariants;  // then their last steps alone
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      const auto& points = set.groups.at(&group).points;
+      const auto chosen = evenly(points.size(), kRowsOfVariant);
+      for (const auto i : many && !chosen.empty() ? std::vector<std::size_t>{chosen.back()} : chosen) {
+        const auto& point = points[i];
+        auto row = group_cells(c, facet, group);
+        for (const double count : {static_cast<double>(point.step), static_cast<double>(point.runs), static_cast<double>(point.gone)}) row.push_back(count_cell(count));
+        for (const double x : {point.centre, point.low, point.high}) row.push_back(number_cell(x));
+        out.rows.push_back(std::move(row));
+      }
+    }
+  }
+  return out;
+}
+
+bool learning_spans_decades(const CurveSet& set) {
+  double least = INFINITY, most = 0;
+  for (const auto& [group, curves] : set.groups) {
+    for (const auto& point : curves.points) {
+      if (!(point.centre > 0)) return false;
+      if (std::isfinite(point.centre)) least = std::min(least, point.centre), most = std::max(most, point.centre);
+    }
+  }
+  return most > 20 * least;
+}
+
+}  // namespace
+
+std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) {
+  if (set.steps.size() < 2) return std::nullopt;
+  const auto series = std::make_shared<SeriesList>(c);
+  const SeedCap cap(set);
+  Figure out;
+  out.id = "learning-curves-" + slug(set.metric), out.heading = "Learning curves: " + set.metric;
+  out.reading = "Line: " + std::string(word_of(set.centre)) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
+                " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
+                (set.target ? "; the dotted line is the target" : "") + ".";
+  out.legend = series->legend();
+  out.notes = set.notes;
+  if (std::any_of(set.groups.begin(), set.groups.end(), [](const auto& entry) { return !entry.second.points.empty() && entry.second.points.back().gone > 0; }))
+    out.notes.push_back("✕: a run diverged or failed. From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter");
+  if (cap.of_variant != SIZE_MAX && cap.all > cap.of_variant * set.groups.size())
+    out.notes.push_back("of " + format_count(static_cast<std::int64_t>(cap.all)) + " runs at most " + std::to_string(cap.of_variant) + " seeds per variant are drawn, evenly by rank; lines and bands are of all");
+  for (const auto& panel : panels_of(c, out.notes)) {
+    const auto drawing = std::make_shared<LearningPanel>(set, panel, series, cap);
+    out.panels.push_back({panel.title, [drawing](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
+  }
+  out.numbers = learning_numbers(c, set);
+  out.x_switch = out.y_switch = true;
+  out.log_y = !set.higher_is_better && learning_spans_decades(set);
+  return out;
+}
+
+}  // namespace ffn::pictures

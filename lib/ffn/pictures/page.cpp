@@ -1,0 +1,182 @@
+#include "ffn/pictures/page.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "ffn/core/json_document.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/html.hpp"
+#include "ffn/pictures/series.hpp"
+#include "ffn/pictures/svg.hpp"
+#include "ffn/report/cells.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr double kBarWidth = 260;
+
+std::string paragraph(const std::string& text, const char* cls = "") {
+  return text.empty() ? "" : std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
+}
+
+std::string section(const std::string& id, const std::string& heading, const std::string& body) {
+  return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
+}
+
+// For programs: what stands in `compare --json` under the same names.
+std::string data_of(const std::optional<Effect>& effect) {
+  return effect ? " data-v=\"" + number_text(effect->size) + "\" data-low=\"" + number_text(effect->low) + "\" data-high=\"" + number_text(effect->high) + "\"" : "";
+}
+
+std::string cell(const std::string& header, const std::string& text, const char* cls = "", const std::string& attributes = "") {
+  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\"" + attributes + ">" + escaped(text) + "</td>";
+}
+
+/// The table of `compare`, its bars drawn.
+class ShortTable {
+ public:
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)) {}
+
+  std::string html() const {
+    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<table class=\"short\"><thead><tr>";
+    for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+    out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
+    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th><th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th><th scope=\"col\">verdict</th>";
+    out += "<th scope=\"col\">seeds</th></tr></thead><tbody>\n";
+    for (const auto& facet : c_.facets) {
+      for (const auto& group : facet.groups) out += row(facet, group);
+    }
+    out += "</tbody></table>\n";
+    if (pairs_)
+      out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) + ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
+                           (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
+                       "reading");
+    return out;
+  }
+
+ private:
+  std::string metric() const { return unit_.header(metric_header(c_.metric)); }
+
+  std::string row(const Facet& facet, const GroupResult& group) const {
+    const bool first = &group == &facet.groups[0];
+    std::string out = std::string("<tr") + (first ? " class=\"first\"" : "") + ">";
+    for (const auto& [key, value] : facet.keys) out += cell(last_segment(key), value, first ? "" : "again");
+    out += cell(last_segment(c_.by), shown_value(c_, group.value));
+    const auto centre = shown_centre(group);
+    out += cell(metric(), centre_text(c_, group, unit_.size()), "n", centre ? " data-v=\"" + number_text(*centre) + "\"" : "");
+    if (pairs_) {
+      const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
+      if (pair == facet.pairs.end()) {
+        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td><td></td>";
+      } else {
+        const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
+        const auto verdict = pair->judgement.verdict;
+        const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
+        out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
+        out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>" + cell("verdict", short_verdict(*pair), decided ? "decided" : "");
+      }
+    }
+    return out + cell("seeds", seeds_text(group)) + "</tr>\n";
+  }
+
+  const Comparison& c_;
+  NumberUnit unit_;
+  bool pairs_;
+};
+
+std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
+  std::string out = "<div class=\"scroll\"><table><thead><tr>";
+  for (const auto& header : headers) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (const auto& text : row) out += "<td class=\"long\">" + escaped(text) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+// Escaped, its line breaks kept.
+std::string lines(const std::string& text) {
+  std::string out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out += escaped(line) + "\n";
+  return out;
+}
+
+std::string lost_section(const ReportFacts& facts) {
+  if (facts.lost.empty()) return section("lost", "Failed and diverged runs", paragraph("None: every run that has ended, ended well."));
+  constexpr std::size_t kMostListed = 100;
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& run : facts.lost) {
+    if (rows.size() < kMostListed) rows.push_back({run.path, run.state, run.reason});
+  }
+  std::string body = paragraph("None is left out of the comparison: each counts as worse than every run that ended well.");
+  body += list_table({"run", "state", "why"}, rows);
+  if (facts.lost.size() > kMostListed) body += paragraph("… and " + std::to_string(facts.lost.size() - kMostListed) + " more.");
+  return section("lost", "Failed and diverged runs", body);
+}
+
+std::string notes_section(const Comparison& c) {
+  std::string body;
+  for (const auto& note : c.notes) body += "<li>" + escaped(note) + "</li>\n";
+  return body.empty() ? "" : section("notes", "To be known beside it", "<ul>" + body + "</ul>\n");
+}
+
+std::string origin_sections(const ReportFacts& facts) {
+  std::vector<std::vector<std::string>> varying;
+  for (const auto& [key, values] : facts.varying) varying.push_back({key, values});
+  std::string out = section("varying", "What varies between the runs",
+                            varying.empty() ? paragraph("Nothing but the seed.") : paragraph("All other values of the configs are the same.") + list_table({"key", "values"}, varying));
+  std::string list;
+  for (const auto& [name, value] : facts.environment) list += "<dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd>\n";
+  if (!list.empty()) out += section("environment", "Where it was trained", "<dl>" + list + "</dl>\n");
+  std::string commands;
+  for (const auto& command : facts.commands) commands += escaped(command) + "\n";
+  if (!facts.config.empty())
+    commands = "<pre>" + commands + "</pre>\n<details><summary>The study's config as it was trained</summary>" +
+               paragraph("Saved as a file, ffn-train --config FILE trains the same study, whatever became of the file that was named above.", "reading") + "<pre>" + lines(facts.config) + "</pre></details>\n";
+  else if (!commands.empty()) commands = "<pre>" + commands + "</pre>\n";
+  out += section("commands", "Commands that reproduce it", commands);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
+  std::vector<Figure> out;
+  const auto add = [&](std::optional<Figure> figure) {
+    if (figure) out.push_back(std::move(*figure));
+  };
+  for (const auto& set : curves) add(learning_figure(c, set));
+  add(survival_figure(c));
+  add(distribution_figure(c));
+  add(effect_figure(c));
+  add(heat_map_figure(c));
+  add(tuning_figure(c));
+  add(cost_figure(c));
+  add(looks_figure(c));
+  return out;
+}
+
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts) {
+  // Nothing is loaded, whatever a name in it says.
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                    "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"generator\" content=\"ffn-train " + escaped(facts.version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(facts.title) + "</title>\n<style>" + page_style() + "</style>\n</head>\n<body>\n<main>\n";
+  out += "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
+  if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
+  out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";
+  const std::string answer = answer_text(c);
+  out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
+  out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
+  out += notes_section(c);
+  for (const auto& figure : figures) out += html_figure(figure);
+  out += lost_section(facts) + origin_sections(facts);
+  return out + "</main>\n<script>" + page_script() + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace ffn::pictures

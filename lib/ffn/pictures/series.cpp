@@ -1,0 +1,104 @@
+#include "ffn/pictures/series.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "ffn/report/cells.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::pictures {
+
+SeriesList::SeriesList(const Comparison& c) {
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      if (std::find(values_.begin(), values_.end(), group.value) != values_.end()) continue;
+      legend_.push_back({values_.size(), shown_value(c, group.value)});
+      values_.push_back(group.value);
+    }
+  }
+  // A bare number says nothing: "expansion 4".
+  for (auto& entry : legend_) {
+    if (as_number(entry.name)) entry.name = last_segment(c.by) + " " + entry.name;
+  }
+}
+
+std::size_t SeriesList::index(const std::string& value) const {
+  return static_cast<std::size_t>(std::find(values_.begin(), values_.end(), value) - values_.begin());
+}
+
+std::vector<PanelGroups> panels_of(const Comparison& c, std::vector<std::string>& notes) {
+  std::vector<PanelGroups> out;
+  for (const auto& facet : c.facets) {
+    const std::size_t parts = facet.groups.size() <= kMostInPanel ? 1 : (facet.groups.size() + kMostInPanel - 3) / (kMostInPanel - 1);
+    std::size_t next = parts == 1 ? 0 : 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+      PanelGroups panel{&facet, {}, facet_title(facet)};
+      if (parts > 1) {
+        panel.groups.push_back(&facet.groups[0]);
+        panel.title += (panel.title.empty() ? "" : ", ") + std::string("part ") + std::to_string(part + 1);
+      }
+      while (next < facet.groups.size() && panel.groups.size() < kMostInPanel) panel.groups.push_back(&facet.groups[next++]);
+      out.push_back(std::move(panel));
+    }
+  }
+  if (out.size() > kMostPanels) {
+    notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(out.size()) + " panels are drawn; the table has all");
+    out.resize(kMostPanels);
+  }
+  return out;
+}
+
+std::optional<double> as_number(const std::string& text) {
+  char* end = nullptr;
+  const double x = std::strtod(text.c_str(), &end);
+  const bool whole = !text.empty() && end && *end == '\0' && std::isfinite(x);
+  return whole ? std::optional<double>(x) : std::nullopt;
+}
+
+std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& texts) {
+  std::vector<double> out;
+  for (const auto& text : texts) {
+    const auto x = as_number(text);
+    if (!x) return std::nullopt;
+    out.push_back(*x);
+  }
+  return out;
+}
+
+std::vector<std::string> group_headers(const Comparison& c) {
+  std::vector<std::string> headers;
+  if (!c.facets.empty()) {
+    for (const auto& [key, value] : c.facets[0].keys) headers.push_back(last_segment(key));
+  }
+  headers.push_back(last_segment(c.by));
+  return headers;
+}
+
+std::vector<Cell> group_cells(const Comparison& c, const Facet& facet, const GroupResult& group) {
+  std::vector<Cell> cells;
+  for (const auto& [key, value] : facet.keys) cells.push_back({value});
+  cells.push_back({shown_value(c, group.value)});
+  return cells;
+}
+
+std::optional<Estimate> estimate_of(const GroupResult& g) {
+  if (g.centre) {
+    const auto& i = g.centre->interval;
+    return i.unbounded() ? Estimate{g.centre->value, g.centre->value, g.centre->value} : Estimate{g.centre->value, i.low, i.high};
+  }
+  if (!g.mean) return std::nullopt;
+  const double half = g.half_width.value_or(0);
+  return Estimate{*g.mean, *g.mean - half, *g.mean + half};
+}
+
+std::string estimate_text(double centre, double low, double high) {
+  const double half = std::isfinite(high - low) ? (high - low) / 2 : 0;
+  const auto number = [&](double x) { return std::isinf(x) ? std::string("∞") : half > 0 && half < std::abs(centre) ? format_with(x, half) : format_significant(x, 3); };
+  if (low == high) return number(centre);
+  return number(centre) + " [" + number(low) + ", " + number(high) + "]";
+}
+
+std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_percent(1 - c.alpha, 0) + " interval"; }
+
+}  // namespace ffn::pictures

@@ -1,0 +1,65 @@
+// Which variant is which series, and which variants stand together in a panel. Depends on compare and report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/compare/compare.hpp"
+#include "ffn/pictures/figure.hpp"
+#include "ffn/report/answer.hpp"
+
+namespace ffn::pictures {
+
+/// The values of `by`, in the order of the comparison's groups: the same variant has the same colour, dashes and marker everywhere.
+class SeriesList {
+ public:
+  explicit SeriesList(const Comparison& comparison);
+
+  std::size_t index(const std::string& value) const;
+  std::size_t size() const { return values_.size(); }
+  const std::vector<std::string>& values() const { return values_; }
+  const std::vector<LegendEntry>& legend() const { return legend_; }
+  const std::string& name(std::size_t index) const { return legend_[index].name; }
+
+ private:
+  std::vector<std::string> values_;
+  std::vector<LegendEntry> legend_;
+};
+
+/// A facet, or a part of one whose variants are more than one panel shows.
+struct PanelGroups {
+  const Facet* facet;
+  std::vector<const GroupResult*> groups;  ///< the reference in each
+  std::string title;
+};
+
+constexpr std::size_t kMostInPanel = 8;
+constexpr std::size_t kMostPanels = 24;
+constexpr std::size_t kMostSeriesTogether = 20;  ///< more lines in one panel cannot be told apart
+
+/// At most kMostPanels; `notes` says how many were left out.
+std::vector<PanelGroups> panels_of(const Comparison& comparison, std::vector<std::string>& notes);
+
+/// The value as a number, if all of it is one.
+std::optional<double> as_number(const std::string& text);
+/// All values as numbers; nothing if one is none.
+std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& texts);
+
+/// The columns that say which group a row of numbers is of.
+std::vector<std::string> group_headers(const Comparison& comparison);
+std::vector<Cell> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
+
+/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known.
+struct Estimate {
+  double centre, low, high;
+};
+std::optional<Estimate> estimate_of(const GroupResult& group);
+
+/// "0.31 [0.28, 0.35]".
+std::string estimate_text(double centre, double low, double high);
+
+/// "mean with its 95 % interval".
+std::string estimate_name(const Comparison& comparison);
+
+}  // namespace ffn::pictures

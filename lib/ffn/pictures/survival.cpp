@@ -1,0 +1,213 @@
+// Time to the target: the share of runs that have reached it, by Kaplan and Meier, with the number still under way below.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/frame.hpp"
+#include "ffn/pictures/series.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/stats/survival.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+/// One variant's curve.
+struct Reached {
+  const GroupResult* group;
+  std::vector<stats::Hit> hits;
+  stats::SurvivalCurve curve;
+  std::vector<std::optional<stats::Interval>> intervals;
+};
+
+std::optional<Reached> reached_of(const GroupResult& group, double level) {
+  Reached out{&group, {}, {{}, 0}, {}};
+  for (const auto& run : group.runs) {
+    if (run.to_target) out.hits.push_back(*run.to_target);
+  }
+  if (out.hits.empty()) return std::nullopt;
+  out.curve = stats::kaplan_meier(out.hits);
+  out.intervals = stats::unreached_intervals(out.curve, level);
+  return out;
+}
+
+std::size_t under_way(const Reached& reached, double time) {
+  return static_cast<std::size_t>(std::count_if(reached.hits.begin(), reached.hits.end(), [&](const stats::Hit& hit) {
+    return (hit.reached() ? *hit.time : hit.budget) >= time;
+  }));
+}
+
+class SurvivalPanel {
+ public:
+  SurvivalPanel(const Comparison& c, const PanelGroups& panel, std::shared_ptr<SeriesList> series, std::string unit)
+      : title_(panel.title), unit_(std::move(unit)), series_(std::move(series)) {
+    for (const auto* group : panel.groups) {
+      if (auto reached = reached_of(*group, 1 - c.alpha)) all_.push_back(std::move(*reached));
+    }
+  }
+
+  bool empty() const { return all_.empty(); }
+
+  std::string draw(const Form& form, const std::string& style) const {
+    const FrameText text{"Runs that have reached the target" + (title_.empty() ? "" : ", " + title_), description(),
+                         unit_ + (form.log_x ? " (logarithmic)" : ""), "share of runs that have reached the target"};
+    FrameRoom room;
+    const double rows = static_cast<double>(all_.size());
+    room.below = 24 + 15 * rows, room.height = (form.is_wide() ? 300 : 220) + room.below;
+    double widest = 0;
+    for (const auto& reached : all_) widest = std::max(widest, text_width(name_of(reached)));
+    room.least_left = std::min(widest + 32, form.is_wide() ? 170.0 : 120.0);
+    room.right = 14;
+    Frame frame(form, text, x_axis(form), {0, 1, AxisKind::linear}, room);
+    frame.begin_clip();
+    for (const auto& reached : all_) draw_curve(frame, reached);
+    frame.end_clip();
+    draw_risk_table(frame, form);
+    return frame.svg.element(style);
+  }
+
+ private:
+  std::string name_of(const Reached& reached) const { return series_->name(series_->index(reached.group->value)); }
+
+  Axis x_axis(const Form& form) const {
+    double first = INFINITY, last = 0, budget = 0;
+    for (const auto& reached : all_) {
+      budget = std::max(budget, reached.curve.follow_up);
+      for (const auto& step : reached.curve.steps) {
+        if (step.time > 0) first = std::min(first, step.time);
+        last = std::max(last, step.time);
+      }
+    }
+    // Where every run got there early, the rest of the budget is a line at 1.
+    const bool all_there = std::all_of(all_.begin(), all_.end(), [](const Reached& r) { return !r.curve.steps.empty() && r.curve.steps.back().unreached == 0; });
+    const double end = all_there ? last * 1.04 : budget;
+    // Nor has what goes before the first of them to fill half of the picture.
+    const double begin = std::isfinite(first) && first > 0.4 * end ? std::min(0.9 * first, first - 0.15 * (end - first)) : 0;
+    if (!form.log_x || !std::isfinite(first)) return {begin, std::max(end, 1e-9), AxisKind::linear};
+    return {first / 1.3, std::max(end, first * 2), AxisKind::log10};
+  }
+
+  void draw_curve(Frame& frame, const Reached& reached) const {
+    std::vector<Point> line, upper, lower;
+    const auto add = [&](std::vector<Point>& points, double time, double before, double after) {
+      points.push_back({frame.x.at(time), frame.y.at(before)});
+      points.push_back({frame.x.at(time), frame.y.at(after)});
+    };
+    double share = 0, high = 0, low = 0;
+    line.push_back({frame.x.at(frame.x.low), frame.y.at(0)});
+    const std::size_t series = series_->index(reached.group->value);
+    frame.svg.open(series_class(series));
+    std::string marks;
+    for (std::size_t i = 0; i < reached.curve.steps.size(); ++i) {
+      const auto& step = reached.curve.steps[i];
+      const double next = 1 - step.unreached;
+      add(line, step.time, share, next);
+      share = next;
+      if (const auto& interval = reached.intervals[i]) {
+        add(upper, step.time, high, 1 - interval->low), add(lower, step.time, low, 1 - interval->high);
+        // Reached is 1 − S, so the limits change places.
+        high = 1 - interval->low, low = 1 - interval->high;
+      } else {  // all are there: the interval ends
+        upper.push_back({frame.x.at(step.time), frame.y.at(high)}), lower.push_back({frame.x.at(step.time), frame.y.at(low)});
+      }
+    }
+    const double end = std::min(reached.curve.follow_up, frame.x.high);
+    line.push_back({frame.x.at(end), frame.y.at(share)});
+    if (share < 1 && !upper.empty()) upper.push_back({frame.x.at(end), frame.y.at(high)}), lower.push_back({frame.x.at(end), frame.y.at(low)});
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    frame.svg.polygon(upper, "band");
+    frame.svg.path(line, "l");
+    draw_markers(frame, reached, series);
+    for (const auto& hit : reached.hits) {
+      if (!hit.reached() && frame.x.has(hit.budget)) frame.svg.line(frame.x.at(hit.budget), frame.y.at(share) - 4, frame.x.at(hit.budget), frame.y.at(share) + 4, "ring");
+    }
+    frame.svg.close();
+  }
+
+  void draw_markers(Frame& frame, const Reached& reached, std::size_t series) const {
+    const std::size_t count = reached.curve.steps.size();
+    for (const auto i : evenly(count, 5)) {
+      const auto& step = reached.curve.steps[i];
+      frame.svg.marker(marker_of(series), frame.x.at(step.time), frame.y.at(1 - step.unreached), 7, false,
+                       name_of(reached) + ": " + format_percent(1 - step.unreached, 0) + " by " + format_short(step.time) + " " + unit_);
+    }
+  }
+
+  void draw_risk_table(Frame& frame, const Form& form) const {
+    const auto marks = ticks(frame.x, form.is_wide() ? 9 : 4);
+    double y = frame.bottom + 54;
+    frame.svg.text(0, y, "still under way", "q");
+    for (const auto& reached : all_) {
+      y += 15;
+      const std::size_t series = series_->index(reached.group->value);
+      frame.svg.open(series_class(series));
+      frame.svg.marker(marker_of(series), 5, y - 4, 7);
+      frame.svg.text(14, y, fitted_text(name_of(reached), frame.left - 26));
+      double free_from = 0;
+      for (const auto& tick : marks) {
+        const double at = frame.x.at(tick.value);
+        if (tick.label.empty() || at < free_from) continue;
+        frame.svg.text(at, y, std::to_string(under_way(reached, tick.value)), "q", Anchor::middle);
+        free_from = at + 26;
+      }
+      frame.svg.close();
+    }
+  }
+
+  std::string description() const {
+    std::vector<std::string> parts;
+    for (const auto& reached : all_) {
+      const auto median = stats::median_time(reached.curve);
+      parts.push_back(name_of(reached) + ": half of the runs " + (median ? "by " + format_short(*median) + " " + unit_ : "not within " + format_short(reached.curve.follow_up) + " " + unit_));
+    }
+    return join(parts, "; ") + ".";
+  }
+
+  std::string title_, unit_;
+  std::shared_ptr<SeriesList> series_;
+  std::vector<Reached> all_;
+};
+
+Numbers survival_numbers(const Comparison& c) {
+  Numbers out{group_headers(c), {}};
+  for (const char* name : {"runs", "reached", "first", "median", "last"}) out.headers.emplace_back(name);
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      const auto reached = reached_of(group, 1 - c.alpha);
+      if (!reached) continue;
+      auto row = group_cells(c, facet, group);
+      const auto& steps = reached->curve.steps;
+      row.push_back(count_cell(static_cast<double>(reached->hits.size()))), row.push_back(count_cell(static_cast<double>(group.num_hits)));
+      row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.front().time));
+      row.push_back(number_cell(stats::median_time(reached->curve), "not reached"));
+      row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.back().time));
+      out.rows.push_back(std::move(row));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Figure> survival_figure(const Comparison& c) {
+  const auto series = std::make_shared<SeriesList>(c);
+  const std::string unit = c.metric == "flops_to_target" ? "FLOPs" : c.metric == "seconds_to_target" ? "seconds" : "steps";
+  Figure out;
+  out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
+  out.reading = "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. Band: " +
+                format_percent(1 - c.alpha, 0) + " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it.";
+  out.legend = series->legend();
+  for (const auto& panel : panels_of(c, out.notes)) {
+    const auto drawing = std::make_shared<SurvivalPanel>(c, panel, series, unit);
+    if (drawing->empty()) continue;
+    out.panels.push_back({panel.title, [drawing](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
+  }
+  if (out.panels.empty()) return std::nullopt;
+  out.numbers = survival_numbers(c);
+  out.x_switch = true;
+  return out;
+}
+
+}  // namespace ffn::pictures

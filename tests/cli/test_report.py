@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""`ffn-train report`: the page in words and numbers, and, where Chromium is installed, as a browser shows it."""
+import json
+import math
+import os
+import re
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import browser
+from program import ProgramTest, main
+
+STUDY = {
+    "name": "study", "seeds": 6, "question": "Which one learns <first> & why?", "source": "\"nobody\"",
+    "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
+    "train": {"steps": 200, "eval_every": 10, "optimizer": {"lr": 0.005}, "target": {"metric": "val/loss", "at_most": 0.1}},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "silu"], "model.ffn.expansion": [1, 2, 8]}},
+    "compare": {"by": "model.ffn.activation", "metric": "steps_to_target"},
+}
+SVG = "{http://www.w3.org/2000/svg}"
+VOID = {"meta", "link", "input", "br"}
+
+
+class Page(HTMLParser):
+    """A page as a tree: every element is (tag, attributes, children and texts)."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.root = ("root", {}, [])
+        self.open = [self.root]
+        self.feed(text)
+        assert len(self.open) == 1, f"unclosed: {[e[0] for e in self.open]}"
+
+    def handle_starttag(self, tag, attributes):
+        element = (tag, dict(attributes), [])
+        self.open[-1][2].append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag, attributes):
+        self.open[-1][2].append((tag, dict(attributes), []))
+
+    def handle_endtag(self, tag):
+        assert self.open[-1][0] == tag, f"</{tag}> closes <{self.open[-1][0]}>"
+        self.open.pop()
+
+    def handle_data(self, text):
+        self.open[-1][2].append(text)
+
+    def all(self, tag=None, of=None, **wanted):
+        for child in (of or self.root)[2]:
+            if isinstance(child, str):
+                continue
+            if (tag is None or child[0] == tag) and all(child[1].get(k) == v for k, v in wanted.items()):
+                yield child
+            yield from self.all(tag, child, **wanted)
+
+    def text(self, element):
+        return "".join(c if isinstance(c, str) else self.text(c) for c in element[2] if isinstance(c, str) or c[0] not in ("svg", "script", "style"))
+
+
+class ReportTest(ProgramTest):
+    def study(self, **changes):
+        self.ok("--config", self.write("study.json", {**STUDY, **changes}), "-q")
+
+    def page(self, *arguments):
+        result = json.loads(self.ok("report", *arguments, "--json").stdout)
+        path = self.tmp / result["report"]
+        text = path.read_text(encoding="utf-8")
+        self.assertEqual(result["bytes"], len(text.encode()))
+        return text
+
+    def compared(self, *arguments):
+        return json.loads(self.ok("compare", *arguments, "--json").stdout)
+
+
+class Words(ReportTest):
+    def test_the_page_has_the_question_the_answer_and_every_section(self):
+        self.study()
+        page = Page(self.page("runs/study"))
+        self.assertEqual(page.text(next(page.all("h1"))), STUDY["question"])
+        answer = page.text(next(page.all("p", id="answer")))
+        short = self.ok("compare", "runs/study").stdout.partition("\n\n")[0]
+        self.assertEqual(answer.replace("\u00a0", " "), " ".join(short.split()).replace("\u00a0", " "))
+        sections = [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
+        self.assertEqual(sections, ["table", "notes", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "lost",
+                                    "varying", "environment", "commands"] if "notes" in sections else
+                         ["table", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "lost", "varying", "environment", "commands"])
+        commands = page.text(next(page.all("section", id="commands")))
+        self.assertIn("ffn-train --config", commands)
+        self.assertIn("ffn-train compare runs/study", commands)
+        self.assertIn("model.ffn.expansion", page.text(next(page.all("section", id="varying"))))
+
+    def test_nothing_of_the_page_comes_from_elsewhere(self):
+        self.study()
+        text = self.page("runs/study")
+        self.assertIn("default-src 'none'", text)
+        self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""), r"https?://|src=|@import|url\((?!#)")
+        for element in Page(text).all():
+            self.assertFalse([a for a in element[1] if a.startswith("on")], element[:2])
+
+    def test_every_picture_has_a_title_a_description_and_a_line_that_says_how_to_read_it(self):
+        self.study()
+        page = Page(self.page("runs/study"))
+        pictures = list(page.all("svg", role="img"))
+        self.assertGreater(len(pictures), 30)
+        ids = [e[1]["id"] for e in page.all() if "id" in e[1]]
+        self.assertEqual(len(ids), len(set(ids)))
+        for picture in pictures:
+            first, second = (child for child in picture[2][:2])
+            self.assertEqual((first[0], second[0]), ("title", "desc"))
+            self.assertTrue(page.text(first) and page.text(second))
+            self.assertEqual(picture[1]["aria-labelledby"], first[1]["id"] + " " + second[1]["id"])
+        for figure in page.all("figure"):
+            self.assertGreater(len(page.text(next(page.all("p", figure, **{"class": "reading"})))), 40, figure[1]["id"])
+
+    def test_names_from_files_stay_text(self):
+        hostile = "<img src=x onerror=alert(1)>\"'&\u202e"
+        self.study(question=hostile, source=hostile + "</style></script><script>alert(2)</script>")
+        text = self.page("runs/study")
+        self.assertNotIn("<img", text)
+        self.assertNotIn("\u202e", text)
+        page = Page(text)
+        self.assertEqual(len(list(page.all("script"))), 1)
+        self.assertEqual(page.text(next(page.all("h1"))), hostile.replace("\u202e", "?"))
+
+    def test_failed_and_diverged_runs_are_listed_with_the_reason(self):
+        self.run_program("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "optimizer": {"kind": "sgd", "lr": 1e6}}, "seeds": 3}), "-q")
+        page = Page(self.page("runs/study"))
+        lost = page.text(next(page.all("section", id="lost")))
+        self.assertIn("runs/study/activation=relu+expansion=1/seed-0", lost)
+        self.assertIn("diverged", lost)
+
+    def test_where_it_goes_and_what_is_wrong(self):
+        self.study(seeds=2)
+        self.assertIn("runs/study/report.html (", self.ok("report", "runs/study").stdout)
+        self.ok("report", "runs/study", "-o", "here.html")
+        self.assertTrue((self.tmp / "here.html").exists())
+        self.assertIn("no directory nowhere", self.fails(3, "report", "nowhere"))
+        self.assertIn("missing/here.html", self.fails(1, "report", "runs/study", "-o", "missing/here.html"))
+        (self.tmp / "bin").mkdir()
+        self.assertIn("the report is written", subprocess.run(self.command("report", "runs/study", "--open"), cwd=self.tmp, capture_output=True, text=True,
+                                                             env={**os.environ, "PATH": str(self.tmp / "bin")}).stderr)
+        self.ok("check", "runs/study")
+        self.assertEqual(self.ok("report", "runs/study").returncode, 0)
+
+    def test_the_same_runs_make_the_same_page(self):
+        self.study(seeds=3)
+        strip = lambda text: re.sub(r"written [0-9TZ:-]+", "", text)
+        self.assertEqual(strip(self.page("runs/study")), strip(self.page("runs/study")))
+
+    def test_a_single_run_has_a_page_of_its_own(self):
+        self.ok("xor", "train.steps=50", "-q")
+        page = Page(self.page("runs/xor"))
+        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["learning-curves-val-accuracy", "learning-curves-val-loss", "steps-to-target"])
+
+
+class Figures(ReportTest):
+    def test_every_chart_is_taken_out_as_svg_that_stands_alone_and_the_table_as_latex(self):
+        self.study()
+        result = json.loads(self.ok("report", "runs/study", "--figures", "paper", "--json").stdout)
+        names = sorted(p.name for p in (self.tmp / "paper").iterdir())
+        self.assertEqual(sorted(result["figures"]), [f"paper/{n}" for n in names])
+        self.assertTrue({"intervals.svg", "heat-map.svg", "effect-expansion.svg", "table.tex", "learning-curves-val-loss-1-expansion-1.svg"} <= set(names), names)
+        for name in names:
+            text = (self.tmp / "paper" / name).read_text()
+            if name.endswith(".svg"):
+                root = ElementTree.fromstring(text)
+                self.assertEqual(root.tag, SVG + "svg")
+                self.assertIsNotNone(root.find(SVG + "style"))
+                self.assertNotIn("var(", text)
+        table = (self.tmp / "paper/table.tex").read_text()
+        self.assertEqual(table.count(r"\\" + "\n"), 1 + 9)
+        self.assertEqual(table.count("{"), table.count("}"))
+        self.assertNotRegex(table.split("\n", 2)[2], r"(?<!\\)[%#_]")
+
+
+class Numbers(ReportTest):
+    """What the page shows is what `compare --json` says."""
+
+    def cells(self, page, figure):
+        table = next(page.all("table", next(page.all("figure", id=figure))))
+        headers = [page.text(e) for e in page.all("th", table)]
+        for row in page.all("tr", next(page.all("tbody", table))):
+            yield {h: (page.text(e), float(e[1]["data-v"]) if "data-v" in e[1] else None) for h, e in zip(headers, page.all("td", row))}
+
+    def groups(self, comparison):
+        return {(f["keys"].get("model.ffn.expansion", ""), g["value"]): g for f in comparison["facets"] for g in f["groups"]}
+
+    def close(self, a, b):
+        self.assertTrue(math.isclose(a, float(b), rel_tol=1e-12), f"{a} is not {b}")
+
+    def test_the_table(self):
+        self.study()
+        page, comparison = Page(self.page("runs/study")), self.compared("runs/study")
+        rows = list(page.all("tr", next(page.all("tbody", next(page.all("section", id="table"))))))
+        self.assertEqual(len(rows), 9)
+        pairs = {(f["keys"]["model.ffn.expansion"], p["value"]): p for f in comparison["facets"] for p in f["pairs"]}
+        compared = 0
+        for row in rows:
+            cells = {e[1].get("data-h"): e for e in page.all("td", row)}
+            key = page.text(cells["expansion"]), page.text(cells["activation"])
+            self.close(float(cells["steps"][1]["data-v"]), self.groups(comparison)[key]["mean"])
+            if key not in pairs:
+                self.assertEqual(key[1], "relu")
+                continue
+            effect, cell = pairs[key]["effect"], cells["difference"][1]
+            for name, value in (("data-v", effect["value"]), ("data-low", effect["interval"]["low"]), ("data-high", effect["interval"]["high"])):
+                self.close(float(cell[name]), value)
+            self.assertIn(page.text(cells["verdict"]), (pairs[key]["verdict"], "tied", "no difference"))
+            compared += 1
+        self.assertEqual(compared, 6)
+
+    def test_charts_of_a_time(self):
+        self.study()
+        page, groups = Page(self.page("runs/study")), self.groups(self.compared("runs/study"))
+        for figure, rows in (("steps-to-target", 9), ("distribution", 9), ("effect-expansion", 9), ("heat-map", 9), ("cost", 9)):
+            seen = 0
+            for row in self.cells(page, figure):
+                group = groups[row["expansion"][0], row["activation"][0]]
+                if figure == "steps-to-target":
+                    self.assertEqual((row["runs"][1], row["reached"][1]), (group["runs"], group["hits"]))
+                    self.assertEqual(row["median"][1], group["median_steps_to_target"])
+                elif figure == "cost":
+                    self.assertEqual((row["parameters"][1], row["FLOPs per token"][1]), (group["parameters"], group["flops_per_token"]))
+                    self.close(row["steps_to_target"][1], group["mean"])
+                elif figure == "effect-expansion":
+                    self.close(row["centre"][1], group["mean"])
+                    self.close(row["high"][1], group["mean"] + (group["half_width"] or 0))
+                else:
+                    self.close(row["mean" if figure == "distribution" else "centre"][1], group["mean"])
+                seen += 1
+            self.assertEqual(seen, rows, figure)
+
+    def test_a_learning_curve_ends_at_the_number_in_the_table(self):
+        self.study()
+        for metric, centre in (("val/accuracy", "mean"), ("val/loss", "shown")):
+            page, groups = Page(self.page("runs/study", "--metric", metric)), self.groups(self.compared("runs/study", "--metric", metric))
+            last = {(r["expansion"][0], r["activation"][0]): r for r in self.cells(page, "learning-curves-" + metric.replace("/", "-"))}
+            self.assertEqual(len(last), 9)
+            for key, row in last.items():
+                self.assertEqual(row["step"][1], 200)
+                expected = groups[key]["shown"]["value"] if groups[key]["shown"] else groups[key]["mean"]
+                self.close(row["centre"][1], expected)
+
+    def test_a_dot_is_there_for_every_run_with_its_value(self):
+        self.study()
+        text = self.page("runs/study")
+        page, groups = Page(text), self.groups(self.compared("runs/study"))
+        figure = next(page.all("figure", id="distribution"))
+        form = [e for e in page.all("div", figure) if e[1].get("class", "").startswith("form ylin")]
+        tips = [float(e[1]["data-tip"].split(": ")[1]) for f in form for e in page.all(None, f) if e[1].get("data-tip", "").startswith("seed") and "no value" not in e[1]["data-tip"]]
+        values = [float(v) for g in groups.values() for v in g["values"] if v != "inf"]
+        self.assertEqual(sorted(tips), sorted(values))
+
+
+class Size(ReportTest):
+    def test_a_study_of_240_runs_is_under_2_megabytes(self):
+        self.ok("activations", "seeds=20", "-q")
+        self.assertLess(len(self.page("runs/activations").encode()), 2e6)
+
+    def test_tuned_and_growing_studies_show_their_choices_and_looks(self):
+        tuned = {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.01, 0.05], "seeds": 3}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.ok("--config", self.write("tuned.json", tuned), "-q")
+        page = Page(self.page("runs/tuned"))
+        self.assertIn("tuning", [e[1]["id"] for e in page.all("figure")])
+        growing = {**STUDY, "name": "growing", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.run_program("--config", self.write("growing.json", growing), "-q")
+        page = Page(self.page("runs/growing"))
+        self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
+
+
+@unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
+class InABrowser(ReportTest):
+    def test_it_asks_for_nothing_says_nothing_and_fits_at_every_width_light_and_dark(self):
+        self.study()
+        self.page("runs/study")
+        path = self.tmp / "runs/study/report.html"
+        with browser.Browser() as chromium:
+            for width in (400, 1600):
+                for dark in (False, True):
+                    for script in (True, False):
+                        with self.subTest(width=width, dark=dark, script=script):
+                            requests, said = chromium.open(path, width=width, dark=dark, script=script)
+                            self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
+                            self.assertEqual(said, [])
+                            self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                            shown = chromium.evaluate("[...document.querySelectorAll('figure .panel')].map(p => [...p.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 50).length)")
+                            self.assertEqual(shown, [1] * len(shown))
+                            self.assertEqual(len(shown), 3 + 3 + 3 + 1 + 1 + 3)
+                            ground = chromium.evaluate("getComputedStyle(document.body).backgroundColor")
+                            self.assertEqual(ground, "rgb(18, 20, 23)" if dark else "rgb(255, 255, 255)")
+                            small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
+                                                      "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
+                            self.assertGreaterEqual(small, 11)
+
+    def test_axes_switch_legends_toggle_and_marks_say_what_they_are(self):
+        self.study()
+        self.page("runs/study")
+        with browser.Browser() as chromium:
+            chromium.open(self.tmp / "runs/study/report.html")
+            shown = "[...document.querySelectorAll('#learning-curves-val-loss .panel:first-child .form')].filter(f => f.getBoundingClientRect().height > 0).map(f => f.className).join()"
+            before = chromium.evaluate(shown)
+            chromium.evaluate("document.querySelector('#learning-curves-val-loss [data-axis=y]').click()")
+            after = chromium.evaluate(shown)
+            self.assertEqual({before, after}, {"form xlin ylog", "form xlin ylin"})
+            lines = "[...document.querySelectorAll('#steps-to-target .panel:first-child .form.xlin .s')].filter(g => g.getBoundingClientRect().height > 0).length"
+            all_lines = chromium.evaluate(lines)
+            chromium.evaluate("document.querySelector('#steps-to-target button.key').click()")
+            self.assertLess(chromium.evaluate(lines), all_lines)
+            place = chromium.evaluate("(() => { const m = document.querySelector('#distribution .form:not(.ylog) [data-tip]'); m.scrollIntoView({block: 'center'});"
+                                      "const b = m.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, m.dataset.tip]; })()")
+            chromium.move_to(place[0], place[1])
+            tip = chromium.evaluate("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
+            self.assertRegex(tip, r"^seed \d+: \d+")
+            place = chromium.evaluate("(() => { const m = [...document.querySelectorAll('#learning-curves-val-loss [data-cursor]')].find(r => r.getBoundingClientRect().height > 0);"
+                                      "m.scrollIntoView({block: 'center'}); const b = m.getBoundingClientRect(); return [b.x + 0.7 * b.width, b.y + 3]; })()")
+            chromium.move_to(*place)
+            self.assertRegex(chromium.evaluate("document.querySelector('#tip').textContent"), r"(?s)^step \d+\nrelu .*\ngelu .*\nsilu ")
+
+    def test_print_is_light_and_whole(self):
+        self.study(seeds=2)
+        self.page("runs/study")
+        with browser.Browser() as chromium:
+            chromium.open(self.tmp / "runs/study/report.html", dark=True, media="print")
+            self.assertEqual(chromium.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+            self.assertEqual(chromium.evaluate("[...document.querySelectorAll('.switches')].filter(s => s.getBoundingClientRect().height > 0).length"), 0)
+
+
+if __name__ == "__main__":
+    main()

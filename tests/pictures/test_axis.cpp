@@ -1,0 +1,98 @@
+// Ticks and places on axes.
+#include "ffn/pictures/axis.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn::pictures;
+
+namespace {
+
+std::vector<std::string> labels(const Axis& axis, int count) {
+  std::vector<std::string> out;
+  for (const auto& tick : ticks(axis, count)) {
+    if (!tick.label.empty()) out.push_back(tick.label);
+  }
+  return out;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("linear ticks are those of D3") {
+  // d3.ticks of d3-array 3.2: (0, 1, 10), (0, 10, 5), (-10, 10, 10), (0.1, 0.5, 5)
+  CHECK(linear_ticks(0, 1, 10) == std::vector<double>{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1});
+  CHECK(linear_ticks(0, 10, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});
+  CHECK(linear_ticks(-10, 10, 10) == std::vector<double>{-10, -8, -6, -4, -2, 0, 2, 4, 6, 8, 10});
+  CHECK(linear_ticks(0.1, 0.5, 5) == std::vector<double>{0.1, 0.2, 0.3, 0.4, 0.5});
+}
+
+TEST_CASE("the step of linear ticks changes at the square roots of 2, 10 and 50") {
+  CHECK(linear_ticks(0, 1.41, 1) == std::vector<double>{0, 1});
+  CHECK(linear_ticks(0, 1.42, 1) == std::vector<double>{0});  // by 2
+  CHECK(linear_ticks(0, 3.17, 1) == std::vector<double>{0});  // by 5
+  CHECK(linear_ticks(0, 7.06, 1) == std::vector<double>{0, 5});
+  CHECK(linear_ticks(0, 7.08, 1) == std::vector<double>{0});  // by 10
+}
+
+TEST_CASE("a range of no length has one tick, and none hangs") {
+  CHECK(linear_ticks(3, 3, 5) == std::vector<double>{3});
+  CHECK(linear_ticks(5, 3, 5).size() == 1);
+}
+
+TEST_CASE("a logarithmic axis has decades, or 1, 2, 5 where it is short, or linear ticks within a decade") {
+  CHECK(labels({1e-4, 1, AxisKind::log10}, 5) == Words{"10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "10⁰"});
+  CHECK(labels({1, 50, AxisKind::log10}, 5) == Words{"1", "2", "5", "10", "20", "50"});
+  CHECK(labels({2, 8, AxisKind::log10}, 3) == Words{"2", "4", "6", "8"});
+  CHECK(labels({1e-12, 1, AxisKind::log10}, 4) == Words{"10⁻¹²", "10⁻⁹", "10⁻⁶", "10⁻³", "10⁰"});
+  CHECK(labels({1, 8, AxisKind::log2}, 5) == Words{"1", "2", "4", "8"});
+}
+
+TEST_CASE("decades have strokes without labels between them") {
+  const auto all = ticks({1, 1000, AxisKind::log10}, 5);
+  CHECK(all.size() == 28);
+  CHECK(all[1].value == 2);
+  CHECK(all[1].label.empty());
+}
+
+TEST_CASE("places run from the first pixel to the last, straight or by logarithms, and not beyond") {
+  const Axis down{0, 10, AxisKind::linear, 200, 100};
+  CHECK(down.at(0) == 200);
+  CHECK(down.at(2.5) == 175);
+  CHECK(down.at(11) == 100);
+  const Axis log{0.01, 1, AxisKind::log10, 0, 100};
+  CHECK(log.at(0.1) == Approx(50));
+  CHECK(log.at(0) == 0);
+  CHECK(log.at(-3) == 0);
+  CHECK(Axis{10, 10, AxisKind::linear, 0, 100}.at(10) == 50);
+}
+
+TEST_CASE("an axis is a little wider than its values, and has a length whatever they are") {
+  const auto axis = axis_for({1, 3, INFINITY, NAN}, AxisKind::linear);
+  CHECK(axis.low == Approx(0.92));
+  CHECK(axis.high == Approx(3.08));
+  for (const auto kind : {AxisKind::linear, AxisKind::log10, AxisKind::log2}) {
+    for (const auto& values : {std::vector<double>{}, std::vector<double>{5}, std::vector<double>{0}, std::vector<double>{-1, -1}}) {
+      const auto some = axis_for(values, kind);
+      CHECK(some.high > some.low);
+      CHECK((kind == AxisKind::linear || some.low > 0));
+    }
+  }
+  CHECK(axis_for({2, 3}, AxisKind::linear, /*with_zero=*/true).low == 0);
+}
+
+TEST_CASE("levels over three doublings stand on an axis of doublings") {
+  CHECK(kind_for_levels({1, 2, 4, 8}) == AxisKind::log2);
+  CHECK(kind_for_levels({1, 2, 4}) == AxisKind::linear);
+  CHECK(kind_for_levels({0, 8}) == AxisKind::linear);
+}
+
+TEST_CASE("labels of ticks are short") {
+  CHECK(tick_label(0) == "0");
+  CHECK(tick_label(0.1 + 0.2) == "0.3");
+  CHECK(tick_label(-2.5) == "−2.5");
+  CHECK(tick_label(9000) == "9000");
+  CHECK(tick_label(12000) == "12k");
+  CHECK(tick_label(2.5e6) == "2.5M");
+  CHECK(tick_label(0.0001) == "10⁻⁴");
+  CHECK(tick_label(2e-6) == "2·10⁻⁶");
+}

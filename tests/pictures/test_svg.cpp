@@ -1,0 +1,97 @@
+// What is written stays text, whatever it says; colours can be seen.
+#include "ffn/pictures/html.hpp"
+#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/svg.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn::pictures;
+
+namespace {
+
+const std::string kHostile = "<script>alert('1')</script>\" onload=\"x\x07\xff\u202e&";
+
+}  // namespace
+
+TEST_CASE("text from files can be neither an element, an attribute nor a control") {
+  CHECK(escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
+  CHECK(escaped(kHostile) == "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; onload=&quot;x???&amp;");
+  CHECK(escaped("größer – gelu²") == "größer – gelu²");
+}
+
+TEST_CASE("a picture escapes its title, description, labels and what its marks say") {
+  Svg svg(10, 10, kHostile, kHostile, kHostile);
+  svg.text(0, 0, kHostile);
+  svg.marker(0, 1, 1, 5, false, kHostile);
+  const auto element = svg.element();
+  CHECK(element.find("<script") == std::string::npos);
+  CHECK(element.find("onload=\"") == std::string::npos);
+  CHECK(element.find('\xff') == std::string::npos);
+}
+
+TEST_CASE("a figure and its numbers escape what they are given") {
+  Figure figure;
+  figure.id = kHostile, figure.heading = kHostile, figure.reading = kHostile, figure.notes = {kHostile};
+  figure.legend = {{0, kHostile}};
+  figure.numbers = {{kHostile}, {{{kHostile}, {kHostile, 1.5}}}};
+  figure.panels.push_back({kHostile, [](const Form& form, const std::string&) { return Svg(1, 1, form.id, kHostile, "").element(); }});
+  const auto html = html_figure(figure);
+  CHECK(html.find("<script") == std::string::npos);
+  CHECK(html.find("onload=\"") == std::string::npos);
+  CHECK(html.find("data-v=\"1.5\"") != std::string::npos);
+}
+
+TEST_CASE("pixels are written to a tenth, without what does not count") {
+  CHECK(px(12) == "12");
+  CHECK(px(0.5) == ".5");
+  CHECK(px(-3.24) == "-3.2");
+  CHECK(px(-0.04) == "0");
+  CHECK(px(NAN) == "0");
+}
+
+TEST_CASE("a path is relative, in tenths of pixels, with gaps where a value is none") {
+  Svg svg(10, 10, "i", "t", "d");
+  svg.path({{1, 2}, {2, 1.5}, {NAN, 0}, {3, 3}, {3, 3}, {4, 3}}, "l");
+  CHECK(svg.element().find("d=\"M10 20l10-5M30 30l10 0\"") != std::string::npos);
+}
+
+TEST_CASE("names of files hold letters, digits and dashes alone") {
+  CHECK(slug("val/loss") == "val-loss");
+  CHECK(slug("../../etc/passwd") == "etc-passwd");
+  CHECK(slug("…") == "");
+}
+
+TEST_CASE("marks stand out by 3:1 and text by 4.5:1, in the light and in the dark") {
+  std::string light_ground, dark_ground;
+  for (const auto& color : palette()) {
+    if (std::string(color.name) == "ground") light_ground = color.light, dark_ground = color.dark;
+  }
+  std::size_t seen = 0;
+  for (const auto& color : palette()) {
+    const std::string name = color.name;
+    const bool text = name == "text" || name == "quiet" || name == "link", mark = name.rfind("series", 0) == 0 || name == "axis";
+    if (!text && !mark) continue;
+    ++seen;
+    INFO(name);
+    CHECK(contrast(color.light, light_ground) >= (text ? 4.5 : 3.0));
+    CHECK(contrast(color.dark, dark_ground) >= (text ? 4.5 : 3.0));
+  }
+  CHECK(seen == 9);
+  CHECK(contrast("#000000", "#ffffff") == Approx(21));
+  CHECK(contrast("#0072B2", "#FFFFFF") == Approx(5.19).margin(0.005));
+}
+
+TEST_CASE("numbers on a shade can be read on every shade, and shades darken all the way") {
+  double before = 22;
+  for (int i = 0; i <= 100; ++i) {
+    const auto here = shade(i / 100.0);
+    CHECK(contrast(here.color, here.white_text ? "#ffffff" : "#000000") >= 4.5);
+    const double brightness = contrast(here.color, "#000000");
+    CHECK(brightness <= before);
+    before = brightness;
+  }
+}
+
+TEST_CASE("a file that stands alone has plain colours: other programs know no variables") {
+  CHECK(file_style().find("var(") == std::string::npos);
+  CHECK(chart_rules().find("var(--series0)") != std::string::npos);
+}

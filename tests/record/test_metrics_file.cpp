@@ -153,3 +153,27 @@ TEST_CASE("a full disk is an error that says what to do") {
   CHECK(hint ==
         "cannot write /dev/full: No space left on device | free some disk space and start again; the run goes on from its last checkpoint");
 }
+
+TEST_CASE("values of some metrics are the same whether the file is vouched for or not, and what is not vouched for is refused") {
+  const ScratchDirectory scratch;
+  const auto path = scratch.path() / "metrics.jsonl";
+  Checksum sum;
+  append_metrics(path, {{0, 0, 0, {{"train/val/loss", 7.0}, {"val/loss", 5e-324}}}, {10, 1, 2, {{"val/loss", kInfinity}, {"val/accuracy", 1.0}}}, {20, 2, 4, {{"val/accuracy", 0.1}, {"val/loss", 1e300}}}}, sum);
+  FileFacts facts{sum.size(), sum.text()};
+  const std::vector<std::string> names = {"val/loss", "val/accuracy"};
+  const auto slow = read_metric_rows(path, names, nullptr), fast = read_metric_rows(path, names, &facts);
+  REQUIRE(slow.size() == 3);
+  REQUIRE(fast.size() == 3);
+  const double expected[3][2] = {{5e-324, kNan}, {kInfinity, 1.0}, {1e300, 0.1}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(slow[i].step == static_cast<std::int64_t>(10 * i));
+    CHECK(fast[i].step == slow[i].step);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const double value = expected[i][k];
+      CHECK((std::isnan(value) ? std::isnan(slow[i].values[k]) : slow[i].values[k] == value));
+      CHECK((std::isnan(value) ? std::isnan(fast[i].values[k]) : fast[i].values[k] == value));
+    }
+  }
+  facts.checksum = checksum_of("something else");
+  CHECK_THROWS_AS(read_metric_rows(path, names, &facts), DataError);
+}

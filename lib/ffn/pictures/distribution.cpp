@@ -74,7 +74,7 @@ class DistributionPanel {
     const FrameText text{comparison_.metric + " of every run" + (title_.empty() ? "" : ", " + title_), description(), "",
                          comparison_.metric + (form.log_y ? " (logarithmic)" : "")};
     FrameRoom room;
-    room.height = (form.is_wide() ? 320 : 260) + (any_without_ ? 22 : 0), room.below = 16, room.x_ticks = false, room.right = 4;
+    room.height = (form.is_wide() ? 320 : 260) + (any_without_ ? 22 : 0), room.above = any_without_ ? 22 : 0, room.below = 16, room.x_ticks = false, room.right = 4;
     Frame frame(form, text, {0, static_cast<double>(columns_.size())}, y_axis(form), room);
     if (any_without_) frame.svg.text(frame.left - 6, lost_y(frame) + 4, is_time_metric(comparison_.metric) ? "never" : "lost", "q", Anchor::end);
     const auto places = dot_places(frame);
@@ -92,14 +92,10 @@ class DistributionPanel {
       for (const auto* run : column.with) values.push_back(*run->value);
       if (const auto estimate = estimate_of(*column.group)) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
     }
-    auto axis = axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
-    if (any_without_) {  // room for them above
-      axis.high = form.log_y ? axis.high * std::pow(axis.high / axis.low, 0.1) : axis.high + 0.1 * (axis.high - axis.low);
-    }
-    return axis;
+    return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
   }
 
-  static double lost_y(const Frame& frame) { return frame.top + 6; }
+  static double lost_y(const Frame& frame) { return frame.top - 14; }
   static double middle_of(const Frame& frame, std::size_t column) { return frame.x.at(static_cast<double>(column) + 0.5); }
 
   std::vector<Places> dot_places(const Frame& frame) const {
@@ -160,11 +156,13 @@ class DistributionPanel {
     }
     if (!dots.empty()) frame.svg.raw("<path class=\"dots\" d=\"" + dots + "\"/>");
     if (const auto estimate = estimate_of(*column.group)) {
-      const double y = frame.y.at(estimate->centre), half = std::min(width * 0.42, 60.0);
+      // Half of the runs may be lost, and with them the median.
+      const auto place = [&](double x) { return std::isfinite(x) ? frame.y.at(x) : lost_y(frame); };
+      const double y = place(estimate->centre), half = std::min(width * 0.42, 60.0);
       frame.svg.line(middle - half, y, middle + half, y, "centre");
       if (estimate->low < estimate->high) {
-        frame.svg.line(middle, frame.y.at(estimate->low), middle, frame.y.at(estimate->high), "centre");
-        for (const double end : {estimate->low, estimate->high}) frame.svg.line(middle - 5, frame.y.at(end), middle + 5, frame.y.at(end), "centre");
+        frame.svg.line(middle, place(estimate->low), middle, place(estimate->high), "centre");
+        for (const double end : {estimate->low, estimate->high}) frame.svg.line(middle - 5, place(end), middle + 5, place(end), "centre");
       }
     }
     frame.svg.text(middle, frame.bottom + 16, fitted_text(series_->name(series), width - 4), "", Anchor::middle);
@@ -226,7 +224,7 @@ std::optional<Figure> distribution_figure(const Comparison& c) {
   Figure out;
   out.id = "distribution", out.heading = "Every run: " + c.metric;
   out.reading = std::string("Each mark is a run, spread sideways only where marks would touch; the long stroke is the ") + estimate_name(c) + ". " +
-                (joined ? "Runs of the same seed are joined between neighbours: a line that falls is whole, one that rises dashed; " : "") + (c.higher_is_better ? "higher" : "lower") + " is better.";
+                (joined ? "Runs of the same seed are joined between neighbours: a line that falls is whole, one that rises dashed. " : "") + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
   if (!joined) out.notes.push_back("lines between runs of the same seed are left out, being more than " + std::to_string(kMostPairs));
   if (in_largest > kMostDots) out.notes.push_back("at most " + std::to_string(kMostDots) + " runs of a variant are drawn, evenly by rank");
   for (const auto& panel : panels_of(c, out.notes)) {

@@ -10,7 +10,7 @@ Frame::Frame(const Form& form, const FrameText& text, Axis x_axis, Axis y_axis, 
   const auto y_marks = room.y_ticks ? ticks(y, 5) : std::vector<Tick>();
   double widest = 0;
   for (const auto& tick : y_marks) widest = std::max(widest, text_width(tick.label));
-  left = std::max(room.least_left, widest + 12), right = form.width - room.right, top = text.y_label.empty() ? 10 : 26;
+  left = std::max(room.least_left, widest + 12), right = form.width - room.right, top = (text.y_label.empty() ? 10 : 26) + room.above;
   bottom = room.height - room.below - (text.x_label.empty() ? 0 : 18) - (room.x_ticks ? 20 : 6);
   x.from = left, x.to = right, y.from = bottom, y.to = top;
 

@@ -18,6 +18,7 @@ struct FrameText {
 struct FrameRoom {
   double height = 240;
   double right = 16;      ///< for labels at the ends of lines
+  double above = 0;       ///< over the axes, for what has no value
   double below = 0;       ///< under the x label
   double least_left = 0;  ///< for labels of rows
   bool x_ticks = true, y_ticks = true;

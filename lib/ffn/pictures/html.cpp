@@ -26,6 +26,12 @@ std::string legend_swatch(std::size_t series) {
   return out + element.substr(begin, element.rfind("</svg>") - begin) + "</g></svg>";
 }
 
+// Notes are written to stand behind "note: ", too.
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
+}
+
 // Which of the drawings is on show: data-x and data-y of the figure say it, the style obeys.
 std::string form_classes(const Figure& figure, const Form& form) {
   std::string classes = form.is_wide() ? "form wide" : "form";
@@ -88,7 +94,7 @@ std::string html_figure(const Figure& figure) {
   out += "<div class=\"panels\">\n";
   for (std::size_t i = 0; i < figure.panels.size(); ++i) out += html_panel(figure, i);
   out += "</div>\n";
-  for (const auto& note : figure.notes) out += "<p class=\"note\">" + escaped(note) + ".</p>\n";
+  for (const auto& note : figure.notes) out += "<p class=\"note\">" + escaped(sentence(note)) + "</p>\n";
   if (!figure.numbers.rows.empty()) out += "<details><summary>The numbers</summary>" + html_numbers(figure.numbers) + "</details>\n";
   return out + "</figure>\n";
 }
@@ -109,7 +115,7 @@ td.n,th.n{text-align:right;white-space:nowrap}tr.first td{padding-top:8px}.decid
 details{margin:6px 0}summary{cursor:pointer;color:var(--link);font-size:.9rem}pre{background:var(--panel);padding:10px 12px;overflow-x:auto;border-radius:4px;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}
 td.key-name,td.long{overflow-wrap:anywhere;min-width:9em}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:0;font-size:.9rem}dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}
 #tip{position:absolute;z-index:2;pointer-events:none;background:var(--panel);color:var(--text);border:1px solid var(--axis);border-radius:4px;padding:4px 8px;font-size:12px;line-height:1.4;white-space:pre;box-shadow:0 1px 4px #0003}#tip[hidden]{display:none}
-@media (min-width:721px){.again{color:transparent}}@media (max-width:720px){.short thead{display:none}.short,.short tbody{display:block}.short tr{display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0}.short td,.short tr.first td{border:0;padding:0;text-align:left}.short td:empty{display:none}.short td[data-h]::before{content:attr(data-h) ": ";color:var(--quiet);font-weight:400}.short td.bar{flex:0 0 100%;margin:2px 0}dl{grid-template-columns:1fr}dt{margin-top:6px}}
+@media (min-width:721px){.again{color:transparent}}@media (max-width:720px){.short thead th:not(.bar){display:none}.short,.short thead,.short tbody{display:block}.short th.bar{border:0;padding:0}.short tr{display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0}.short td,.short tr.first td{border:0;padding:0;text-align:left}.short td:empty{display:none}.short td[data-h]::before{content:attr(data-h) ": ";color:var(--quiet);font-weight:400}.short td.bar{flex:0 0 100%;margin:2px 0}dl{grid-template-columns:1fr}dt{margin-top:6px}}
 @media print{:root{color-scheme:light;)css" +
          colors(false) +
          R"css(}body{-webkit-print-color-adjust:exact;print-color-adjust:exact;font-size:11pt}main{max-width:none;padding:0}.switches,#tip{display:none!important}details::details-content{content-visibility:visible;block-size:auto}summary{color:var(--quiet)}}

@@ -93,7 +93,7 @@ std::string list_table(const std::vector<std::string>& headers, const std::vecto
   out += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {
     out += "<tr>";
-    for (const auto& text : row) out += "<td class=\"long\">" + escaped(text) + "</td>";
+    for (const auto& text : row) out += (text.size() > 12 ? "<td class=\"long\">" : "<td>") + escaped(text) + "</td>";
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
@@ -109,14 +109,16 @@ std::string lines(const std::string& text) {
 
 std::string lost_section(const ReportFacts& facts) {
   if (facts.lost.empty()) return section("lost", "Failed and diverged runs", paragraph("None: every run that has ended, ended well."));
-  constexpr std::size_t kMostListed = 100;
-  std::vector<std::vector<std::string>> rows;
+  constexpr std::size_t kMostShown = 8, kMostListed = 500;
+  std::vector<std::vector<std::string>> shown, listed;
   for (const auto& run : facts.lost) {
+    auto& rows = shown.size() < kMostShown ? shown : listed;
     if (rows.size() < kMostListed) rows.push_back({run.path, run.state, run.reason});
   }
+  const std::size_t more = facts.lost.size() - shown.size();
   std::string body = paragraph("None is left out of the comparison: each counts as worse than every run that ended well.");
-  body += list_table({"run", "state", "why"}, rows);
-  if (facts.lost.size() > kMostListed) body += paragraph("… and " + std::to_string(facts.lost.size() - kMostListed) + " more.");
+  body += list_table({"run", "state", "why"}, shown);
+  if (more > 0) body += "<details><summary>" + format_count(static_cast<std::int64_t>(more)) + " more</summary>" + list_table({"run", "state", "why"}, listed) + (more > listed.size() ? paragraph("The first " + std::to_string(kMostListed) + " of them.") : "") + "</details>\n";
   return section("lost", "Failed and diverged runs", body);
 }
 

@@ -98,9 +98,8 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
   FrameRoom room;
   room.height = form.is_wide() ? 320 : 250;
   const auto [least, most] = std::minmax_element(xs.begin(), xs.end());
-  auto y_axis = axis_for(ys, form.log_y ? AxisKind::log10 : AxisKind::linear);
-  if (any_bad) y_axis.high = form.log_y ? y_axis.high * std::pow(y_axis.high / y_axis.low, 0.1) : y_axis.high + 0.1 * (y_axis.high - y_axis.low);
-  Frame frame(form, text, axis_for(xs, *least > 0 && *most / *least >= 8 ? AxisKind::log10 : AxisKind::linear), y_axis, room);
+  if (any_bad) room.above = 18;
+  Frame frame(form, text, axis_for(xs, *least > 0 && *most / *least >= 8 ? AxisKind::log10 : AxisKind::linear), axis_for(ys, form.log_y ? AxisKind::log10 : AxisKind::linear), room);
   for (const auto& [v, points] : panel.curves) {
     const auto& variant = tuned.variants[v];
     const bool at_edge = std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[axis]) != variant.edge.end();
@@ -111,7 +110,7 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
     }
     frame.svg.path(line, "l");
     for (const auto* point : points) {
-      const double x = frame.x.at(point->values[axis]->get<double>()), y = point->score ? frame.y.at(*point->score) : frame.top + 5;
+      const double x = frame.x.at(point->values[axis]->get<double>()), y = point->score ? frame.y.at(*point->score) : frame.top - 10;
       frame.svg.marker(point->score ? marker_of(v) : 4, x, y, 7, false, tip_of(tuned, variant, *point));
       if (point->chosen == 0 || !point->score) continue;
       frame.svg.raw("<circle class=\"ring\" cx=\"" + px(x) + "\" cy=\"" + px(y) + "\" r=\"" + (tuned.per_seed ? "7" : "9") + "\"/>");
@@ -148,7 +147,13 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   if (!axis) return std::nullopt;
   Figure out;
   out.id = "tuning", out.heading = "Tuning: " + join(tuned.keys, " and ");
-  out.reading = curve_caption(tuned) + ". Here a ring is " + (tuned.per_seed ? "what some seed chose" : "the choice") + "; ✕ at the top: no run had a value.";
+  out.reading = "Each line is a variant's " + tuned.metric + " by " + join(tuned.keys, " and ") + ", the mean of the tuning runs that have it. A ring is " +
+                (tuned.per_seed ? "what some seed chose" : "the choice") + ", with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.";
+  std::size_t seeds = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) seeds = std::max(seeds, group.num_runs);
+  }
+  out.notes = tuned_notes(tuned, seeds, c.min_effect);
   if (tuned.variants.size() <= kMostSeriesTogether) {
     for (std::size_t v = 0; v < tuned.variants.size(); ++v) out.legend.push_back({v, tuned.variants[v].name});
   }

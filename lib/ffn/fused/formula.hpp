@@ -15,6 +15,7 @@ class FormulaProgram {
  public:
   /// `places`: where the graph's parameters stand in a row; `site` numbers the layer for its dropout masks.
   FormulaProgram(const FormulaGraph& graph, std::vector<Place> places, std::uint32_t site);
+  FormulaProgram(FormulaProgram&&) = default;  // a copy's places would be those of the first
   /// How a backward pass leaves the gradient of a parameter.
   static Gradient gradient_of(const FormulaGraph& graph, int parameter);
 
@@ -29,7 +30,7 @@ class FormulaProgram {
     std::int64_t width = 1;
     bool operator==(const Shape& other) const { return batched == other.batched && width == other.width; }
   };
-  /// Where a value stands.
+  /// Where a value stands. `index` counts those of its sort while the program is written, and then all: it is a place in bases_.
   struct Ref {
     enum class Of : std::uint8_t { nothing, x, dy, parameter, gradient, number, slot };
     Of of = Of::nothing;
@@ -40,7 +41,7 @@ class FormulaProgram {
     // of whole values
     product, weight_gradient, bias_gradient, input_gradient, draw_mask,
     // row by row
-    activation, combine, normalise, normalise_backward, softmax, softmax_backward, reduce, copy_columns, mask, zero
+    activation, combine, multiply, normalise, normalise_backward, softmax, softmax_backward, reduce, copy_columns, mask, zero
   };
   struct Op {
     Kind kind;
@@ -54,35 +55,37 @@ class FormulaProgram {
     std::uint32_t site = 0;
   };
   class Writer;
+  static constexpr std::size_t kX = 0, kDy = 1, kFirstParameter = 2;  ///< in bases_
   /// Operations that go over the rows together.
   struct Group {
     std::size_t begin, end;
     std::int64_t tile;  ///< rows at a time; 0: one operation on all of its value
   };
 
+  static bool in_place(const Op& op);
+  void share_slots(int num_values, std::size_t num_forward);
+  void place_in_bases();
+  void simplify();
   static bool goes_by_rows(const Op& op);
   static std::vector<Group> grouped(const std::vector<Op>& ops, std::size_t begin, std::size_t end);
   void run(Pass& pass, const std::vector<Group>& groups);
   void run(Pass& pass, const Op& op, std::int64_t first, std::int64_t rows);
-  void take_slots(Pass& pass, bool forward);
-  float* memory(const Pass& pass, const Ref& ref, std::int64_t first_row) const;
-  Broadcast operand(const Pass& pass, const Ref& ref, const Shape& as, std::int64_t first_row) const;
+  void take_slots(Pass& pass, const std::vector<Ref>& slots);
+  float* memory(const Ref& ref, std::int64_t first_row) const {
+    return bases_[static_cast<std::size_t>(ref.index)] + (ref.shape.batched ? first_row * ref.shape.width : 0);
+  }
+  Broadcast operand(const Ref& ref, const Shape& as, std::int64_t first_row) const;
 
   std::vector<Place> places_;
   float epsilon_;
   std::vector<Op> ops_;
   std::vector<float> numbers_;
   Ref result_, dx_;
-  struct Slot {
-    Shape shape;
-    bool forward = false;  ///< needed by the forward pass
-  };
-  std::vector<Slot> slots_;
+  std::vector<Ref> forward_slots_, backward_slots_;  ///< by the pass that first writes them
   std::vector<Group> forward_, backward_;
   // Of the pass at work:
   std::int64_t rows_ = 0;
-  const float *x_ = nullptr, *dy_ = nullptr;
-  std::vector<float*> taken_;
+  std::vector<float*> bases_;  ///< of x, dy, the parameters, their gradients, the numbers, the slots; only slots and gradients are written
   std::vector<float> sums_;
 };
 

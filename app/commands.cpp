@@ -8,6 +8,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/report/fit.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -36,6 +37,12 @@ int report_error(const Error& error) {
 }
 
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
+
+void print_table(const Table& table, const CommonOptions& common) {
+  std::cout << folded(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
+}
+
+void print_text(const std::string& lines, int hanging) { std::cout << indented(lines, terminal_width_of(1), hanging); }
 
 ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;

@@ -189,8 +189,7 @@ std::string short_form(const Comparison& c, const CompareView& view) {
   if (view.form == TableForm::markdown) return above + short_table(c, 0).markdown();
   const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostBar;
   const int bar = left >= kLeastBar && has_pairs(c) ? std::min(left, kMostBar) : 0;
-  const auto table = short_table(c, bar);
-  return above + (view.width > 0 ? narrowed(table, view.width) : table).terminal_text(view.color);
+  return above + folded(short_table(c, bar), view.width, view.color);
 }
 
 }  // namespace ffn::app

@@ -15,8 +15,9 @@ namespace ffn::app {
 
 namespace {
 
-std::string render(const Table& table, const CompareView& view) {
-  return view.form == TableForm::markdown ? table.markdown() : table.terminal_text(view.color);
+// Its first columns name the rows, and stand again where it takes several tables.
+std::string render(const Table& table, std::size_t num_names, const CompareView& view) {
+  return view.form == TableForm::markdown ? table.markdown() : split(table, num_names, view.width, view.color);
 }
 
 std::string runs_text(const GroupResult& g) {
@@ -137,7 +138,7 @@ Table pairs_table(const Comparison& c) {
 }
 
 std::string title(const Comparison& c) {
-  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better";
+  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better\n";
 }
 
 std::string how_it_was_looked_at(const Comparison& c) {
@@ -167,15 +168,9 @@ std::string how_to_read(const Comparison& c) {
 }
 
 std::string details_text(const Comparison& c, const CompareView& view) {
-  std::vector<std::string> left_out;
-  std::string out = title(c) + "\n\n";
-  out += render(fitted(groups_table(c), view.width, {"IQM", "FLOPs/token", "time to target", "time/run", "parameters", "median steps"}, left_out),
-                view);
-  if (has_pairs(c)) {
-    const auto pairs = fitted(pairs_table(c), view.width, {"won/tied/lost", "P(better)"}, left_out);
-    out += "\n" + render(view.width > 0 ? narrowed(pairs, view.width) : pairs, view);
-  }
-  if (!left_out.empty()) out += wrapped("(not shown, the terminal is too narrow: " + join(left_out) + ")", view.width);
+  const std::size_t num_names = c.facets.at(0).keys.size() + 1;
+  std::string out = wrapped(title(c), view.width) + "\n" + render(groups_table(c), num_names, view);
+  if (has_pairs(c)) out += "\n" + render(pairs_table(c), num_names, view);
   if (const auto bad = bad_runs_text(c); !bad.empty()) out += "\n" + wrapped(bad, view.width);
   if (const auto chances = chances_text(c); !chances.empty()) out += "\n" + wrapped(chances, view.width);
   if (has_pairs(c)) out += "\n" + wrapped(how_to_read(c), view.width);
@@ -191,11 +186,12 @@ std::size_t judging_seeds(const Comparison& c) {
 }
 
 std::string tuning_text(const Comparison& c, const CompareView& view) {
-  const auto shown = [&](const Table& table) { return render(view.width > 0 ? narrowed(table, view.width) : table, view); };
-  std::string out = shown(choices_table(*c.tuned));
+  const Table choices = choices_table(*c.tuned);
+  std::string out = view.form == TableForm::markdown ? choices.markdown() : folded(choices, view.width, view.color);
   if (view.details || view.form == TableForm::markdown) {
     out += "\n" + wrapped(curve_caption(*c.tuned), view.width) + "\n";
-    for (const auto& table : curve_tables(*c.tuned, view.width)) out += shown(table);
+    const Table curves = curve_table(*c.tuned);
+    out += render(curves, curves.columns().size() - c.tuned->variants.at(0).curve.size(), view);
   }
   for (const auto& note : tuned_notes(*c.tuned, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
   return out;

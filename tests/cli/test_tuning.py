@@ -143,7 +143,7 @@ class Tuning(ProgramTest):
         self.assertEqual(shown["tune"], {"train.optimizer.lr": [0.01, 0.1], "seeds": 2})
         plan = self.ok("plan", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--no-probe").stdout
         self.assertIn("tuned before: 8 runs", plan)
-        self.assertIn("retune per_seed, with 1 seed each: 24 runs", plan)
+        self.assertIn("retune per_seed, with 1 seed each: 24 runs", " ".join(plan.split()))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ std::string caution_about_one_choice(std::size_t judging_seeds, double min_effec
 /// What each variant was given: its value, or how many seeds chose which.
 Table choices_table(const TuningResult& tuned);
 
-/// The metric over the grid: a row a variant, a column a point; the chosen one with a star, or with how many seeds chose it. Several
-/// tables where one would be wider than `width` (0: as wide as it takes).
-std::vector<Table> curve_tables(const TuningResult& tuned, int width);
-/// What stands above them.
+/// The metric over the grid: a row a variant, after its name a column for each point; the chosen one with a star, or with how many
+/// seeds chose it.
+Table curve_table(const TuningResult& tuned);
+/// What stands above it.
 std::string curve_caption(const TuningResult& tuned);
 
 }  // namespace ffn

@@ -48,8 +48,8 @@ ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;
 }
 
-void add_output_options(CommandLine command, CommonOptions& common) {
-  command.flag("--json", common.json, "one JSON document on stdout");
+Option add_output_options(CommandLine command, CommonOptions& common) {
+  const auto json = command.flag("--json", common.json, "one JSON document on stdout");
   const auto verbose = command.flag(
       "-v,--verbose", [&common](std::int64_t n) { common.verbosity += static_cast<int>(n); }, "say more");
   command
@@ -59,6 +59,7 @@ void add_output_options(CommandLine command, CommonOptions& common) {
   command.option("--color", common.color, "auto, always or never (NO_COLOR also counts)")
       .type("WHEN")
       .one_of({"auto", "always", "never"}, /*listed_in_help=*/false);
+  return json;
 }
 
 void add_compute_options(CommandLine command, CommonOptions& common) {

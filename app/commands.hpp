@@ -65,8 +65,8 @@ void add_clean(CommandLine program, CommonOptions& common);
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);
 
-/// -q/-v, --color, --json: for a command that prints results.
-void add_output_options(CommandLine command, CommonOptions& common);
+/// -q/-v, --color, --json: for a command that prints results. Returns --json.
+Option add_output_options(CommandLine command, CommonOptions& common);
 
 /// --engine, --device: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);

@@ -108,7 +108,8 @@ constexpr int kMostBar = 25, kLeastBar = 9;
 
 // Which side is which, in as many columns as there are.
 std::string bar_header(const Comparison& c, int columns) {
-  const std::string left = c.higher_is_better ? "worse" : "better", right = c.higher_is_better ? "better" : "worse";
+  const std::string better = stats::to_string(stats::Verdict::better), worse = stats::to_string(stats::Verdict::worse);
+  const std::string left = c.higher_is_better ? worse : better, right = c.higher_is_better ? better : worse;
   if (columns >= 15) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
   return columns >= 13 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
@@ -145,7 +146,7 @@ Table short_table(const Comparison& c, int bar_columns) {
           const auto effect = effect_of(*pair);
           row.push_back(difference_text(c, *pair, scale.unit()));
           if (bar_columns > 0) row.push_back(effect ? axis.bar(*effect) : "");
-          row.push_back(short_verdict(*pair));
+          row.push_back(stats::to_string(pair->judgement.verdict));
           decided = pair->judgement.verdict == stats::Verdict::better || pair->judgement.verdict == stats::Verdict::worse;
         }
       }

@@ -128,7 +128,7 @@ Table pairs_table(const Comparison& c) {
       for (const auto& [key, value] : facet.keys) row.push_back(value);
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
+                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), stats::to_string(pair.judgement.verdict)});
       table.add_row(row);
       const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
       if (decided) table.highlight_last_row();
@@ -204,19 +204,28 @@ std::string ratio_explanation(const Comparison& c) {
          "are counted beside the verdict, which by ranks asks who is better with a typical seed.\n";
 }
 
+// compare.min_effect as it is tested.
+std::string min_effect_text(const Comparison& c) {
+  if (c.min_effect <= 0) return "not set here";
+  return c.as_ratios ? "here a " + margin_as_factor(c) : "here " + format_significant(c.min_effect, 2);
+}
+
+std::string verdict_words_text(const Comparison& c) {
+  std::string text;
+  for (const auto& [verdict, word, meaning] : stats::verdict_words()) {
+    text += std::string("\"") + word + "\": " + meaning + (verdict == stats::Verdict::no_meaningful_difference ? ", " + min_effect_text(c) : "") + ".\n";
+  }
+  return text;
+}
+
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n" +
          ratio_explanation(c) +
-         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out \"no difference\".\n"
-         "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +
-         ", over all comparisons together. \"undecided\" does not mean equal: it means that these seeds cannot tell.\n"
-         "\"no difference\" means surely smaller than compare.min_effect" +
-         (c.min_effect > 0 ? " (" + (c.as_ratios ? "the larger less than " + format_significant(100 * c.min_effect, 2) + " % above the smaller" : format_significant(c.min_effect, 2)) + ")"
-                           : ", which is not set here") +
-         "; \"tied\", that every seed gave the same value.\n";
+         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
+         "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together.\n" + verdict_words_text(c);
 }
 
 }  // namespace

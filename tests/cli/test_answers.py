@@ -125,6 +125,54 @@ class Words(ProgramTest):
         self.assertNotRegex(text, r"^lr (1\.5|2\.5) has the lowest")
         for value in ("1.5", "2.5"):
             self.assertIn(f"lr {value} is worse than 0.3", text)
+class VerdictWords(ProgramTest):
+    WORDS = ("better", "worse", "no meaningful difference", "undecided", "too few seeds")
+
+    def places(self, *args):
+        """The verdict of the only pair, in every place that names it."""
+        pair, = json.loads(self.ok("compare", *args, "--json").stdout)["facets"][0]["pairs"]
+        row = list(csv.DictReader(io.StringIO(self.ok("compare", *args, "--csv").stdout)))[1]
+        out = {"json": pair["verdict"], "sentence": pair["sentence"].partition(":")[0], "csv": row["verdict"]}
+        wide = {"env": {**os.environ, "COLUMNS": "250"}}
+        tables = {"short": ((), 0), "details": (("--details",), -1), "markdown": (("--markdown",), -1)}
+        for name, (flags, which) in tables.items():
+            blocks = [b for b in self.ok("compare", *args, *flags, **wide).stdout.split("\n\n") if re.search(r"\bverdict\b *\|?$", b.splitlines()[0])]
+            last = [line for line in blocks[which].splitlines() if "gelu" in line][-1].replace("*", "").rstrip(" |")
+            out[name] = next((word for word in self.WORDS if last.endswith(" " + word)), last)
+        return out
+
+    def test_a_verdict_has_one_name_in_every_place(self):
+        two = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        tied = {**two, "train": {**STUDY["train"], "eval_every": 200, "target": {"metric": "val/loss", "at_most": 0.4}}}
+        cases = {"no meaningful difference": {**two, "compare": {"metric": "val/loss", "scale": "difference", "min_effect": 5}},
+                 "undecided": {**tied, "compare": {"metric": "steps_to_target"}},
+                 "too few seeds": {**two, "seeds": 2}}
+        explained = " ".join(self.ok("compare", self.trained("first", cases["undecided"]), "--explain").stdout.split())
+        for word in self.WORDS:
+            self.assertIn(f'"{word}": ', explained)
+        for word, study in cases.items():
+            places = self.places(self.trained(word.replace(" ", "-"), study))
+            self.assertEqual(set(places.values()), {word}, places)
+
+    def trained(self, name, study):
+        self.ok("--config", self.write(name + ".json", {**study, "name": name}), "-q")
+        return f"runs/{name}"
+
+    def test_expectations_and_fail_if_take_the_same_words(self):
+        claim = {"claim": "c", "check": {"value": "gelu", "verdict": "tied"}}
+        error = self.fails(2, "validate", self.write("study.json", {**STUDY, "expect": [claim]}))
+        self.assertIn('has to be one of: better, worse, no meaningful difference, undecided', " ".join(error.split()))
+        self.assertIn("VERDICT:{worse,undecided}", self.ok("compare", "--help").stdout)
+
+    def test_the_smallest_difference_that_matters_is_named_as_it_is_tested(self):
+        study = {**STUDY, "seeds": 10, "compare": {"metric": "val/loss", "min_effect": 0.4}, "sweep": {"grid": {"model.ffn.activation": ["gelu", "gelu_tanh"]}}}
+        text = " ".join(self.ok("--config", self.write("study.json", study), "-q").stdout.split())
+        self.assertIn("Sure that it is within a factor of 1.4 of gelu: gelu_tanh.", text)
+        self.assertIn("is within a factor of 1.4, ", json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["pairs"][0]["sentence"])
+        explained = " ".join(self.ok("compare", "runs/study", "--explain").stdout.split())
+        self.assertIn("surely smaller than compare.min_effect, here a factor of 1.4.", explained)
+
+
 
     def test_numbers_stand_in_the_order_of_the_study(self):
         self.ok("--config", self.write("study.json", {**STUDY, "sweep": {"grid": {"model.ffn.expansion": [4, 0.5, 1]}}}), "-q")

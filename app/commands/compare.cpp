@@ -1,11 +1,16 @@
 // ffn-train compare DIR...: which variant is better and how surely, from run directories.
 #include <functional>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../commands.hpp"
 #include "../compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
 
@@ -70,11 +75,67 @@ std::string ask_study(const std::filesystem::path& directory, const CompareOptio
                               "verdicts, of a fixed number of seeds, may be wrong more often than they say";
 }
 
+/// Whose runs are compared.
+struct Owners {
+  std::vector<std::filesystem::path> growing;    ///< studies that add seeds until settled
+  std::optional<std::filesystem::path> whole;    ///< the study that these runs are all of, and nothing else
+};
+
+Owners owners_of(const std::vector<std::filesystem::path>& directories) {
+  namespace fs = std::filesystem;
+  struct Member {
+    std::set<fs::path> runs;  ///< that it lists and that are there
+    bool grows = false;
+    fs::path name;  ///< as it was typed, where that leads there
+  };
+  std::map<fs::path, Member> studies;
+  std::set<fs::path> compared;
+  bool all_listed = true;
+  for (const auto& run : find_run_places(directories).there) {
+    const fs::path path = fs::absolute(run).lexically_normal();
+    const fs::path study = path.parent_path().parent_path();
+    if (!studies.count(study)) {
+      Member member;
+      const fs::path typed = run.parent_path().parent_path();
+      member.name = !typed.empty() && fs::absolute(typed).lexically_normal() == study ? typed : study;
+      try {
+        if (const auto file = read_study_file(study)) {
+          for (const auto& listed : file->run_directories(study)) {
+            if (path_exists(listed)) member.runs.insert(listed.lexically_normal());
+          }
+          member.grows = file->sequential.has_value();
+        }
+      } catch (const Error&) {  // find_runs says so
+      }
+      studies[study] = std::move(member);
+    }
+    all_listed = all_listed && studies[study].runs.count(path) > 0;
+    compared.insert(path);
+  }
+  Owners out;
+  for (const auto& [study, member] : studies) {
+    if (member.grows) out.growing.push_back(member.name);
+  }
+  if (studies.size() == 1 && all_listed && compared == studies.begin()->second.runs) out.whole = studies.begin()->second.name;
+  return out;
+}
+
+// Looks are paid for in the study's own comparison only.
+std::string note_on_growing(const std::vector<std::filesystem::path>& studies) {
+  std::vector<std::string> names;
+  for (const auto& study : studies) names.push_back(study.string());
+  return join(names, " and ") + (names.size() == 1 ? " added" : " each added") + " seeds until its own question was settled; in part or beside other runs, what it found is judged as "
+         "of a fixed number of seeds, so these verdicts may be wrong more often than they say (by its looks: ffn-train compare " + shell_word(names[0]) + ")";
+}
+
 int compare(const CompareOptions& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
   std::string note;
+  const auto owners = owners_of(directories);
+  if (owners.whole && !(directories.size() == 1 && path_exists(study_file_path(directories[0])))) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], options, request);
+  if (!owners.whole && !request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);
   auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");

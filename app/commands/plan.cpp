@@ -207,9 +207,11 @@ void print(const Study& study, const Estimate& e, const CommonOptions& common) {
 int plan_study(const CommonOptions& common, bool probe) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   auto document = load_with_overrides(common.config, all_overrides(common));
-  if (!is_study(document)) document.tree()["seeds"] = 1;
+  const bool single = !is_study(document);
+  if (single) document.tree()["seeds"] = 1;
   auto study = read_study(document, common.config);
   take_first_seeds(study);
+  if (!single) check_study(study, common.config);
   const Plan plan = make_plan(std::move(study), common.out);
   Estimate found = estimate(plan, job_count(common, plan.study), probe);
   add_tuning(plan.study, common.out, found.jobs, probe, found);

@@ -23,6 +23,35 @@ def table(comparison):
     return {(json.dumps(f["keys"]), p["value"]): (p["reference"], p["verdict"], p["p"], p["p_holm"]) for f in comparison["facets"] for p in f["pairs"]}
 
 
+class Questions(ProgramTest):
+    def test_a_section_is_refused_in_the_same_words_by_all_that_read_a_study(self):
+        path = self.write("study.json", {**STUDY, "compare": {"by": "model.ffn"}})
+        errors = {self.fails(2, *command, path).replace(f"{path}: ", "") for command in (["validate"], ["plan", "--no-probe"], ["--config"])}
+        self.assertEqual(len(errors), 1, errors)
+        self.assertIn('"model.ffn" is a section, not a key', errors.pop())
+
+    def test_a_key_that_does_not_vary_is_named(self):
+        self.ok("--config", self.write("study.json", STUDY), "-q")
+        out = " ".join(self.ok("compare", "runs/study", "--by", "train.steps").stdout.split())
+        self.assertIn("train.steps does not vary (it is 200 in every run), so by it there is nothing to compare; keys that vary here: model.ffn.activation", out)
+        self.assertNotIn("does not vary (", self.ok("compare", "runs/study", "--by", "model.ffn.activation").stdout)
+
+    def test_variants_that_come_to_the_same_config_are_named(self):
+        study = {**STUDY, "sweep": {"grid": {"model.ffn.match": ["none", "params"], "model.ffn.activation": ["relu", "silu"]}}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu", "expansion": 4}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        notes = json.loads(self.ok("compare", "runs/study", "--json").stdout)["notes"]
+        self.assertIn("12 runs were found twice and are counted once: match=none+activation=relu and match=params+activation=relu; "
+                      "match=none+activation=silu and match=params+activation=silu come to the same config each", notes)
+
+    def test_one_form_of_output_at_a_time(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "seeds": 1}), "-q")
+        for two in (("--json", "--markdown"), ("--csv", "--json"), ("--markdown", "--csv")):
+            error = self.fails(2, "compare", "runs/study", *two)
+            self.assertIn(two[0], error)
+            self.assertIn(two[1], error)
+
+
 class Membership(ProgramTest):
     def compared(self, *args):
         return json.loads(self.ok("compare", *args, "--json").stdout)

@@ -404,6 +404,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.metric = metric.name;
   out.higher_is_better = metric.higher_is_better;
   out.alpha = asked.alpha;
+  if (!asked.by.empty()) note_constant(runs, varying, out);
   out.min_effect = asked.min_effect;
   const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);
   out.reference = values[0];

@@ -125,35 +125,6 @@ class Notes(ProgramTest):
         self.assertIn("train/balance_loss is not measured with model.ffn.kind = positionwise", " ".join(comparison["notes"]))
 
 
-class Words(ProgramTest):
-    def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
-        study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
-        study["train"] = {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 0.05}}
-        out = self.ok("--config", self.write("study.json", study), "-q").stdout
-        self.assertRegex(out, r"^(relu|silu) gets there first")
-        for form in ([], ["--details"], ["--explain"]):
-            text = self.ok("compare", "runs/study", *form).stdout
-            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
-        self.assertNotIn("p (corrected)", out)
-        self.assertIn("p (corrected)", self.ok("compare", "runs/study", "--details").stdout)
-
-    def test_the_bars_stand_on_one_axis(self):
-        out = self.ok("--config", self.write("study.json", STUDY), "-q").stdout
-        bars = re.findall(r"[├←●][─┼●]*[●┤→]", out)
-        self.assertEqual(len(bars), 2, out)
-
-    def test_the_variant_that_diverges_is_never_crowned(self):
-        study = {**STUDY, "seeds": 8, "compare": {"metric": "val/loss"}, "sweep": {"grid": {"train.optimizer.lr": [0.3, 2.5, 1.5]}}}
-        study["train"] = {"steps": 60, "eval_every": 5, "optimizer": {"kind": "sgd", "lr": 0.3}}
-        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu2"}}
-        self.ok("--config", self.write("study.json", study), "-q")
-        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
-        groups = {g["value"]: g for g in comparison["facets"][0]["groups"]}
-        self.assertGreater(groups["2.5"]["diverged"], 0)
-        text = " ".join(self.ok("compare", "runs/study").stdout.split("\n\n")[0].split())
-        self.assertNotRegex(text, r"^lr (1\.5|2\.5) has the lowest")
-        for value in ("1.5", "2.5"):
-            self.assertIn(f"lr {value} is worse than 0.3", text)
 class VerdictWords(ProgramTest):
     WORDS = ("better", "worse", "no meaningful difference", "undecided", "too few seeds")
 
@@ -202,12 +173,53 @@ class VerdictWords(ProgramTest):
         self.assertIn("surely smaller than compare.min_effect, here a factor of 1.4.", explained)
 
 
+class Words(ProgramTest):
+    def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
+        study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
+        study["train"] = {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 0.05}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertRegex(out, r"^(relu|silu) gets there first")
+        for form in ([], ["--details"], ["--explain"]):
+            text = self.ok("compare", "runs/study", *form).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+        for width in (40, 60, 80, 110, 200):
+            text = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": str(width)}).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+            squeezed = re.sub(r"\s", "", text)
+            for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
+                self.assertIn(column, squeezed, f"{width} columns:\n{text}")
+            self.assertNotIn("not shown", text)
+        self.assertNotIn("p (corrected)", out)
+        self.assertIn("p (corrected)", self.ok("compare", "runs/study", "--details").stdout)
+
+    def test_the_bars_stand_on_one_axis(self):
+        out = self.ok("--config", self.write("study.json", STUDY), "-q").stdout
+        bars = re.findall(r"[├←●][─┼●]*[●┤→]", out)
+        self.assertEqual(len(bars), 2, out)
+
+    def test_the_variant_that_diverges_is_never_crowned(self):
+        study = {**STUDY, "seeds": 8, "compare": {"metric": "val/loss"}, "sweep": {"grid": {"train.optimizer.lr": [0.3, 2.5, 1.5]}}}
+        study["train"] = {"steps": 60, "eval_every": 5, "optimizer": {"kind": "sgd", "lr": 0.3}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu2"}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        groups = {g["value"]: g for g in comparison["facets"][0]["groups"]}
+        self.assertGreater(groups["2.5"]["diverged"], 0)
+        text = " ".join(self.ok("compare", "runs/study").stdout.split("\n\n")[0].split())
+        self.assertNotRegex(text, r"^lr (1\.5|2\.5) has the lowest")
+        for value in ("1.5", "2.5"):
+            self.assertIn(f"lr {value} is worse than 0.3", text)
 
     def test_numbers_stand_in_the_order_of_the_study(self):
         self.ok("--config", self.write("study.json", {**STUDY, "sweep": {"grid": {"model.ffn.expansion": [4, 0.5, 1]}}}), "-q")
         comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
         self.assertEqual(comparison["reference"], "4")
         self.assertEqual([g["value"] for g in comparison["facets"][0]["groups"]], ["4", "0.5", "1"])
+
+    def test_a_target_that_is_met_before_the_first_step_takes_0_steps(self):
+        study = {**STUDY, "train": {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 50}}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertIn("get there at the same time: 0.00 steps", " ".join(out.split()))
 
     def test_times_over_different_budgets_crown_nobody(self):
         study = {**STUDY, "sweep": {"grid": {"train.steps": [20, 40]}}, "train": {**STUDY["train"], "eval_every": 5, "target": {"metric": "val/loss", "at_most": 0.1}}}
@@ -257,13 +269,6 @@ class Scale(ProgramTest):
         self.assertEqual((other["scale"], other["min_effect"]), ("log_ratio", 0))  # 0.5 was on the other scale
         ranks = self.compared("--scale", "ranks")
         self.assertEqual({p["test"] for p in ranks["facets"][0]["pairs"]}, {"signed_rank"})
-        for width in (40, 60, 80, 110, 200):
-            text = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": str(width)}).stdout
-            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
-            squeezed = re.sub(r"\s", "", text)
-            for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
-                self.assertIn(column, squeezed, f"{width} columns:\n{text}")
-            self.assertNotIn("not shown", text)
         self.assertEqual(self.compared("--metric", "val/accuracy")["scale"], "difference")
         self.assertIn("val/accuracy need not be positive", self.fails(2, "compare", "runs/study", "--metric", "val/accuracy", "--scale", "ratio"))
         self.assertIn("--scale", self.fails(2, "compare", "runs/study", "--scale", "log"))

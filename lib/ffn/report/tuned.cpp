@@ -71,14 +71,16 @@ std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judg
       notes.push_back("the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) + ": a wider grid may do better");
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
-  if (auto caution = caution_about_one_choice(judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
+  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
   return notes;
 }
 
-std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect) {
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect) {
+  constexpr std::size_t kMeasured = 5;
   constexpr std::size_t kSeedsForChosen = 20;
   if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies. " +
+  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) + " here, which leaves more to chance (5 is the default)" : "";
+  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" + here + ". " +
          std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
          ", or tune anew for every seed (tune.retune=per_seed)";
 }

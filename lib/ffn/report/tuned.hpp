@@ -17,7 +17,7 @@ std::string tuned_sentence(const TuningResult& tuned);
 std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect);
 
 /// What one choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
-std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect);
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);
 
 /// What each variant was given: its value, or how many seeds chose which.
 Table choices_table(const TuningResult& tuned);

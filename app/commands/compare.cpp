@@ -133,9 +133,10 @@ int compare(const CompareOptions& options, const CommonOptions& common) {
   auto request = options.request;
   std::string note;
   const auto owners = owners_of(directories);
-  if (owners.whole && !(directories.size() == 1 && path_exists(study_file_path(directories[0])))) directories = {*owners.whole};
+  const bool is_named = directories.size() == 1 && path_exists(study_file_path(directories[0]));
+  if (owners.whole && !is_named && !options.all) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], options, request);
-  if (!owners.whole && !request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);
+  if (!request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);
   auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");

@@ -60,7 +60,8 @@ class Settled(ProgramTest):
         self.train()
         fixed = {**STUDY, "name": "fixed", "seeds": 8, "sweep": {"grid": {"model.ffn.activation": ["relu", "tanh"]}}}
         self.ok(self.write("fixed.json", fixed))
-        for names in (["runs/s", "runs/fixed"], ["runs"], ["runs/s/activation=relu", "runs/s/activation=gelu"]):
+        variants = [f"runs/s/activation={value}" for value in ("relu", "gelu", "identity")]
+        for names in (["runs/s", "runs/fixed"], ["runs"], variants[:2], [*variants, "--all"]):
             comparison = self.compared(*names)
             self.assertNotIn("sequential", comparison)
             note, = [n for n in comparison["notes"] if "until its own question was settled" in n]

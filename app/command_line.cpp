@@ -95,6 +95,7 @@ class Formatter : public CLI::Formatter {
   explicit Formatter(int width) : width_(width), column_(static_cast<std::size_t>(std::min(kHelpColumn, width / 2))) {
     column_width(column_);
 #if CLI11_VERSION_MAJOR > 2 || (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR >= 5)
+    right_column_width(static_cast<std::size_t>(width_) - column_);
     enable_footer_formatting(false);  // examples are lines, not a paragraph
 #endif
   }

@@ -24,7 +24,4 @@ std::string difference_text(const Comparison& comparison, const PairResult& pair
 /// "difference", or "ratio" where that is shown as a factor.
 std::string difference_name(const Comparison& comparison);
 
-/// One or two words.
-std::string short_verdict(const PairResult& pair);
-
 }  // namespace ffn::app

@@ -1,11 +1,16 @@
 // ffn-train compare DIR...: which variant is better and how surely, from run directories.
 #include <functional>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../commands.hpp"
 #include "../compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
 
@@ -70,11 +75,68 @@ std::string ask_study(const std::filesystem::path& directory, const CompareOptio
                               "verdicts, of a fixed number of seeds, may be wrong more often than they say";
 }
 
+/// Whose runs are compared.
+struct Owners {
+  std::vector<std::filesystem::path> growing;    ///< studies that add seeds until settled
+  std::optional<std::filesystem::path> whole;    ///< the study that these runs are all of, and nothing else
+};
+
+Owners owners_of(const std::vector<std::filesystem::path>& directories) {
+  namespace fs = std::filesystem;
+  struct Member {
+    std::set<fs::path> runs;  ///< that it lists and that are there
+    bool grows = false;
+    fs::path name;  ///< as it was typed, where that leads there
+  };
+  std::map<fs::path, Member> studies;
+  std::set<fs::path> compared;
+  bool all_listed = true;
+  for (const auto& run : find_run_places(directories).there) {
+    const fs::path path = fs::absolute(run).lexically_normal();
+    const fs::path study = path.parent_path().parent_path();
+    if (!studies.count(study)) {
+      Member member;
+      const fs::path typed = run.parent_path().parent_path();
+      member.name = !typed.empty() && fs::absolute(typed).lexically_normal() == study ? typed : study;
+      try {
+        if (const auto file = read_study_file(study)) {
+          for (const auto& listed : file->run_directories(study)) {
+            if (path_exists(listed)) member.runs.insert(listed.lexically_normal());
+          }
+          member.grows = file->sequential.has_value();
+        }
+      } catch (const Error&) {  // find_runs says so
+      }
+      studies[study] = std::move(member);
+    }
+    all_listed = all_listed && studies[study].runs.count(path) > 0;
+    compared.insert(path);
+  }
+  Owners out;
+  for (const auto& [study, member] : studies) {
+    if (member.grows) out.growing.push_back(member.name);
+  }
+  if (studies.size() == 1 && all_listed && compared == studies.begin()->second.runs) out.whole = studies.begin()->second.name;
+  return out;
+}
+
+// Looks are paid for in the study's own comparison only.
+std::string note_on_growing(const std::vector<std::filesystem::path>& studies) {
+  std::vector<std::string> names;
+  for (const auto& study : studies) names.push_back(study.string());
+  return join(names, " and ") + (names.size() == 1 ? " added" : " each added") + " seeds until its own question was settled; in part or beside other runs, what it found is judged as "
+         "of a fixed number of seeds, so these verdicts may be wrong more often than they say (by its looks: ffn-train compare " + shell_word(names[0]) + ")";
+}
+
 int compare(const CompareOptions& options, const CommonOptions& common) {
   std::vector<std::filesystem::path> directories(options.directories.begin(), options.directories.end());
   auto request = options.request;
   std::string note;
+  const auto owners = owners_of(directories);
+  const bool is_named = directories.size() == 1 && path_exists(study_file_path(directories[0]));
+  if (owners.whole && !is_named && !options.all) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], options, request);
+  if (!request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);
   auto found = find_runs(directories, options.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
@@ -89,9 +151,9 @@ int compare(const CompareOptions& options, const CommonOptions& common) {
     const auto text = comparison_text(comparison, view);
     std::cout << (form == TableForm::csv ? text : printable(text, /*keep_colors=*/true));
   }
-  const bool undecided = any_verdict(comparison, stats::Verdict::undecided) || any_verdict(comparison, stats::Verdict::too_few_seeds);
-  const bool failed =
-      (options.fail_if == "worse" && any_verdict(comparison, stats::Verdict::worse)) || (options.fail_if == "undecided" && undecided);
+  const auto is_asked = [&](stats::Verdict verdict) { return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict); };
+  const bool too_few = options.fail_if == stats::to_string(stats::Verdict::undecided) && any_verdict(comparison, stats::Verdict::too_few_seeds);
+  const bool failed = is_asked(stats::Verdict::worse) || is_asked(stats::Verdict::undecided) || too_few;
   return static_cast<int>(failed ? ExitCode::condition : ExitCode::done);
 }
 
@@ -106,7 +168,7 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("NAME");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
-  const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or as a share (0.05 is 5 %) where ratios are compared; the study's otherwise").non_negative();
+  const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise").non_negative();
   const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise").one_of({std::begin(kCompareScales), std::end(kCompareScales)}).type("SCALE");
   options->alpha_given = [alpha] { return alpha.given(); };
   options->min_effect_given = [min_effect] { return min_effect.given(); };
@@ -115,9 +177,9 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.flag("--details", options->details, "also everything that the verdicts rest on: tests, p values, costs");
   command.flag("--explain", options->explain, "also what the words mean");
   const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
-  command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
-  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this").one_of({"worse", "undecided"}).type("VERDICT");
-  add_output_options(command, common);
+  const auto csv = command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
+  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds").one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)}).type("VERDICT");
+  add_output_options(command, common).excludes(markdown).excludes(csv);
   command.run([&common, options] { return compare(*options, common); });
 }
 

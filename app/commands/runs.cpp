@@ -20,8 +20,6 @@
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
-#include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -162,11 +160,11 @@ int runs(const std::string& directory, const CommonOptions& common) {
                    format_bytes(static_cast<double>(bytes_below(path)))});
   }
   if (entries.empty()) std::cout << "no runs below " << directory << "\n";
-  else std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  else print_table(table, common);
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
-  if (!aside.empty()) std::cout << "\nmoved aside: " << number(aside.size()) << " (" << format_bytes(bytes) << "); ffn-train clean removes what was\n";
+  if (!aside.empty()) print_text("\nmoved aside: " + number(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
   return 0;
 }
 

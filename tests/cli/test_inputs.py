@@ -302,7 +302,8 @@ class Planning(Program):
     def test_more_comparisons_than_can_be_judged_are_refused_before_training(self):
         wide = {**XOR, "seeds": 1, "sweep": {"grid": {"train.optimizer.lr": {"logspace": [1e-5, 1, 5100]}}}, "compare": {"metric": "val/loss"}}
         self.refused(2, "--config", self.write("wide.json", wide), says="at most 4999 can be judged")
-        self.assertIn("more than can be judged", self.ok("plan", "--no-probe", "--config", "wide.json").stdout)
+        self.refused(2, "plan", "--no-probe", "--config", "wide.json", says="at most 4999 can be judged")
+        self.assertIn("more than can be judged at 5 %", " ".join(self.ok("plan", "--no-probe", "--config", "wide.json", "compare.alpha=0.2").stdout.split()))
         self.refused(2, "compare", self.trained(), "--alpha", "1e-6", says="can be judged")
 
 

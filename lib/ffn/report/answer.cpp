@@ -336,8 +336,8 @@ std::string how_sure(const Comparison& c) {
   }
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
   if (!same.empty())
-    text += " Sure that it differs from " + shown_value(c, c.reference) + " by less than " + (c.as_ratios ? format_significant(100 * c.min_effect, 2) + "\u00a0%" : format_significant(c.min_effect, 2) + unit_of(c.metric)) + ": " +
-            enumeration(same) + ".";
+    text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
+            shown_value(c, c.reference) + ": " + enumeration(same) + ".";
   if (!unsure.empty())
     text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   if (!tied.empty()) text += " The same as " + shown_value(c, c.reference) + " with every seed: " + enumeration(tied) + ".";
@@ -387,6 +387,13 @@ bool has_wide_centres(const Comparison& c) {
       return g.centre && !g.centre->interval.unbounded() && g.centre->interval.high > 1.5 * g.centre->interval.low;
     });
   });
+}
+
+std::string margin_as_factor(const Comparison& c) {
+  std::ostringstream factor;
+  factor.precision(4);  // as verdict_sentence() has it
+  factor << 1 + c.min_effect;
+  return "factor of " + factor.str();
 }
 
 bool is_time_metric(const std::string& metric) {

@@ -352,6 +352,14 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
   return verdicts;
 }
 
+std::vector<Look> looks_at(const std::vector<double>& differences, const SequentialDesign& design) {
+  const auto looks = sequential_looks(design.maxima);
+  if (differences.size() < looks.front()) return {};
+  const double level = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));
+  const Spent spent = [&](std::size_t n) { return spent_alpha(level, n, design.maxima.front()); };
+  return sequential_test(differences, looks, spent, paths_of(design), Side::both, design.rule);
+}
+
 std::size_t first_possible_verdict(const SequentialDesign& design) {
   const auto looks = sequential_looks(design.maxima);
   const double share = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));

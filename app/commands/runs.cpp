@@ -123,14 +123,12 @@ std::string age_text(const std::optional<double>& seconds) {
   return *seconds < 1 ? "now" : format_duration(*seconds);
 }
 
-std::string number(std::size_t n) { return format_count(static_cast<std::int64_t>(n)); }
-
 std::string state_text(const Entry& entry) {
   if (!entry.is_study) return entry.states.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [state, count] : entry.states)
-    parts.push_back((count == entry.runs ? "all " : "") + number(count) + " " + state + (parts.empty() && count < entry.runs ? " of " + number(entry.runs) : ""));
-  if (entry.left > 0) parts.push_back(number(entry.left) + " more that left it");
+    parts.push_back((count == entry.runs ? "all " : "") + format_count(count) + " " + state + (parts.empty() && count < entry.runs ? " of " + format_count(entry.runs) : ""));
+  if (entry.left > 0) parts.push_back(format_count(entry.left) + " more that left it");
   return join(parts);
 }
 
@@ -164,7 +162,7 @@ int runs(const std::string& directory, const CommonOptions& common) {
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
-  if (!aside.empty()) print_text("\nmoved aside: " + number(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
+  if (!aside.empty()) print_text("\nmoved aside: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
   return 0;
 }
 

@@ -12,7 +12,7 @@ struct LowRankConfig : FfnSize {
 };
 
 '''),
-    Part("lib/ffn/config/model_config.hpp", after="using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, NoFfnConfig",
+    Part("lib/ffn/config/model_config.hpp", after="using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig",
          text=", LowRankConfig"),
     Part("lib/ffn/config/model_config.cpp", after="void GatedConfig::describe(FieldVisitor& v) { describe_size(v); }\n", text='''\
 void LowRankConfig::describe(FieldVisitor& v) {

@@ -9,6 +9,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/report/variant_name.hpp"
 
 namespace ffn {
 
@@ -51,23 +52,11 @@ std::string name_of(const Comparison& c, const std::string& value) {
   return speaks_for_itself(value) ? shown_value(c, value) : last_segment(c.by) + " " + value;
 }
 
-// "kind=gated+activation=silu" → {kind, gated}, {activation, silu}; nothing for a name of another form.
-std::vector<std::pair<std::string, std::string>> parts_of(const std::string& variant) {
-  std::vector<std::pair<std::string, std::string>> parts;
-  std::istringstream in(variant);
-  for (std::string part; std::getline(in, part, '+');) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) return {};
-    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return parts;
-}
-
 bool name_the_same_keys(const Comparison& c) {
   std::vector<std::string> keys;
   for (const auto& group : c.facets.at(0).groups) {
     std::vector<std::string> own;
-    for (const auto& [key, value] : parts_of(group.value)) own.push_back(key);
+    for (const auto& [key, value] : parts_of_variant(group.value)) own.push_back(key);
     if (own.empty() || (!keys.empty() && own != keys)) return false;
     keys = std::move(own);
   }
@@ -372,7 +361,7 @@ std::string facet_title(const Facet& facet) {
 std::string shown_value(const Comparison& c, const std::string& value) {
   if (c.by != "variant" || !name_the_same_keys(c)) return value;
   std::vector<std::string> values;
-  for (const auto& [key, part] : parts_of(value)) values.push_back(part);
+  for (const auto& [key, part] : parts_of_variant(value)) values.push_back(part);
   return values.empty() ? value : join(values, " ");
 }
 

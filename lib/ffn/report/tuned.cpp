@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/variant_name.hpp"
 
 namespace ffn {
 
@@ -92,25 +92,13 @@ std::string curve_caption(const TuningResult& tuned) {
 
 namespace {
 
-// "activation=relu+expansion=4" → {activation, relu}, {expansion, 4}; nothing for a name of another form.
-std::vector<std::pair<std::string, std::string>> parts_of(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> parts;
-  std::istringstream in(name);
-  for (std::string part; std::getline(in, part, '+');) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) return {};
-    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return parts;
-}
-
 // One column for each key that all variants name, or one for their names.
 class VariantColumns {
  public:
   explicit VariantColumns(const TuningResult& tuned) {
     for (const auto& variant : tuned.variants) {
       std::vector<std::string> own;
-      for (const auto& [key, value] : parts_of(variant.name)) own.push_back(key);
+      for (const auto& [key, value] : parts_of_variant(variant.name)) own.push_back(key);
       if (&variant == &tuned.variants[0]) keys_ = own;
       else if (own != keys_) keys_.clear();
     }
@@ -126,7 +114,7 @@ class VariantColumns {
   std::vector<std::string> cells(const TunedVariant& variant) const {
     if (keys_.empty()) return {variant.name};
     std::vector<std::string> out;
-    for (const auto& [key, value] : parts_of(variant.name)) out.push_back(value);
+    for (const auto& [key, value] : parts_of_variant(variant.name)) out.push_back(value);
     return out;
   }
 

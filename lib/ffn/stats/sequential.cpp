@@ -27,7 +27,7 @@ void check(const std::vector<std::size_t>& maxima) {
 }
 
 /// What is flipped: the differences, or their signed ranks without zeros.
-std::vector<double> terms(const std::vector<double>& d, PairedTest test) {
+std::vector<double> flipped_terms(const std::vector<double>& d, PairedTest test) {
   std::vector<double> all(d.size(), 0.0), nonzero;
   for (std::size_t i = 0; i < d.size(); ++i)
     if (!std::isnan(d[i])) all[i] = d[i];
@@ -144,7 +144,7 @@ std::vector<std::vector<Look>> run(const std::vector<double>& differences, const
     if (n > differences.size()) break;
     const std::vector<double> so_far(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(n));
     const PairedTest test = rule(so_far);
-    const Statistics statistics(terms(so_far, test), flips.words, flips.words_per_path, side);
+    const Statistics statistics(flipped_terms(so_far, test), flips.words, flips.words_per_path, side);
     std::size_t most = 0;
     for (std::size_t l = 0; l < levels.size(); ++l)
       most = std::max(most, std::max(whole_paths(flips.num_paths, spent[l](n)), levels[l].num_crossed()));

@@ -284,7 +284,6 @@ void require_formula(FieldVisitor& v, const ModelConfig& model) {
   for (const auto& problem : problems) v.require(false, (place + problem.key).c_str(), problem.message, {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.activation"});
   if (!problems.empty()) return;
   v.require(size.dropout == 0 || graph.drops(), "ffn.dropout", "the formula says nowhere dropout(…), so nothing would be dropped");
-  v.require(!in_experts || !graph.drops(), (place + "formula").c_str(), "experts go without dropout so far");
 }
 
 }  // namespace ffn

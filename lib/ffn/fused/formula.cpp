@@ -7,6 +7,16 @@
 
 namespace ffn::fused {
 
+namespace {
+
+bool drops(const Pass& pass) { return pass.training && pass.dropout_rate > 0; }
+
+void draw(const Pass& pass, const FormulaProgram::Drop& drop, std::int64_t rows, float* mask) {
+  dropout_mask(static_cast<std::size_t>(rows * drop.width), pass.dropout_rate, pass.dropout_seed, drop.site, static_cast<std::uint64_t>(pass.step), mask);
+}
+
+}  // namespace
+
 Broadcast FormulaProgram::operand(const Ref& ref, const Shape& as, std::int64_t first_row) const {
   const std::int64_t col = ref.shape.width == 1 && as.width > 1 ? 0 : 1;
   return {memory(ref, first_row), ref.shape.batched ? ref.shape.width : 0, col};
@@ -60,8 +70,9 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
       break;
     }
     case Kind::draw_mask:
-      if (pass.training && pass.dropout_rate > 0)
-        dropout_mask(static_cast<std::size_t>(rows * width), pass.dropout_rate, pass.dropout_seed, op.site, static_cast<std::uint64_t>(pass.step), out);
+      if (!fused::drops(pass)) break;
+      if (masks_.empty()) draw(pass, drops_[op.drop], rows, out);
+      else bases_[static_cast<std::size_t>(op.out.index)] = const_cast<float*>(masks_[op.drop]);
       break;
     case Kind::activation:
       op.phi->both(static_cast<std::size_t>(count * width), memory(op.a, first), out, memory(op.beside, first));
@@ -73,8 +84,7 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
       kernels().multiply(count * width, memory(op.a, first), memory(op.b, first), out);
       break;
     case Kind::mask: {
-      const bool dropped = pass.training && pass.dropout_rate > 0;
-      kernels().combine(dropped ? Arithmetic::multiply : Arithmetic::copy, op.accumulate, count, width, operand(op.a, shape, first),
+      kernels().combine(fused::drops(pass) ? Arithmetic::multiply : Arithmetic::copy, op.accumulate, count, width, operand(op.a, shape, first),
                         operand(op.b, shape, first), out);
       break;
     }
@@ -131,8 +141,9 @@ void FormulaProgram::take_slots(Pass& pass, const std::vector<Ref>& slots) {
   }
 }
 
-const float* FormulaProgram::forward(Pass& pass, std::int64_t rows, const float* x) {
+const float* FormulaProgram::forward(Pass& pass, std::int64_t rows, const float* x, const std::vector<const float*>& masks) {
   rows_ = rows;
+  masks_ = masks;
   bases_[kX] = const_cast<float*>(x);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     bases_[kFirstParameter + i] = const_cast<float*>(places_[i].in(pass.parameters));
@@ -171,7 +182,7 @@ FormulaProgram program_of(const Declare& declare, const FormulaGraph& graph, std
 FormulaFeedForward::FormulaFeedForward(const Declare& declare, std::int64_t d_model, const FormulaConfig& config, std::uint32_t site)
     : program_(program_of(declare, graph_of(config.text, d_model, config), site)) {}
 
-FormulaExperts::FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config) : d_model_(d_model) {
+FormulaExperts::FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site) : d_model_(d_model) {
   const FormulaGraph graph = graph_of(*config.expert, d_model, config);
   const auto places = declare_all(declare, graph, expert_parameters(graph.parameters, config.num_experts));
   for (std::int64_t e = 0; e < config.num_experts; ++e) {
@@ -181,15 +192,24 @@ FormulaExperts::FormulaExperts(const Declare& declare, std::int64_t d_model, con
       for (const auto size : graph.parameters[i].shape) count *= size;
       own.push_back(places[i].after(e * count));
     }
-    experts_.emplace_back(graph, std::move(own), 0);
+    experts_.emplace_back(graph, std::move(own), site);
   }
 }
 
 const float* FormulaExperts::forward(Pass& pass, const std::int64_t* offsets, const float* x) {
-  float* y = pass.arena.floats(offsets[experts_.size()] * d_model_);
+  const std::int64_t all_rows = offsets[experts_.size()];
+  const auto& dropouts = experts_.front().drops();
+  std::vector<float*> masks;  // of all rows: which of them are an expert's changes from step to step
+  for (std::size_t k = 0; drops(pass) && k < dropouts.size(); ++k) {
+    masks.push_back(pass.arena.floats(all_rows * dropouts[k].width));
+    draw(pass, dropouts[k], all_rows, masks[k]);
+  }
+  std::vector<const float*> own(masks.size());
+  float* y = pass.arena.floats(all_rows * d_model_);
   for (std::size_t e = 0; e < experts_.size(); ++e) {
     const std::int64_t rows = offsets[e + 1] - offsets[e];
-    std::copy_n(experts_[e].forward(pass, rows, x + offsets[e] * d_model_), rows * d_model_, y + offsets[e] * d_model_);
+    for (std::size_t k = 0; k < own.size(); ++k) own[k] = masks[k] + offsets[e] * dropouts[k].width;
+    std::copy_n(experts_[e].forward(pass, rows, x + offsets[e] * d_model_, own), rows * d_model_, y + offsets[e] * d_model_);
   }
   return y;
 }

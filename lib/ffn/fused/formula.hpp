@@ -19,10 +19,16 @@ class FormulaProgram {
   /// How a backward pass leaves the gradient of a parameter.
   static Gradient gradient_of(const FormulaGraph& graph, int parameter);
 
-  /// x: (rows, D), alive until backward → (rows, D), from the arena
-  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  /// x: (rows, D), alive until backward → (rows, D), from the arena. `masks`: of all drops(), (rows, width) each, in place of own ones.
+  const float* forward(Pass& pass, std::int64_t rows, const float* x, const std::vector<const float*>& masks = {});
   /// dy: (rows, D) → dx: (rows, D), from the arena
   const float* backward(Pass& pass, const float* dy);
+  /// A dropout of the formula: its site, and how wide what it acts on is.
+  struct Drop {
+    std::uint32_t site;
+    std::int64_t width;
+  };
+  const std::vector<Drop>& drops() const { return drops_; }
 
  private:
   struct Shape {
@@ -52,7 +58,7 @@ class FormulaProgram {
     std::int64_t from = 0, to = 0;  ///< first columns of a and of out
     float scale = 1;
     const Activation* phi = nullptr;
-    std::uint32_t site = 0;
+    std::size_t drop = 0;
   };
   class Writer;
   static constexpr std::size_t kX = 0, kDy = 1, kFirstParameter = 2;  ///< in bases_
@@ -79,6 +85,7 @@ class FormulaProgram {
   std::vector<Place> places_;
   float epsilon_;
   std::vector<Op> ops_;
+  std::vector<Drop> drops_;
   std::vector<float> numbers_;
   Ref result_, dx_;
   std::vector<Ref> forward_slots_, backward_slots_;  ///< by the pass that first writes them
@@ -86,6 +93,7 @@ class FormulaProgram {
   // Of the pass at work:
   std::int64_t rows_ = 0;
   std::vector<float*> bases_;  ///< of x, dy, the parameters, their gradients, the numbers, the slots; only slots and gradients are written
+  std::vector<const float*> masks_;
   std::vector<float> sums_;
 };
 
@@ -103,7 +111,7 @@ class FormulaFeedForward final : public FeedForward {
 /// E formulas, each for its own rows: expert e owns rows offsets[e] … offsets[e + 1] - 1.
 class FormulaExperts {
  public:
-  FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config);
+  FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   /// x: (rows, D) → (rows, D)
   const float* forward(Pass& pass, const std::int64_t* offsets, const float* x);
   const float* backward(Pass& pass, const std::int64_t* offsets, const float* dy);

@@ -146,7 +146,8 @@ class FormulaProgram::Writer {
         break;
       case FormulaOp::dropout:
         slopes_[i] = make(shape);
-        emit(Kind::draw_mask, {}, {}, slopes_[i]).site = site_ + (static_cast<std::uint32_t>(node.site) << 16);
+        emit(Kind::draw_mask, {}, {}, slopes_[i]).drop = program_.drops_.size();
+        program_.drops_.push_back({site_ + (static_cast<std::uint32_t>(node.site) << 16), shape.width});
         emit(Kind::mask, in(0), slopes_[i], value);
         break;
       default:

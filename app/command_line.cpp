@@ -6,12 +6,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <sstream>
 
 #include "commands.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/report/fit.hpp"
+#include "ffn/report/terminal.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {
@@ -83,6 +87,39 @@ std::vector<std::string> CommandLine::subcommands() const {
 
 namespace {
 
+constexpr int kHelpColumn = 34;  // where what an option means begins
+
+// CLI11's help within the terminal.
+class Formatter : public CLI::Formatter {
+ public:
+  explicit Formatter(int width) : width_(width), column_(static_cast<std::size_t>(std::min(kHelpColumn, width / 2))) {
+    column_width(column_);
+#if CLI11_VERSION_MAJOR > 2 || (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR >= 5)
+    right_column_width(static_cast<std::size_t>(width_) - column_);
+    enable_footer_formatting(false);  // examples are lines, not a paragraph
+#endif
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::istringstream lines(CLI::Formatter::make_help(app, std::move(name), mode));
+    std::string out;
+    for (std::string line; std::getline(lines, line);) out += display_width(line) > static_cast<std::size_t>(width_) ? broken(line) : line + "\n";
+    return out;
+  }
+
+ private:
+  std::string broken(const std::string& line) const {
+    const std::string before = line.substr(0, column_);
+    const bool meaning_only = before.find_first_not_of(' ') == std::string::npos;
+    if (meaning_only || before.back() != ' ') return indented(line, width_, meaning_only ? 0 : 2);
+    const std::string meaning = indented(std::string(column_, ' ') + line.substr(column_), width_);
+    return before + meaning.substr(column_);
+  }
+
+  int width_;
+  std::size_t column_;
+};
+
 // As CLI11 takes them: "-o=DIR" is "-o DIR", and an optional number is none of the words that follow.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -134,10 +171,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("ffn-train: which feed-forward layer, and how sure are we?", "ffn-train");
   app.set_version_flag("--version", std::string("ffn-train ") + kVersion + " (" + kGitCommit + ")");
   app.set_help_flag("-h,--help", "this text");
-  app.get_formatter()->column_width(34);
-#if CLI11_VERSION_MAJOR > 2 || (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR >= 5)
-  app.get_formatter()->enable_footer_formatting(false);  // examples are lines, not a paragraph
-#endif
+  app.formatter(std::make_shared<Formatter>(terminal_width_of(1)));
   app.require_subcommand(0, 1);
   CommonOptions common;
   common.argv.assign(argv, argv + argc);

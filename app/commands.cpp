@@ -8,6 +8,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/report/fit.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -37,12 +38,18 @@ int report_error(const Error& error) {
 
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
+void print_table(const Table& table, const CommonOptions& common) {
+  std::cout << folded(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
+}
+
+void print_text(const std::string& lines, int hanging) { std::cout << indented(lines, terminal_width_of(1), hanging); }
+
 ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;
 }
 
-void add_output_options(CommandLine command, CommonOptions& common) {
-  command.flag("--json", common.json, "one JSON document on stdout");
+Option add_output_options(CommandLine command, CommonOptions& common) {
+  const auto json = command.flag("--json", common.json, "one JSON document on stdout");
   const auto verbose = command.flag(
       "-v,--verbose", [&common](std::int64_t n) { common.verbosity += static_cast<int>(n); }, "say more");
   command
@@ -52,6 +59,7 @@ void add_output_options(CommandLine command, CommonOptions& common) {
   command.option("--color", common.color, "auto, always or never (NO_COLOR also counts)")
       .type("WHEN")
       .one_of({"auto", "always", "never"}, /*listed_in_help=*/false);
+  return json;
 }
 
 void add_compute_options(CommandLine command, CommonOptions& common) {

@@ -10,6 +10,7 @@
 #include "command_line.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json.hpp"
+#include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
@@ -40,6 +41,10 @@ int report_error(const Error& error);
 /// One document on stdout. Bytes that are not UTF-8 (a path may have them) become U+FFFD.
 void print_json(const Json& json);
 
+/// On stdout for a person, within the terminal: a table, and lines that go on `hanging` columns further in.
+void print_table(const Table& table, const CommonOptions& common);
+void print_text(const std::string& lines, int hanging = 2);
+
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
@@ -61,8 +66,8 @@ void add_clean(CommandLine program, CommonOptions& common);
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);
 
-/// -q/-v, --color, --json: for a command that prints results.
-void add_output_options(CommandLine command, CommonOptions& common);
+/// -q/-v, --color, --json: for a command that prints results. Returns --json.
+Option add_output_options(CommandLine command, CommonOptions& common);
 
 /// --engine, --device: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);

@@ -56,7 +56,8 @@ constexpr int kMostBar = 25, kLeastBar = 9;
 
 // Which side is which, in as many columns as there are.
 std::string bar_header(const Comparison& c, int columns) {
-  const std::string left = c.higher_is_better ? "worse" : "better", right = c.higher_is_better ? "better" : "worse";
+  const std::string better = stats::to_string(stats::Verdict::better), worse = stats::to_string(stats::Verdict::worse);
+  const std::string left = c.higher_is_better ? worse : better, right = c.higher_is_better ? better : worse;
   if (columns >= 15) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
   return columns >= 13 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
@@ -93,7 +94,7 @@ Table short_table(const Comparison& c, int bar_columns) {
           const auto effect = effect_of(*pair);
           row.push_back(difference_text(c, *pair, unit.size()));
           if (bar_columns > 0) row.push_back(effect ? axis.bar(*effect) : "");
-          row.push_back(short_verdict(*pair));
+          row.push_back(stats::to_string(pair->judgement.verdict));
           decided = pair->judgement.verdict == stats::Verdict::better || pair->judgement.verdict == stats::Verdict::worse;
         }
       }
@@ -112,8 +113,7 @@ std::string short_form(const Comparison& c, const CompareView& view) {
   if (view.form == TableForm::markdown) return above + short_table(c, 0).markdown();
   const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostBar;
   const int bar = left >= kLeastBar && has_pairs(c) ? std::min(left, kMostBar) : 0;
-  const auto table = short_table(c, bar);
-  return above + (view.width > 0 ? narrowed(table, view.width) : table).terminal_text(view.color);
+  return above + folded(short_table(c, bar), view.width, view.color);
 }
 
 }  // namespace ffn::app

@@ -15,8 +15,9 @@ namespace ffn::app {
 
 namespace {
 
-std::string render(const Table& table, const CompareView& view) {
-  return view.form == TableForm::markdown ? table.markdown() : table.terminal_text(view.color);
+// Its first columns name the rows, and stand again where it takes several tables.
+std::string render(const Table& table, std::size_t num_names, const CompareView& view) {
+  return view.form == TableForm::markdown ? table.markdown() : split(table, num_names, view.width, view.color);
 }
 
 std::string runs_text(const GroupResult& g) {
@@ -127,7 +128,7 @@ Table pairs_table(const Comparison& c) {
       for (const auto& [key, value] : facet.keys) row.push_back(value);
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), short_verdict(pair)});
+                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), stats::to_string(pair.judgement.verdict)});
       table.add_row(row);
       const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
       if (decided) table.highlight_last_row();
@@ -137,7 +138,7 @@ Table pairs_table(const Comparison& c) {
 }
 
 std::string title(const Comparison& c) {
-  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better";
+  return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better\n";
 }
 
 std::string how_it_was_looked_at(const Comparison& c) {
@@ -167,15 +168,9 @@ std::string how_to_read(const Comparison& c) {
 }
 
 std::string details_text(const Comparison& c, const CompareView& view) {
-  std::vector<std::string> left_out;
-  std::string out = title(c) + "\n\n";
-  out += render(fitted(groups_table(c), view.width, {"IQM", "FLOPs/token", "time to target", "time/run", "parameters", "median steps"}, left_out),
-                view);
-  if (has_pairs(c)) {
-    const auto pairs = fitted(pairs_table(c), view.width, {"won/tied/lost", "P(better)"}, left_out);
-    out += "\n" + render(view.width > 0 ? narrowed(pairs, view.width) : pairs, view);
-  }
-  if (!left_out.empty()) out += wrapped("(not shown, the terminal is too narrow: " + join(left_out) + ")", view.width);
+  const std::size_t num_names = c.facets.at(0).keys.size() + 1;
+  std::string out = wrapped(title(c), view.width) + "\n" + render(groups_table(c), num_names, view);
+  if (has_pairs(c)) out += "\n" + render(pairs_table(c), num_names, view);
   if (const auto bad = bad_runs_text(c); !bad.empty()) out += "\n" + wrapped(bad, view.width);
   if (const auto chances = chances_text(c); !chances.empty()) out += "\n" + wrapped(chances, view.width);
   if (has_pairs(c)) out += "\n" + wrapped(how_to_read(c), view.width);
@@ -191,11 +186,12 @@ std::size_t judging_seeds(const Comparison& c) {
 }
 
 std::string tuning_text(const Comparison& c, const CompareView& view) {
-  const auto shown = [&](const Table& table) { return render(view.width > 0 ? narrowed(table, view.width) : table, view); };
-  std::string out = shown(choices_table(*c.tuned));
+  const Table choices = choices_table(*c.tuned);
+  std::string out = view.form == TableForm::markdown ? choices.markdown() : folded(choices, view.width, view.color);
   if (view.details || view.form == TableForm::markdown) {
     out += "\n" + wrapped(curve_caption(*c.tuned), view.width) + "\n";
-    for (const auto& table : curve_tables(*c.tuned, view.width)) out += shown(table);
+    const Table curves = curve_table(*c.tuned);
+    out += render(curves, curves.columns().size() - c.tuned->variants.at(0).curve.size(), view);
   }
   for (const auto& note : tuned_notes(*c.tuned, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
   return out;
@@ -208,19 +204,28 @@ std::string ratio_explanation(const Comparison& c) {
          "are counted beside the verdict, which by ranks asks who is better with a typical seed.\n";
 }
 
+// compare.min_effect as it is tested.
+std::string min_effect_text(const Comparison& c) {
+  if (c.min_effect <= 0) return "not set here";
+  return c.as_ratios ? "here a " + margin_as_factor(c) : "here " + format_significant(c.min_effect, 2);
+}
+
+std::string verdict_words_text(const Comparison& c) {
+  std::string text;
+  for (const auto& [verdict, word, meaning] : stats::verdict_words()) {
+    text += std::string("\"") + word + "\": " + meaning + (verdict == stats::Verdict::no_meaningful_difference ? ", " + min_effect_text(c) : "") + ".\n";
+  }
+  return text;
+}
+
 std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n" +
          ratio_explanation(c) +
-         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out \"no difference\".\n"
-         "\"better\" and \"worse\" are sure: the chance that any of these verdicts is wrong is at most " + format_percent(c.alpha, 0) +
-         ", over all comparisons together. \"undecided\" does not mean equal: it means that these seeds cannot tell.\n"
-         "\"no difference\" means surely smaller than compare.min_effect" +
-         (c.min_effect > 0 ? " (" + (c.as_ratios ? "the larger less than " + format_significant(100 * c.min_effect, 2) + " % above the smaller" : format_significant(c.min_effect, 2)) + ")"
-                           : ", which is not set here") +
-         "; \"tied\", that every seed gave the same value.\n";
+         "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
+         "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together.\n" + verdict_words_text(c);
 }
 
 }  // namespace

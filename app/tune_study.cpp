@@ -55,7 +55,7 @@ Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& 
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;
   if (!tune.per_seed && study.variants.size() > 1) {
-    if (const auto caution = caution_about_one_choice(study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect); !caution.empty()) log_info("note: " + caution);
+    if (const auto caution = caution_about_one_choice(tune.seeds, study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect); !caution.empty()) log_info("note: " + caution);
   }
   TrainOptions tuning_options = options;
   tuning_options.fingerprint = sha256_hex(dump_json(*study.document));  // the same while the grid grows

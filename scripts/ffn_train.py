@@ -33,17 +33,12 @@ class RunError(ValueError):
 
 # ---- activations and norms
 
-# The catalogue, `ffn-train list activations`.
+# The catalogue, `ffn-train list activations`, without what torch.nn.functional has under the same name.
 ACTIVATIONS = {
     "identity": lambda z: z,
-    "relu": F.relu,
     "leaky_relu": lambda z: F.leaky_relu(z, 0.01),
-    "elu": F.elu,
-    "gelu": F.gelu,
     "gelu_tanh": lambda z: F.gelu(z, approximate="tanh"),
     "quick_gelu": lambda z: z * torch.sigmoid(1.702 * z),
-    "silu": F.silu,
-    "mish": F.mish,
     "relu2": lambda z: F.relu(z).square(),
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
@@ -65,14 +60,26 @@ def require(name, known, what):
         raise RunError(f"unknown {what} {name!r}; this ffn_train.py knows {', '.join(known)}")
 
 
+def activation(name, what="activation"):
+    """φ: a tensor → one of its shape."""
+    if name in ACTIVATIONS:
+        return ACTIVATIONS[name]
+    phi = getattr(F, name, None)
+    try:
+        if phi(torch.zeros(2)).shape == (2,):
+            return phi
+    except (TypeError, RuntimeError, AttributeError):
+        pass
+    raise RunError(f"unknown {what} {name!r}: neither this ffn_train.py nor torch.nn.functional has it")
+
+
 class Activation(nn.Module):
     def __init__(self, name):
         super().__init__()
-        self.name = name
-        require(name, ACTIVATIONS, "activation")
+        self.name, self.phi = name, activation(name)
 
     def forward(self, z):
-        return ACTIVATIONS[self.name](z)
+        return self.phi(z)
 
     def extra_repr(self):
         return self.name
@@ -133,12 +140,11 @@ class Conv1x1(Positionwise):
         return convolve(self.down, self.dropout(self.phi(convolve(self.up, x.transpose(1, 2))))).transpose(1, 2)
 
 
-class Router(nn.Module):
+class SoftmaxTopK(nn.Module):
     """p = softmax(x W); the K largest, divided by their sum (K = 1: as it is), 0 for all others. (B, T, D) → (B, T, E)"""
 
     def __init__(self, d_model, config):
         super().__init__()
-        require(config["router"]["kind"], ("softmax_top_k",), "router")
         self.top_k = config["top_k"]
         self.gate = nn.Linear(d_model, config["num_experts"], bias=False)
 
@@ -151,12 +157,17 @@ class Router(nn.Module):
         return torch.zeros_like(probability).scatter(-1, expert, value)
 
 
+ROUTERS = {"softmax_top_k": SoftmaxTopK}
+
+
 class Mixture(nn.Module):
     """Σ weight · expert(x). Every expert sees every token, which costs time and gives the same sum."""
 
     def __init__(self, d_model, d_ff, config):
         super().__init__()
-        self.router = Router(d_model, config)
+        router = config["router"]["kind"]
+        require(router, ROUTERS, "router")
+        self.router = ROUTERS[router](d_model, config)
         formula = config.get("expert")
         kind = Formula if formula else Gated if config["gated"] else Positionwise
         self.experts = nn.ModuleList(kind(d_model, d_ff, {**config, **(formula or {})}) for _ in range(config["num_experts"]))
@@ -225,15 +236,14 @@ class Formula(nn.Module):
         "layer_norm": lambda layer, a: layer_norm(a, layer.epsilon),
         "rms_norm": lambda layer, a: rms_norm(a, layer.epsilon),
         "dropout": lambda layer, a: F.dropout(a, layer.dropout, layer.training),
-        "phi": lambda layer, a: ACTIVATIONS[layer.activation](a),
+        "phi": lambda layer, a: layer.phi(a),
     }
 
     def __init__(self, d_model, d_ff, config):
         super().__init__()
         self.text, self.sizes = config["formula"], {"D": d_model, "F": d_ff}
-        self.activation, self.epsilon = config.get("activation", "identity"), config.get("epsilon", 1e-5)
+        self.phi, self.epsilon = activation(config.get("activation", "identity")), config.get("epsilon", 1e-5)
         self.dropout = config.get("dropout", 0.0)
-        require(self.activation, ACTIVATIONS, "activation")
         self.expressions = {name: parse(text) for name, text in (config.get("let") or {}).items()}
         self.tree = parse(self.text)
         self.places = {}  # parameter → the module that holds it and its name there
@@ -321,10 +331,9 @@ class Formula(nn.Module):
             return torch.cat([a.expand(*lead, a.shape[-1]) for a in arguments], -1)
         if len(arguments) != 1:
             raise RunError(f"{self.text!r}: {name} takes one value, not {len(arguments)}")
-        if name in ACTIVATIONS:
-            return ACTIVATIONS[name](*arguments)
-        require(name, {**self.FUNCTIONS, **ACTIVATIONS, "concat": None}, "function")
-        return self.FUNCTIONS[name](self, *arguments)
+        if name in self.FUNCTIONS:
+            return self.FUNCTIONS[name](self, *arguments)
+        return activation(name, "function")(*arguments)
 
     def extra_repr(self):
         return "\n".join([self.text, *(f"{name} = {shown(tree)}" for name, tree in self.expressions.items())])
@@ -387,6 +396,7 @@ class Block(nn.Module):
         if config["attention"]:
             self.add("attention", Attention(config["d_model"], length, config["attention"]), config)
         if config["ffn"]["kind"] != "none":
+            require(config["ffn"]["kind"], FFNS, "kind of FFN")
             self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
 
     def add(self, name, layer, config):

@@ -78,19 +78,19 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
   for (std::size_t i = 0; i < checks.size(); ++i) {
     if (checks[i].damage.empty()) continue;
     std::cout << places.there[i].string() << "\n";
-    for (const auto& line : checks[i].damage) std::cout << "  " << line << "\n";
-    std::cout << "  " << remedy_of(checks[i].verdict) << "\n";
+    for (const auto& line : checks[i].damage) print_text("  " + line);
+    print_text(std::string("  ") + remedy_of(checks[i].verdict));
   }
-  for (const auto& problem : places.damaged_studies) std::cout << problem << "\n  starting the study again writes it anew\n";
-  for (const auto& path : places.missing) std::cout << path.string() << ": listed in study.json, but not there; starting the study again trains it\n";
-  std::cout << format_count(static_cast<std::int64_t>(checks.size())) << (checks.size() == 1 ? " run" : " runs");
+  for (const auto& problem : places.damaged_studies) print_text(problem + "\n  starting the study again writes it anew");
+  for (const auto& path : places.missing) print_text(path.string() + ": listed in study.json, but not there; starting the study again trains it");
+  std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";
   for (const auto& [verdict, count] : counts) {
-    std::cout << separator << format_count(static_cast<std::int64_t>(count)) << " " << name_of(verdict);
+    sum += separator + format_count(static_cast<std::int64_t>(count)) + " " + name_of(verdict);
     separator = ", ";
   }
-  if (!places.missing.empty()) std::cout << "; " << places.missing.size() << " missing";
-  std::cout << "\n";
+  if (!places.missing.empty()) sum += "; " + std::to_string(places.missing.size()) + " missing";
+  print_text(sum);
   return static_cast<int>(good ? ExitCode::done : ExitCode::data);
 }
 

@@ -37,9 +37,9 @@ int compare(const CompareOptions& options, const CommonOptions& common) {
     const auto text = comparison_text(comparison, view);
     std::cout << (form == TableForm::csv ? text : printable(text, /*keep_colors=*/true));
   }
-  const bool undecided = any_verdict(comparison, stats::Verdict::undecided) || any_verdict(comparison, stats::Verdict::too_few_seeds);
-  const bool failed =
-      (options.fail_if == "worse" && any_verdict(comparison, stats::Verdict::worse)) || (options.fail_if == "undecided" && undecided);
+  const auto is_asked = [&](stats::Verdict verdict) { return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict); };
+  const bool too_few = options.fail_if == stats::to_string(stats::Verdict::undecided) && any_verdict(comparison, stats::Verdict::too_few_seeds);
+  const bool failed = is_asked(stats::Verdict::worse) || is_asked(stats::Verdict::undecided) || too_few;
   return static_cast<int>(failed ? ExitCode::condition : ExitCode::done);
 }
 
@@ -52,9 +52,9 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.flag("--details", options->details, "also everything that the verdicts rest on: tests, p values, costs");
   command.flag("--explain", options->explain, "also what the words mean");
   const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
-  command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
-  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this").one_of({"worse", "undecided"}).type("VERDICT");
-  add_output_options(command, common);
+  const auto csv = command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
+  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds").one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)}).type("VERDICT");
+  add_output_options(command, common).excludes(markdown).excludes(csv);
   command.run([&common, options] { return compare(*options, common); });
 }
 

@@ -14,8 +14,6 @@
 #include "ffn/kernels/activations.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
-#include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
 
@@ -66,6 +64,14 @@ Listing list_keys(const std::string& prefix) {
   return listing;
 }
 
+// Where six columns do not fit: a key is a line, which a search finds whole, and what is to be said of it stands below.
+void print_keys(const Rows& rows) {
+  for (const auto& row : rows) {
+    std::cout << row[0] << "\n";
+    print_text("    " + row[2] + (row[3].empty() ? "" : ", " + row[3]) + (row[4].empty() ? "" : "; " + row[4]) + (row[1].empty() ? "" : "; of kind " + row[1]) + "\n    " + row[5]);
+  }
+}
+
 /// A formula that has a name, for a person.
 struct Named {
   std::string name, formula, source;
@@ -91,10 +97,11 @@ std::vector<Named> named() {
 
 // Formulas are too long for a column: each has lines of its own.
 void print_named() {
-  std::cout << "\n" << wrapped("layers of the kind formula, by ffn.name; F/D at the parameters of the plain layer of expansion 4 (match=params)", terminal_width_of(1)) << "\n";
+  print_text("\nlayers of the kind formula, by ffn.name; F/D at the parameters of the plain layer of expansion 4 (match=params)\n\n", 0);
   for (const auto& [name, formula, source, expansion] : named()) {
     const bool of_width = expansion < 100;  // one has no F in it: any width costs the same
-    std::cout << name << (of_width ? "  F/D " + format_significant(expansion, 4) : "") << "\n" << "    " << formula << "\n" << "    " << source << "\n";
+    std::cout << name << (of_width ? "  F/D " + format_significant(expansion, 4) : "") << "\n";
+    print_text("    " + formula + "\n    " + source);
   }
 }
 
@@ -134,7 +141,9 @@ void print(const std::string& what, const Listing& listing, const CommonOptions&
   for (const auto& header : listing.headers) columns.push_back({header, Align::left});
   Table table(columns);
   for (const auto& row : listing.rows) table.add_row(row);
-  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  const bool fits = widest_line(table.terminal_text(false)) <= terminal_width_of(1);
+  if (what == "keys" && !fits) print_keys(listing.rows);
+  else print_table(table, common);
   if (what == "ffns") print_named();
 }
 

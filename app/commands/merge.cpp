@@ -13,12 +13,10 @@ namespace ffn::app {
 
 namespace {
 
-std::string number(std::size_t n) { return format_count(static_cast<std::int64_t>(n)); }
-
 // "a: 12 runs; b: 8 runs"
 std::string listed(const std::map<std::string, std::size_t>& counts) {
   std::string text;
-  for (const auto& [name, n] : counts) text += (text.empty() ? "" : "; ") + name + ": " + number(n) + (n == 1 ? " run" : " runs");
+  for (const auto& [name, n] : counts) text += (text.empty() ? "" : "; ") + name + ": " + format_count(n) + (n == 1 ? " run" : " runs");
   return text;
 }
 
@@ -48,8 +46,8 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
     print_json(json);
     return 0;
   }
-  std::cout << out << ": " << number(result.finished) << " finished, " << number(result.unfinished) << " begun, " << number(missing)
-            << " not begun of " << number(result.planned) << " runs\n";
+  std::cout << out << ": " << format_count(result.finished) << " finished, " << format_count(result.unfinished) << " begun, " << format_count(missing)
+            << " not begun of " << format_count(result.planned) << " runs\n";
   if (!result.copied.empty()) std::cout << "copied from " << listed(result.copied) << "\n";
   log_info("next: ffn-train compare " + shell_word(out));
   return 0;

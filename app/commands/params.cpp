@@ -9,8 +9,6 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/config/formula.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
-#include "ffn/report/terminal.hpp"
 #include "ffn/tasks/task.hpp"
 
 namespace ffn::app {
@@ -49,11 +47,11 @@ void print(const std::vector<Part>& parts, const Cost& total, const CommonOption
                    format_count(cost.flops), share(cost.flops, total.flops)});
   }
   table.add_row({"total", format_count(total.parameters), "", format_count(total.active_parameters), format_count(total.flops), ""});
-  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  print_table(table, common);
 }
 
 // A formula step by step: what each of its operations gives, (tokens, width), or a vector for all tokens.
-void print_steps(const ModelConfig& model, bool color) {
+void print_steps(const ModelConfig& model, const CommonOptions& common) {
   const FormulaText* text = formula_of(model.ffn);
   if (!text) return;
   const FfnSize& size = *size_of(model.ffn);
@@ -64,8 +62,8 @@ void print_steps(const ModelConfig& model, bool color) {
     for (const auto each : sizes) out += (out.empty() ? "" : ", ") + format_count(each);
     return "(" + out + ")";
   };
-  std::cout << "\n" << printable((text->name.empty() ? "formula" : text->name) + ": ") << printable(text->formula) << "\nD = " << format_count(model.d_model)
-            << ", F = " << format_count(width) << (text->calls_phi() ? ", phi is " + size.activation : "") << "\n\n";
+  print_text("\n" + printable((text->name.empty() ? "formula" : text->name) + ": " + text->formula) + "\nD = " + format_count(model.d_model) +
+             ", F = " + format_count(width) + (text->calls_phi() ? ", phi is " + size.activation : "") + "\n\n");
   Table table({{"step", Align::left}, {"shape", Align::left}, {"with", Align::left}});
   for (const auto& node : graph.nodes) {
     if (node.op == FormulaOp::number) continue;
@@ -78,7 +76,7 @@ void print_steps(const ModelConfig& model, bool color) {
     const auto w = format_count(node.width);
     table.add_row({printable(node.text), node.batched ? "(N, " + w + ")" : "(" + w + ")", with});
   }
-  std::cout << table.terminal_text(color);
+  print_table(table, common);
 }
 
 // A whole model from a config.
@@ -93,7 +91,7 @@ void print_model(const CommonOptions& common) {
   if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});
   parts.push_back({"embedding and head", cost.ends});
   print(parts, cost.total, common);
-  if (!common.json) print_steps(config.model, color_enabled(color_mode(common), 1));
+  if (!common.json) print_steps(config.model, common);
 }
 
 struct LayerOptions {
@@ -132,7 +130,7 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
   total += f;
   print({{"attention", a}, {"ffn", f}}, total, common);
   if (o.sequence == 0 && !common.json)
-    std::cout << "without attention's scores and sums over T tokens, another 4·T·d_model FLOPs/token: --sequence T counts them\n";
+    print_text("without attention's scores and sums over T tokens, another 4·T·d_model FLOPs/token: --sequence T counts them", 0);
 }
 
 }  // namespace

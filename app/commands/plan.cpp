@@ -7,7 +7,6 @@
 #include "../train.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/study/estimate.hpp"
@@ -174,48 +173,50 @@ Table variants_table(const std::vector<Line>& lines) {
 // The above is of the first look; this of what may follow.
 void print_growth(const Study& study, const Estimate& e) {
   const std::size_t max = study.growing->max, variants = study.variants.size();
-  std::cout << "that is up to the first decision; until settled: " << study.seeds.size() << " to " << max << " seeds, "
-            << format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) << " to " << counted(max * variants, "run");
   const std::size_t most_pending = max * variants - (e.runs - e.pending);
+  std::string text = "that is up to the first decision; until settled: " + std::to_string(study.seeds.size()) + " to " + std::to_string(max) +
+                     " seeds, " + format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) + " to " + counted(max * variants, "run");
   if (e.seconds && e.pending > 0)
-    std::cout << ", at most about " << format_duration(*e.seconds * static_cast<double>(most_pending) / static_cast<double>(e.pending));
-  std::cout << "\n";
+    text += ", at most about " + format_duration(*e.seconds * static_cast<double>(most_pending) / static_cast<double>(e.pending));
+  print_text(text);
   if (study.config.compare.min_effect == 0)
-    std::cout << "without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle\n";
+    print_text("without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle");
 }
 
-void print(const Study& study, const Estimate& e, bool color) {
-  std::cout << variants_table(e.lines).terminal_text(color) << "\n"
-            << counted(e.runs, "run") << ", " << e.pending << " to train in " << counted(e.cohorts, "cohort") << " on "
-            << counted(e.jobs, "worker") << "; " << format_short(e.flops) << " training FLOPs; " << format_bytes(e.bytes) << " on disk\n";
-  if (study.tune) std::cout << tuning_line(study, e);
-  for (const auto& share : engine_shares(study)) std::cout << engine_line(share) << "\n";
-  if (e.seconds && e.pending > 0) std::cout << "time, from a short probe of each cohort: about " << format_duration(*e.seconds) << "\n";
+std::string power_text(const Power& power) {
+  if (power.needed == SIZE_MAX)
+    return std::to_string(power.comparisons) + " comparisons are more than can be judged at 5 %; at most " + std::to_string(stats::most_comparisons(0.05));
+  if (power.seeds < power.needed)
+    return std::to_string(power.seeds) + " seeds allow no verdict at 5 % over " + std::to_string(power.comparisons) + " comparisons; at least " +
+           std::to_string(power.needed) + " are needed";
+  return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
+         " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
+}
+
+void print(const Study& study, const Estimate& e, const CommonOptions& common) {
+  print_table(variants_table(e.lines), common);
+  print_text("\n" + counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " + counted(e.cohorts, "cohort") + " on " +
+             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk");
+  if (study.tune) print_text(tuning_line(study, e));
+  for (const auto& share : engine_shares(study)) print_text(engine_line(share));
+  if (e.seconds && e.pending > 0) print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
   if (study.growing) return print_growth(study, e);
-  if (study.variants.size() < 2) return;
-  const Power power = power_of(study);
-  if (power.needed == SIZE_MAX) {
-    std::cout << power.comparisons << " comparisons are more than can be judged at 5 %; at most " << stats::most_comparisons(0.05) << "\n";
-  } else if (power.seeds < power.needed) {
-    std::cout << power.seeds << " seeds allow no verdict at 5 % over " << power.comparisons << " comparisons; at least " << power.needed
-              << " are needed\n";
-  } else {
-    std::cout << power.seeds << " seeds detect a difference of " << format_significant(power.detectable, 2)
-              << " standard deviations of the paired differences (one comparison, 5 %, power 80 %)\n";
-  }
+  if (study.variants.size() > 1) print_text(power_text(power_of(study)));
 }
 
 int plan_study(const CommonOptions& common, bool probe) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   auto document = load_with_overrides(common.config, all_overrides(common));
-  if (!is_study(document)) document.tree()["seeds"] = 1;
+  const bool single = !is_study(document);
+  if (single) document.tree()["seeds"] = 1;
   auto study = read_study(document, common.config);
   take_first_seeds(study);
+  if (!single) check_study(study, common.config);
   const Plan plan = make_plan(std::move(study), common.out);
   Estimate found = estimate(plan, job_count(common, plan.study), probe);
   add_tuning(plan.study, common.out, found.jobs, probe, found);
   if (common.json) print_json(to_json(plan.study, found));
-  else print(plan.study, found, color_enabled(color_mode(common), 1));
+  else print(plan.study, found, common);
   return 0;
 }
 

@@ -20,8 +20,6 @@
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/table.hpp"
-#include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -125,14 +123,12 @@ std::string age_text(const std::optional<double>& seconds) {
   return *seconds < 1 ? "now" : format_duration(*seconds);
 }
 
-std::string number(std::size_t n) { return format_count(static_cast<std::int64_t>(n)); }
-
 std::string state_text(const Entry& entry) {
   if (!entry.is_study) return entry.states.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [state, count] : entry.states)
-    parts.push_back((count == entry.runs ? "all " : "") + number(count) + " " + state + (parts.empty() && count < entry.runs ? " of " + number(entry.runs) : ""));
-  if (entry.left > 0) parts.push_back(number(entry.left) + " more that left it");
+    parts.push_back((count == entry.runs ? "all " : "") + format_count(count) + " " + state + (parts.empty() && count < entry.runs ? " of " + format_count(entry.runs) : ""));
+  if (entry.left > 0) parts.push_back(format_count(entry.left) + " more that left it");
   return join(parts);
 }
 
@@ -162,11 +158,11 @@ int runs(const std::string& directory, const CommonOptions& common) {
                    format_bytes(static_cast<double>(bytes_below(path)))});
   }
   if (entries.empty()) std::cout << "no runs below " << directory << "\n";
-  else std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  else print_table(table, common);
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
-  if (!aside.empty()) std::cout << "\nmoved aside: " << number(aside.size()) << " (" << format_bytes(bytes) << "); ffn-train clean removes what was\n";
+  if (!aside.empty()) print_text("\nmoved aside: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
   return 0;
 }
 

@@ -81,7 +81,7 @@ Json to_json(const Verified& verified) {
 
 std::string in_units(double difference, double unit) { return format_significant(ratio(difference, unit), 2); }
 
-void print_parameters(const VerifyResult& result, bool color) {
+void print_parameters(const VerifyResult& result, const CommonOptions& common) {
   Table table({{"parameter", Align::left},
                {"gradient", Align::right},
                {"in roundings", Align::right},
@@ -93,7 +93,7 @@ void print_parameters(const VerifyResult& result, bool color) {
     const double worst = larger(ratio(p.gradient, p.gradient_unit), ratio(p.weight, p.weight_unit));
     if (!(worst <= kLimit)) table.highlight_last_row();
   }
-  std::cout << table.terminal_text(color);
+  print_table(table, common);
 }
 
 std::string sentence(const Verified& verified) {
@@ -109,7 +109,6 @@ std::string sentence(const Verified& verified) {
 
 int verify(const VerifyOptions& options, const CommonOptions& common) {
   handle_stop_signals();
-  const bool color = color_enabled(color_mode(common), 1);
   VerifyRequest request;
   request.steps = options.steps;
   request.stop = stop_requested;
@@ -128,8 +127,8 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
         out.push_back(to_json(verified));
         continue;
       }
-      if (options.files.size() == 1 || !agree || common.verbosity > 0) print_parameters(verified.result, color);
-      std::cout << sentence(verified) << "\n";
+      if (options.files.size() == 1 || !agree || common.verbosity > 0) print_parameters(verified.result, common);
+      print_text(sentence(verified));
     }
   }
   if (common.json) print_json(out);

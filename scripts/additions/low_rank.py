@@ -12,7 +12,7 @@ struct LowRankConfig : FfnSize {
 };
 
 '''),
-    Part("lib/ffn/config/model_config.hpp", after="using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, NoFfnConfig",
+    Part("lib/ffn/config/model_config.hpp", after="using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig",
          text=", LowRankConfig"),
     Part("lib/ffn/config/model_config.cpp", after="void GatedConfig::describe(FieldVisitor& v) { describe_size(v); }\n", text='''\
 void LowRankConfig::describe(FieldVisitor& v) {
@@ -77,4 +77,20 @@ def low_rank(w, x, phi, prefix="", bias=True):
 '''),
     Part("scripts/make-golden", after='FFNS = {"positionwise": ffn, "gated": gated', text=', "low_rank": low_rank',
          forgotten=("make-golden", "no formula of the FFN kind low_rank; write it in FFNS of scripts/make-golden")),
+    Part("scripts/ffn_train.py", before="class SoftmaxTopK(nn.Module):\n", text='''\
+class LowRank(Positionwise):
+    """φ(x A B + b₁) W₂ + b₂"""
+
+    def __init__(self, d_model, d_ff, config):
+        super().__init__(d_model, d_ff, config)
+        self.reduce = nn.Linear(d_model, config["rank"], bias=False)
+        self.up = nn.Linear(config["rank"], d_ff, bias=config["bias"])
+
+    def forward(self, x):
+        return super().forward(self.reduce(x))
+
+
+'''),
+    Part("scripts/ffn_train.py", after='"conv1x1": Conv1x1', text=', "low_rank": LowRank',
+         forgotten=("test_python.py: every_layer", "a new kind of FFN: write its module in scripts/ffn_train.py")),
 ]

@@ -8,7 +8,8 @@ class Part:
     """`text` in `path`: before or after the one place where the anchor stands, or the whole of a new file.
 
     forgotten: (what to try, what it says) when this part alone is left out. To try: a source file to compile, "make-golden", or
-    a target to build and what to run then: "test_train: NAME OF THE CASE", "ffn-train: TESTS OF tests/cli/test_commands.py".
+    a target to build and what to run then: "test_train: NAME OF THE CASE", "ffn-train: TESTS OF tests/cli/test_commands.py";
+    "test_python.py: TESTS" runs those of tests/cli.
     """
     path: str
     text: str

@@ -73,4 +73,17 @@ def sigmoid_top_k(w, x):
 '''),
     Part("scripts/make-golden", after='ROUTERS = {"softmax_top_k": softmax_top_k', text=', "sigmoid_top_k": sigmoid_top_k',
          forgotten=("make-golden", "no formula of the router sigmoid_top_k; write it in ROUTERS of scripts/make-golden")),
+    Part("scripts/ffn_train.py", before="ROUTERS = {", text='''\
+class SigmoidTopK(SoftmaxTopK):
+    """s = σ(x W); the K largest, divided by their sum, 0 for all others. (B, T, D) → (B, T, E)"""
+
+    def forward(self, x):
+        score = torch.sigmoid(self.gate(x))
+        value, expert = score.topk(self.top_k)
+        return torch.zeros_like(score).scatter(-1, expert, value / value.sum(-1, keepdim=True))
+
+
+'''),
+    Part("scripts/ffn_train.py", after='ROUTERS = {"softmax_top_k": SoftmaxTopK', text=', "sigmoid_top_k": SigmoidTopK',
+         forgotten=("test_python.py: every_layer", "a new router: write its module in scripts/ffn_train.py")),
 ]

@@ -23,6 +23,35 @@ def table(comparison):
     return {(json.dumps(f["keys"]), p["value"]): (p["reference"], p["verdict"], p["p"], p["p_holm"]) for f in comparison["facets"] for p in f["pairs"]}
 
 
+class Questions(ProgramTest):
+    def test_a_section_is_refused_in_the_same_words_by_all_that_read_a_study(self):
+        path = self.write("study.json", {**STUDY, "compare": {"by": "model.ffn"}})
+        errors = {self.fails(2, *command, path).replace(f"{path}: ", "") for command in (["validate"], ["plan", "--no-probe"], ["--config"])}
+        self.assertEqual(len(errors), 1, errors)
+        self.assertIn('"model.ffn" is a section, not a key', errors.pop())
+
+    def test_a_key_that_does_not_vary_is_named(self):
+        self.ok("--config", self.write("study.json", STUDY), "-q")
+        out = " ".join(self.ok("compare", "runs/study", "--by", "train.steps").stdout.split())
+        self.assertIn("train.steps does not vary (it is 200 in every run), so by it there is nothing to compare; keys that vary here: model.ffn.activation", out)
+        self.assertNotIn("does not vary (", self.ok("compare", "runs/study", "--by", "model.ffn.activation").stdout)
+
+    def test_variants_that_come_to_the_same_config_are_named(self):
+        study = {**STUDY, "sweep": {"grid": {"model.ffn.match": ["none", "params"], "model.ffn.activation": ["relu", "silu"]}}}
+        study["model"] = {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu", "expansion": 4}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        notes = json.loads(self.ok("compare", "runs/study", "--json").stdout)["notes"]
+        self.assertIn("12 runs were found twice and are counted once: match=none+activation=relu and match=params+activation=relu; "
+                      "match=none+activation=silu and match=params+activation=silu come to the same config each", notes)
+
+    def test_one_form_of_output_at_a_time(self):
+        self.ok("--config", self.write("study.json", {**STUDY, "seeds": 1}), "-q")
+        for two in (("--json", "--markdown"), ("--csv", "--json"), ("--markdown", "--csv")):
+            error = self.fails(2, "compare", "runs/study", *two)
+            self.assertIn(two[0], error)
+            self.assertIn(two[1], error)
+
+
 class Membership(ProgramTest):
     def compared(self, *args):
         return json.loads(self.ok("compare", *args, "--json").stdout)
@@ -96,6 +125,54 @@ class Notes(ProgramTest):
         self.assertIn("train/balance_loss is not measured with model.ffn.kind = positionwise", " ".join(comparison["notes"]))
 
 
+class VerdictWords(ProgramTest):
+    WORDS = ("better", "worse", "no meaningful difference", "undecided", "too few seeds")
+
+    def places(self, *args):
+        """The verdict of the only pair, in every place that names it."""
+        pair, = json.loads(self.ok("compare", *args, "--json").stdout)["facets"][0]["pairs"]
+        row = list(csv.DictReader(io.StringIO(self.ok("compare", *args, "--csv").stdout)))[1]
+        out = {"json": pair["verdict"], "sentence": pair["sentence"].partition(":")[0], "csv": row["verdict"]}
+        wide = {"env": {**os.environ, "COLUMNS": "250"}}
+        tables = {"short": ((), 0), "details": (("--details",), -1), "markdown": (("--markdown",), -1)}
+        for name, (flags, which) in tables.items():
+            blocks = [b for b in self.ok("compare", *args, *flags, **wide).stdout.split("\n\n") if re.search(r"\bverdict\b *\|?$", b.splitlines()[0])]
+            last = [line for line in blocks[which].splitlines() if "gelu" in line][-1].replace("*", "").rstrip(" |")
+            out[name] = next((word for word in self.WORDS if last.endswith(" " + word)), last)
+        return out
+
+    def test_a_verdict_has_one_name_in_every_place(self):
+        two = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        tied = {**two, "train": {**STUDY["train"], "eval_every": 200, "target": {"metric": "val/loss", "at_most": 0.4}}}
+        cases = {"no meaningful difference": {**two, "compare": {"metric": "val/loss", "scale": "difference", "min_effect": 5}},
+                 "undecided": {**tied, "compare": {"metric": "steps_to_target"}},
+                 "too few seeds": {**two, "seeds": 2}}
+        explained = " ".join(self.ok("compare", self.trained("first", cases["undecided"]), "--explain").stdout.split())
+        for word in self.WORDS:
+            self.assertIn(f'"{word}": ', explained)
+        for word, study in cases.items():
+            places = self.places(self.trained(word.replace(" ", "-"), study))
+            self.assertEqual(set(places.values()), {word}, places)
+
+    def trained(self, name, study):
+        self.ok("--config", self.write(name + ".json", {**study, "name": name}), "-q")
+        return f"runs/{name}"
+
+    def test_expectations_and_fail_if_take_the_same_words(self):
+        claim = {"claim": "c", "check": {"value": "gelu", "verdict": "tied"}}
+        error = self.fails(2, "validate", self.write("study.json", {**STUDY, "expect": [claim]}))
+        self.assertIn('has to be one of: better, worse, no meaningful difference, undecided', " ".join(error.split()))
+        self.assertIn("VERDICT:{worse,undecided}", self.ok("compare", "--help").stdout)
+
+    def test_the_smallest_difference_that_matters_is_named_as_it_is_tested(self):
+        study = {**STUDY, "seeds": 10, "compare": {"metric": "val/loss", "min_effect": 0.4}, "sweep": {"grid": {"model.ffn.activation": ["gelu", "gelu_tanh"]}}}
+        text = " ".join(self.ok("--config", self.write("study.json", study), "-q").stdout.split())
+        self.assertIn("Sure that it is within a factor of 1.4 of gelu: gelu_tanh.", text)
+        self.assertIn("is within a factor of 1.4, ", json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["pairs"][0]["sentence"])
+        explained = " ".join(self.ok("compare", "runs/study", "--explain").stdout.split())
+        self.assertIn("surely smaller than compare.min_effect, here a factor of 1.4.", explained)
+
+
 class Words(ProgramTest):
     def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
         study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
@@ -105,10 +182,15 @@ class Words(ProgramTest):
         for form in ([], ["--details"], ["--explain"]):
             text = self.ok("compare", "runs/study", *form).stdout
             self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+        for width in (40, 60, 80, 110, 200):
+            text = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": str(width)}).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+            squeezed = re.sub(r"\s", "", text)
+            for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
+                self.assertIn(column, squeezed, f"{width} columns:\n{text}")
+            self.assertNotIn("not shown", text)
         self.assertNotIn("p (corrected)", out)
         self.assertIn("p (corrected)", self.ok("compare", "runs/study", "--details").stdout)
-        wide = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": "200"}).stdout
-        self.assertIn("FLOPs/token", wide)
 
     def test_the_bars_stand_on_one_axis(self):
         out = self.ok("--config", self.write("study.json", STUDY), "-q").stdout
@@ -133,6 +215,11 @@ class Words(ProgramTest):
         comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)
         self.assertEqual(comparison["reference"], "4")
         self.assertEqual([g["value"] for g in comparison["facets"][0]["groups"]], ["4", "0.5", "1"])
+
+    def test_a_target_that_is_met_before_the_first_step_takes_0_steps(self):
+        study = {**STUDY, "train": {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 50}}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertIn("get there at the same time: 0.00 steps", " ".join(out.split()))
 
     def test_times_over_different_budgets_crown_nobody(self):
         study = {**STUDY, "sweep": {"grid": {"train.steps": [20, 40]}}, "train": {**STUDY["train"], "eval_every": 5, "target": {"metric": "val/loss", "at_most": 0.1}}}

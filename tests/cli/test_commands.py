@@ -57,6 +57,71 @@ class Catalogues(ProgramTest):
             self.assertTrue(self.ok(*arguments).stdout == (ROOT / file).read_text(), f"{file} is out of date: run scripts/regenerate")
 
 
+class Widths(ProgramTest):
+    """Nothing for people is wider than the terminal but a single word, such as a path or a key."""
+
+    def check_width(self, *arguments, width=80, code=0):
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | ({"COLUMNS": str(width)} if width != 80 else {})
+        result = self.run_program(*arguments, env=environment)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertTrue(result.stdout)
+        for line in result.stdout.splitlines():
+            if len(line) > width:
+                self.assertEqual(len(line.split()), 1, f"{arguments}: {len(line)} columns: {line}")
+        return result.stdout
+
+    def test_help(self):
+        commands = sorted(path.stem for path in (ROOT / "app/commands").glob("*.cpp") if path.stem != "train")
+        self.assertEqual(len(commands), 15)
+        for command in [[], *([name] for name in commands)]:
+            for width in (60, 80, 132):
+                self.check_width(*command, "--help", width=width)
+
+    def test_lists(self):
+        lists = ("activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments")
+        for what in lists:
+            rows = json.loads(self.ok("list", what, "--json").stdout)
+            for width in (60, 80, 200):
+                text = self.check_width("list", what, width=width)
+                squeezed = re.sub(r"\s", "", text)
+                for row in rows:
+                    for cell in row.values():
+                        if isinstance(cell, str) and what in ("keys", "configs", "experiments"):
+                            self.assertIn(re.sub(r"\s", "", cell.split(" ")[0]), squeezed)
+        keys = self.check_width("list", "keys")
+        for row in json.loads(self.ok("list", "keys", "--json").stdout):
+            self.assertRegex(keys, rf"(?m)^{re.escape(row['key'])}$")
+
+    def test_params_and_plans(self):
+        self.check_width("params", "--d-model", 4096, "--d-ff", 16384)
+        study = {**XOR, "seeds": {"until": "settled"}, "sweep": {"grid": {"model.ffn.match": ["none", "params"], "model.ffn.expansion": [4, 8], "model.ffn.activation": ["quick_gelu"]}},
+                 "tune": {"train.optimizer.lr": [0.01, 0.1], "metric": "val/loss"}}
+        path = self.write("study.json", study)
+        names = [v["name"] for v in json.loads(self.ok("plan", path, "--no-probe", "--json").stdout)["variants"]]
+        self.assertEqual(len(names), 4)
+        squeezed = re.sub(r"\s", "", self.check_width("plan", path, "--no-probe"))
+        self.check_width("plan", path)
+        self.assertIn("FLOPs/token", squeezed)
+        self.check_width("plan", path, "seeds=3")
+        for name in ("swiglu", "maxout"):
+            for command in ("params", ["plan", "--no-probe"]):
+                self.check_width(*([command] if isinstance(command, str) else command), "xor", "model.ffn.kind=formula", f"model.ffn.name={name}")
+
+    def test_what_runs_left(self):
+        long = "a-name-that-is-long-enough-to-fill-half-of-a-line"
+        study = {**XOR, "name": long, "seeds": 2, "sweep": {"grid": {"model.ffn.match": ["none", "params"], "model.ffn.activation": ["quick_gelu"]}}}
+        self.ok(self.write("study.json", study), "-q")
+        self.ok(self.write("xor.json", XOR), "-q")
+        squeezed = re.sub(r"\s", "", self.check_width("runs"))
+        self.assertIn("bestval/loss", squeezed)
+        self.check_width("check", "runs")
+        run = next((self.tmp / "runs" / long).glob("*/seed-1"))
+        (run / "summary.json").write_text("{")
+        shutil.rmtree(next((self.tmp / "runs" / long).glob("*/seed-0")))
+        self.assertIn("listed in", self.check_width("check", "runs", code=3))
+        self.check_width("runs")
+
+
 class Measuring(ProgramTest):
     def test_bench_measures_products_and_steps(self):
         out = json.loads(self.ok("bench", "product", "steps", "--seconds", "0.001", "--json").stdout)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -154,6 +155,33 @@ class HalfFinished(Damage):
         self.assertNotIn(RUNS[5] + ":", said)
         self.assertEqual(run_bits(self.tmp / "runs"), whole)
         self.assertEqual(len(list((self.tmp / "runs").rglob("*.old-1"))), 3)  # nothing that was there is gone
+
+    def test_a_checkpoint_of_impossible_content_costs_the_run_a_restart(self):
+        """As version 0.1 wrote them, without checksums: the content has to tell."""
+        self.ok("--config", "study.json", "-o", "whole", "train.steps=20000", "train.eval_every=100")
+        self.half_finished()
+        for run, change in zip(RUNS, ({"step": 100000}, {"step": -5}, {"step": 2**63}, {"step": 1e300}, {"step": None}, {"numbers": None})):
+            path = self.run_path(run) / "checkpoint/state.safetensors"
+            data = path.read_bytes()
+            length, = struct.unpack("<Q", data[:8])
+            header = json.loads(data[8:8 + length])
+            header["__metadata__"].pop("ffn_checksum", None)
+            state = {**json.loads(header["__metadata__"]["state"]), "schema_version": 1, **change}
+            state.pop("metrics", None)
+            header["__metadata__"]["state"] = json.dumps({key: value for key, value in state.items() if value is not None})
+            text = json.dumps(header).encode()
+            path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length:])
+        said = self.go_on()
+        for run in RUNS:
+            self.assertTrue([line for line in said.splitlines() if run in line and "starts again" in line], (run, said))
+        self.assertNotIn("map::at", said)
+        self.assertEqual(run_bits(self.tmp / "runs"), run_bits(self.tmp / "whole"))
+
+    def test_deep_json_in_a_checkpoint_costs_the_run_a_restart(self):
+        self.half_finished()
+        text = json.dumps({"__metadata__": {"state": "[" * 300_000}}).encode()
+        (self.run_path() / "checkpoint/state.safetensors").write_bytes(struct.pack("<Q", len(text)) + text)
+        self.assertIn("starts again", self.go_on())
 
     def test_a_study_whose_directory_is_removed_or_moved_while_it_runs_fails_and_says_so(self):
         for how in ("removed", "moved", "replaced"):

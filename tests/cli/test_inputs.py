@@ -125,6 +125,11 @@ class Reading(Program):
             self.ok("compare", study)
             weights.write_bytes(good)
 
+    def test_a_nul_does_not_end_a_config(self):
+        (self.tmp / "nul.json").write_bytes(json.dumps(XOR).encode() + b"\0" + b'{"seed": 7} and more')
+        for command in (("--config", "nul.json", "--dry-run"), ("validate", "nul.json")):
+            self.refused(2, *command, says="nul.json:1:")
+
     def test_a_config_may_come_through_a_pipe_or_stdin(self):
         for name in ("-", "/dev/stdin"):
             out = self.ok("--config", name, "--dry-run", input=json.dumps(XOR)).stdout
@@ -254,6 +259,21 @@ class Users(Program):
         (study / "study.json").write_text("3")
         self.ok("compare", study)
 
+    def test_a_run_that_may_not_be_read_is_named(self):
+        study = self.trained()
+        run = study / "activation=gelu/seed-1"
+        alone = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        for path in (self.tmp, *study.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        run.chmod(0)
+        try:
+            result = self.run_program("compare", study, **alone)
+        finally:
+            run.chmod(0o755)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn(BUG, result.stderr)
+        self.assertIn("activation=gelu/seed-1", result.stdout + result.stderr)
+
     def test_a_dev_run_that_diverges_tells(self):
         command = ("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.eval_every=1", "train.optimizer.lr=65536")
         result = self.run_program(*command)
@@ -302,7 +322,8 @@ class Planning(Program):
     def test_more_comparisons_than_can_be_judged_are_refused_before_training(self):
         wide = {**XOR, "seeds": 1, "sweep": {"grid": {"train.optimizer.lr": {"logspace": [1e-5, 1, 5100]}}}, "compare": {"metric": "val/loss"}}
         self.refused(2, "--config", self.write("wide.json", wide), says="at most 4999 can be judged")
-        self.assertIn("more than can be judged", self.ok("plan", "--no-probe", "--config", "wide.json").stdout)
+        self.refused(2, "plan", "--no-probe", "--config", "wide.json", says="at most 4999 can be judged")
+        self.assertIn("more than can be judged at 5 %", " ".join(self.ok("plan", "--no-probe", "--config", "wide.json", "compare.alpha=0.2").stdout.split()))
         self.refused(2, "compare", self.trained(), "--alpha", "1e-6", says="can be judged")
 
 
@@ -349,6 +370,21 @@ class Library(Program):
         cut.write_bytes(data[:10])
         self.bench(FFN_TRAIN_ENGINE=str(cut))
         self.assertIn("no absolute path", self.bench(FFN_TRAIN_ENGINE="libffn_torch.so"))
+
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, to do without /proc")
+    def test_without_proc_the_library_is_not_taken_from_the_current_directory(self):
+        self.write("planted.c", '#include <fcntl.h>\n__attribute__((constructor)) static void loaded(void) { open("loaded", O_CREAT | O_WRONLY, 0644); }\n')
+        (self.tmp / "lib").mkdir()
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", "lib/libffn_torch.so", "planted.c"], cwd=self.tmp, check=True)
+        (self.tmp / "bin").mkdir()
+        shutil.copy(PROGRAM, self.tmp / "bin/ffn-train")  # nothing beside it
+        without = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc || exit 77; exec bin/ffn-train bench steps --seconds 0.001']
+        result = subprocess.run(without, cwd=self.tmp, capture_output=True, text=True, timeout=60)
+        if result.returncode == 77:
+            self.skipTest("cannot mount here")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertFalse((self.tmp / "loaded").exists(), result.stderr)
 
 
 class Terminal(Program):

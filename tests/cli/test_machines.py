@@ -20,6 +20,13 @@ def mounted_by_fuse():
     return os.geteuid() == 0 and os.path.exists("/dev/fuse") and shutil.which("bindfs") and shutil.which("fusermount3")
 
 
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class MachinesTest(ProgramTest):
     def study(self, content=SHORT):
         return self.write("study.json", content)
@@ -181,6 +188,30 @@ class Workers(MachinesTest):
         states = [json.loads(p.read_text())["state"] for p in self.tmp.rglob("status.json")]
         self.assertNotIn("running", states)
         self.assertNotIn("are killed", errors)
+
+    def test_stopped_workers_end_when_their_parent_is_killed(self):
+        self.study(LONG)
+        process = self.start("runs", "-j", "2")
+        self.wait_for("**/metrics.jsonl")
+        workers = self.children(process)
+        self.assertEqual(len(workers), 2)
+        try:
+            for worker in workers:
+                os.kill(worker, signal.SIGSTOP)
+            process.kill()
+            process.wait()
+            deadline = time.time() + 20
+            while time.time() < deadline and any(is_running(worker) for worker in workers):
+                time.sleep(0.05)
+            self.assertEqual([worker for worker in workers if is_running(worker)], [])
+        finally:
+            for worker in workers:
+                if is_running(worker):
+                    os.kill(worker, signal.SIGKILL)
+            process.stderr.close()
+        states = [json.loads(p.read_text())["state"] for p in self.tmp.rglob("status.json")]
+        self.assertIn("interrupted", states)  # and not merely dead
+        self.assertNotIn("running", states)
 
     def test_what_a_kill_left_of_the_study_files_is_removed_and_nothing_else(self):
         self.study()

@@ -47,6 +47,51 @@ class Settled(ProgramTest):
     def verdicts(self, comparison):
         return {pair["value"]: pair["verdict"] for facet in comparison["facets"] for pair in facet["pairs"]}
 
+    def test_the_study_is_judged_by_its_looks_whatever_way_its_runs_are_named(self):
+        self.train()
+        whole = self.compared("runs/s")
+        self.assertEqual(whole["sequential"]["comparisons"], 2)
+        variants = sorted(str(p.relative_to(self.tmp)) for p in (self.tmp / "runs/s").iterdir() if p.is_dir())
+        self.assertEqual(len(variants), 3)
+        for names in (["runs"], ["runs/s/"], variants, variants[::-1], [self.tmp / "runs/s"], ["runs/s", *variants]):
+            self.assertEqual(self.compared(*names), whole, names)
+
+    def test_runs_of_a_settled_study_beside_others_or_in_part_come_with_a_note(self):
+        self.train()
+        fixed = {**STUDY, "name": "fixed", "seeds": 8, "sweep": {"grid": {"model.ffn.activation": ["relu", "tanh"]}}}
+        self.ok(self.write("fixed.json", fixed))
+        variants = [f"runs/s/activation={value}" for value in ("relu", "gelu", "identity")]
+        for names in (["runs/s", "runs/fixed"], ["runs"], variants[:2], [*variants, "--all"]):
+            comparison = self.compared(*names)
+            self.assertNotIn("sequential", comparison)
+            note, = [n for n in comparison["notes"] if "until its own question was settled" in n]
+            self.assertIn("runs/s added seeds until its own question was settled", note)
+            self.assertIn("ffn-train compare runs/s)", note)
+            self.assertIn("until its own question was settled", " ".join(self.ok("compare", *names).stdout.split()))
+        self.assertFalse([n for n in self.compared("runs/fixed")["notes"] if "settled" in n])
+
+    def test_json_has_the_bound_of_every_look(self):
+        self.train()
+        comparison = self.compared("runs/s")
+        seen = 0
+        for pair in comparison["facets"][0]["pairs"]:
+            looks = pair["sequential"]["looks"]
+            self.assertEqual([look["seeds"] for look in looks], comparison["sequential"]["looks"])
+            spent = [look["alpha_spent"] for look in looks]
+            self.assertEqual(spent, sorted(spent))
+            self.assertLess(spent[-1], 0.05 / 2)
+            for look in looks:
+                reached = look["bound"] is not None and abs(look["statistic"]) >= look["bound"]
+                self.assertTrue(reached or not look["crosses"])
+                seen += look["crosses"]
+            if any(look["crosses"] for look in looks):  # at alpha / 2 the claim stands whatever the other is
+                first = next(look["seeds"] for look in looks if look["crosses"])
+                self.assertLessEqual(pair["sequential"]["different_at"], first)
+        self.assertGreater(seen, 0)
+
+    def compared(self, *names):
+        return without_times(json.loads(self.ok("compare", *names, "--json").stdout))
+
     def test_a_clear_study_settles_early_and_says_after_how_many_seeds(self):
         result = self.train()
         self.assertIn("until settled: from 8 to at most 32 seeds; 2 comparisons", result.stderr)

@@ -39,6 +39,17 @@ class Tuning(ProgramTest):
     def rate_of(self, run):
         return json.loads((run / "config.json").read_text())["train"]["optimizer"]["lr"]
 
+    def test_a_value_that_stands_twice_is_named_where_it_stands(self):
+        path = self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03, 0.01]}})
+        self.refused("/tune/train.optimizer.lr: 0.01 occurs twice; name each value once", "validate", path)
+        path = self.write("close.json", {**STUDY, "tune": {"train.optimizer.lr": {"logspace": [0.01, 0.01001, 3]}}})
+        self.refused("0.01 occurs twice (values are rounded to 3 digits); name each value once", "validate", path)
+
+    def test_the_note_on_one_choice_says_how_many_seeds_chose(self):
+        for seeds, said in ((1, "and tune.seeds is only 1 here, which leaves more to chance (5 is the default). Judge with"), (5, "in up to 23 % of studies. Judge with")):
+            self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")
+            self.assertIn(said, " ".join(self.ok("compare", "runs/study").stdout.split()))
+
     def test_the_choice_is_the_best_of_the_grid_on_seeds_that_do_not_judge(self):
         tuning = self.trained(STUDY)
         study = json.loads((self.tmp / "runs/study-tuning/study.json").read_text())
@@ -143,7 +154,7 @@ class Tuning(ProgramTest):
         self.assertEqual(shown["tune"], {"train.optimizer.lr": [0.01, 0.1], "seeds": 2})
         plan = self.ok("plan", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--no-probe").stdout
         self.assertIn("tuned before: 8 runs", plan)
-        self.assertIn("retune per_seed, with 1 seed each: 24 runs", plan)
+        self.assertIn("retune per_seed, with 1 seed each: 24 runs", " ".join(plan.split()))
 
 
 if __name__ == "__main__":

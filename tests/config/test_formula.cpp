@@ -245,8 +245,9 @@ TEST_CASE("keys that a formula gives no meaning are refused") {
   CHECK(problems(R"("name": "swiglu", "parameters": {"a": ["D"]})").find("brings its own parameters") != std::string::npos);
   CHECK(problems("\"expansion\": 2").find("a formula, or the name of one, is missing") != std::string::npos);
   CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "gated": true, "expert": {"name": "swiglu"}}}})").find("not both") != std::string::npos);
-  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "positionwise"}}}})").find("without dropout") !=
+  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "swiglu"}}}})").find("says nowhere dropout") !=
         std::string::npos);
+  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "positionwise"}}}})") == "");
 }
 
 TEST_CASE("of a name and a formula that are both typed the formula counts, under a name of its own") {

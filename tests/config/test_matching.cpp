@@ -87,6 +87,20 @@ TEST_CASE("a match that no width reaches is refused with the mismatch and what t
         "use a larger d_model or expansion, or raise match_tolerance");
 }
 
+TEST_CASE("a formula without F has no width to match, and is told so") {
+  const std::string formula = R"({"kind": "formula", "match": "params", "formula": "relu(x @ a) @ b", "parameters": {"a": ["D", RANK], "b": [RANK, "D"]}})";
+  const auto problems_of = [&](const std::string& rank) {
+    std::string text = R"({"model": {"d_model": 16, "ffn": )" + formula + "}}";
+    for (auto at = text.find("RANK"); at != std::string::npos; at = text.find("RANK")) text.replace(at, 4, rank);
+    return problems_in(text);
+  };
+  const auto low_rank = problems_of("4");
+  CHECK(low_rank.find("/model/ffn/match: no parameter of the formula has F in its shape, so there is no width to solve") != std::string::npos);
+  CHECK(low_rank.find("larger d_model") == std::string::npos);
+  CHECK(low_rank.find("leave match out, or give a parameter a size of F") != std::string::npos);
+  CHECK(problems_of("\"F\"").find("no width to solve") == std::string::npos);
+}
+
 TEST_CASE("a match that no width reaches is named together with the other problems") {
   const auto problems =
       problems_in("{\"train\": {\"steps\": 0},\n\"model\": {\"d_model\": 2, \"ffn\": {\"kind\": \"moe\", \"match\": \"params\"}}}");

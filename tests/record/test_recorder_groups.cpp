@@ -89,6 +89,29 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
   }
 }
 
+TEST_CASE("a directory's name is flushed once, and again where the directory was made anew") {
+  const ScratchDirectory scratch;
+  const auto first = scratch.path() / "first", second = scratch.path() / "second";
+  const auto flushed_for = [](const std::filesystem::path& place) {
+    FlushWatch watch({});
+    write_file_atomically(place / "file", "x");
+    return watch.directories;
+  };
+  make_directories(first), make_directories(second);
+  const auto with_first = flushed_for(first);
+  CHECK(with_first.count(first.string()) == 1);
+  CHECK(with_first.count(scratch.path().string()) == 1);  // for the name of the other, too
+  CHECK(flushed_for(second) == std::set<std::string>{second.string()});
+  CHECK(flushed_for(first) == std::set<std::string>{first.string()});
+
+  std::filesystem::remove_all(second);
+  make_directories(second);
+  CHECK(flushed_for(second) == std::set<std::string>{scratch.path().string(), second.string()});
+
+  std::filesystem::create_directory(scratch.path() / "others");  // by another process: nothing is known of it
+  CHECK(flushed_for(scratch.path() / "others") == std::set<std::string>{(scratch.path() / "others").string(), scratch.path().string()});
+}
+
 TEST_CASE("checkpoints of one step appear together, when the metrics are on the disk, too") {
   const ScratchDirectory scratch;
   const auto runs = two_runs(scratch.path());

@@ -104,9 +104,9 @@ inline void add_formulas(std::vector<Case>& out) {
     out.emplace_back(std::string("formula ") + row.name, base(config, out.size() % 2 == 0));
     out.back().second.model.d_model = 12;  // some have sizes of D/4
   }
-  for (const char* name : {"swiglu", "normformer", "poly_norm"}) {
+  for (const char* name : {"swiglu", "normformer", "poly_norm", "gated"}) {
     for (const bool attention : {false, true}) {
-      auto moe = some_ffn<MoeConfig>("gelu", 0);
+      auto moe = some_ffn<MoeConfig>("gelu", name == std::string("gated") ? kDropout : 0);
       moe.expert = formula_called(name);
       moe.num_experts = attention ? 3 : 20;  // more than tokens: some get none
       out.emplace_back(std::string("moe of ") + name + (attention ? " in blocks" : " alone"), base(moe, attention));

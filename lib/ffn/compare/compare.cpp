@@ -92,6 +92,9 @@ GroupRun group_run(const FoundRun& run, const Metric& metric) {
   return out;
 }
 
+// Runs that are all at their target before the first step have no time that the curve covers.
+double horizon_of(const stats::SurvivalCurve& curve) { return curve.follow_up > 0 ? curve.follow_up : 1; }
+
 GroupResult summarise(const std::string& value, const std::vector<const FoundRun*>& runs, const Metric& metric, double alpha) {
   GroupResult group;
   group.value = value;
@@ -129,7 +132,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
   if (metric.is_time() && !hits.empty()) {
     // The mean of those that got there would leave out the ones that matter; this one counts "never" as the budget.
     const auto curve = stats::kaplan_meier(hits);
-    const auto restricted = stats::restricted_mean(curve, curve.follow_up);
+    const auto restricted = stats::restricted_mean(curve, horizon_of(curve));
     group.mean = restricted.mean;
     const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
     if (std::isfinite(low)) group.half_width = restricted.mean - low;
@@ -142,7 +145,7 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
   if (group.has_target && !over.empty()) {
     const auto curve = stats::kaplan_meier(over);
     group.median_steps = stats::median_time(curve);
-    group.restricted_mean_steps = stats::restricted_mean(curve, curve.follow_up).mean;
+    group.restricted_mean_steps = stats::restricted_mean(curve, horizon_of(curve)).mean;
   }
   return group;
 }
@@ -411,6 +414,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
   out.by = pick_by(asked.by, runs, varying);
+  if (!asked.by.empty()) note_constant(runs, varying, out);
   out.metric = metric.name;
   out.higher_is_better = metric.higher_is_better;
   out.alpha = asked.alpha;

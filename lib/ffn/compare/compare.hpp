@@ -114,6 +114,7 @@ struct PairResult {
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
   std::size_t waiting_seeds = 0;   ///< finished, and for the next look
   std::optional<stats::SequentialVerdict> sequential;
+  std::vector<stats::Look> looks;  ///< at Comparison::alpha / comparisons
 };
 
 /// Whether it has a verdict.

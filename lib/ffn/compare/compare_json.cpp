@@ -72,6 +72,24 @@ Json group_json(const GroupResult& g) {
           {"values", values}};
 }
 
+const char* name_of(stats::PairedTest test) { return test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"; }
+
+// The statistic is the sum of the differences in favour of the value, or of their signed ranks; the claim stands from the first look at
+// which its size reaches the bound. No p value: the bound of a look depends on what the earlier ones spent.
+Json looks_json(const Comparison& c, const PairResult& pair) {
+  const double level = c.alpha / static_cast<double>(pair.judgement.comparisons);
+  Json looks = Json::array();
+  for (const auto& look : pair.looks) {
+    looks.push_back({{"seeds", look.num_seeds},
+                     {"test", name_of(look.test)},
+                     {"alpha_spent", stats::spent_alpha(level, look.num_seeds, c.sequential->maxima.front())},
+                     {"statistic", finite(look.observed)},
+                     {"bound", look.threshold ? finite(*look.threshold) : Json(nullptr)},
+                     {"crosses", look.observed_crosses}});
+  }
+  return looks;
+}
+
 Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm form) {
   const auto& p = pair.paired;
   Json out = {{"value", pair.value},
@@ -82,7 +100,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
               {"wins", p.wins},
               {"ties", p.ties},
               {"losses", p.losses},
-              {"test", p.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"},
+              {"test", name_of(p.test)},
               {"test_reason", p.test_reason},
               {"p", p.p},
               {"p_exact", p.exact_p},
@@ -107,7 +125,8 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
     out["sentence"] = sequential_sentence(c, pair);
     out["sequential"] = {{"looked_at", pair.sequential->looked_at},
                          {"different_at", maybe(pair.sequential->different)},
-                         {"negligible_at", maybe(pair.sequential->negligible)}};
+                         {"negligible_at", maybe(pair.sequential->negligible)},
+                         {"looks", looks_json(c, pair)}};
     for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"}) out[key] = nullptr;  // of a design without looks
   }
   return out;

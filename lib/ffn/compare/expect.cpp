@@ -1,5 +1,6 @@
 #include "ffn/compare/expect.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -29,10 +30,13 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
       check.contains("verdict") || check.contains("verdict_not") || check.contains("mean_at_least") || check.contains("mean_at_most");
   if (!any) wrong("the check asks nothing; give a verdict, verdict_not, mean_at_least or mean_at_most");
   if (check.contains("facet") && !check["facet"].is_object()) wrong("\"facet\" has to be an object key → value");
-  static const std::set<std::string> verdicts = {"better", "worse", "no meaningful difference", "undecided"};
+  std::vector<std::string> verdicts;
+  for (const auto& known_verdict : stats::verdict_words()) {
+    if (known_verdict.verdict != stats::Verdict::too_few_seeds) verdicts.emplace_back(known_verdict.word);  // that leaves a claim open
+  }
   for (const char* key : {"verdict", "verdict_not"}) {
-    if (check.contains(key) && !verdicts.count(text_of(check[key])))
-      wrong(std::string("\"") + key + "\" has to be better, worse, undecided or no meaningful difference");
+    if (check.contains(key) && std::find(verdicts.begin(), verdicts.end(), text_of(check[key])) == verdicts.end())
+      wrong(std::string("\"") + key + "\" has to be one of: " + join(verdicts));
   }
   for (const char* key : {"mean_at_least", "mean_at_most"}) {
     if (check.contains(key) && !check[key].is_number()) wrong(std::string("\"") + key + "\" has to be a number");

@@ -108,22 +108,25 @@ bool is_run(const fs::path& directory) {
   return false;
 }
 
-using Listed = std::set<fs::path>;
+using Listed = std::map<fs::path, bool>;  // whether there is a run
 
 // `around`: what the study around this directory lists, if there is one.
 void search(const fs::path& directory, const Listed* around, Places& places) {
-  if (is_run(directory)) {
-    const bool listed = around && around->count(directory);  // then it stands among the places already
+  const auto known = around ? around->find(directory) : Listed::const_iterator();
+  const bool listed = around && known != around->end();  // then it stands among the places already
+  if (listed ? known->second : is_run(directory)) {
     if (!listed) places.all.push_back({directory, false, around != nullptr});
     return;
   }
-  Listed listed;
+  Listed of_study;
   try {
     if (const auto study = read_study_file(directory)) {
       for (const auto& run : study->run_directories(directory)) {
-        if (listed.insert(run).second) places.all.push_back({run, !is_run(run), false});
+        if (of_study.count(run)) continue;
+        const bool there = of_study[run] = is_run(run);
+        places.all.push_back({run, !there, false});
       }
-      around = &listed;
+      around = &of_study;
     }
   } catch (const Error& error) {
     places.damaged_studies.emplace_back(error.what());

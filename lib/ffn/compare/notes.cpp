@@ -112,6 +112,13 @@ void note_unmeasured(Comparison& out) {
 
 }  // namespace
 
+void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& out) {
+  const auto values = ordered_values(runs, out.by);
+  if (values.size() > 1) return;
+  out.notes.push_back(out.by + " does not vary (it is " + values[0] + " in every run), so by it there is nothing to compare; " +
+                      (varying.empty() ? "no key varies here" : "keys that vary here: " + join(varying)));
+}
+
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);

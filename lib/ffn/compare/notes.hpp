@@ -13,4 +13,7 @@ namespace ffn {
 /// among the runs; `is_time`: the metric is a time to a target.
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& comparison);
 
+/// Says so where the key that was asked for has one value only.
+void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, Comparison& comparison);
+
 }  // namespace ffn

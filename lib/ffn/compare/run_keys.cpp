@@ -69,6 +69,13 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
     for (const auto& run : runs) {
       if (asked == "variant" || run.keys.count(asked)) return asked;
     }
+    const bool section = std::any_of(runs.begin(), runs.end(), [&](const FoundRun& run) {
+      const auto inside = run.keys.lower_bound(asked + ".");
+      return inside != run.keys.end() && inside->first.rfind(asked + ".", 0) == 0;
+    });
+    if (section)
+      throw UsageError("\"" + asked + "\" is a section, not a key whose values can be compared",
+                       "compare by one of the keys that vary here (" + join(varying) + "), or by the names of the variants: variant");
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
   return varying.empty() ? "model.ffn.activation" : varying[0];
@@ -129,16 +136,42 @@ std::vector<FoundRun> with_formulas_by_name(std::vector<FoundRun> runs) {
   return runs;
 }
 
+namespace {
+
+// ": match=none and match=params come to the same config".
+std::string same_text(const std::set<std::pair<std::string, std::string>>& same) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> pairs;
+  for (const auto& [a, b] : same) {
+    if (pairs.size() < kMostNamed) pairs.push_back(a + " and " + b);
+  }
+  if (pairs.empty()) return "";
+  const std::size_t more = same.size() - pairs.size();
+  return ": " + join(pairs, "; ") + (more > 0 ? "; and " + std::to_string(more) + " more" : "") + (same.size() == 1 ? " come to the same config" : " come to the same config each");
+}
+
+}  // namespace
+
 std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes) {
   std::vector<FoundRun> out;
   out.reserve(runs.size());
-  std::set<std::string> seen;
+  std::map<std::string, std::string> seen;          // identity → variant
+  std::set<std::pair<std::string, std::string>> same;  // variants of one identity
   for (auto& run : runs) {
     const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
-    const bool known = is_over(run) && !run.identity.empty() && !seen.insert(run.identity + computing).second;
-    if (!known) out.push_back(std::move(run));
+    if (!is_over(run) || run.identity.empty()) {
+      out.push_back(std::move(run));
+      continue;
+    }
+    const auto [first, is_new] = seen.insert({run.identity + computing, run.variant});
+    if (!is_new && first->second != run.variant) same.insert({first->second, run.variant});
+    if (is_new) out.push_back(std::move(run));
   }
-  if (out.size() < runs.size()) notes.push_back(std::to_string(runs.size() - out.size()) + " runs were found twice and are counted once");
+  if (out.size() < runs.size()) {
+    const std::size_t copies = runs.size() - out.size();
+    notes.push_back(std::to_string(copies) + (copies == 1 ? " run was found twice and is counted once" : " runs were found twice and are counted once") +
+                    same_text(same));
+  }
   // Failed runs have no summary; one of the same variant tells what a token costs.
   for (auto& run : out) {
     if (run.flops_per_token > 0) continue;

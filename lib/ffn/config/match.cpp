@@ -72,6 +72,20 @@ double solve_width(FfnConfig& ffn, std::int64_t d_model) {
   return 0;
 }
 
+// Whether what the layer costs depends on F: of a formula that has no F in a shape it does not.
+bool has_a_width(const ModelConfig& model) {
+  const FormulaText* formula = formula_of(model.ffn);
+  if (!formula) return true;
+  FfnConfig ffn = model.ffn;
+  FfnSize& size = *size_of(ffn);
+  const auto cost = [&](std::int64_t width) {
+    size.matched_width = width;
+    return matched_cost(size.match, ffn_cost(ffn, model.d_model));
+  };
+  const auto step = width_step(*formula, model.d_model, size.activation);
+  return step == 0 || cost(step) != cost(2 * step);
+}
+
 }  // namespace
 
 void resolve_widths(ModelConfig& model) {
@@ -87,6 +101,13 @@ void resolve_widths(ModelConfig& model) {
 void require_match(FieldVisitor& v, const ModelConfig& model) {
   const FfnSize* size = size_of(model.ffn);
   if (!size || !size->matched_width) return;
+  if (!has_a_width(model)) {
+    v.require(std::abs(size->mismatch) <= size->match_tolerance, "ffn.match",
+              "no parameter of the formula has F in its shape, so there is no width to solve, and its " + size->match + " miss the plain FFN's by " +
+                  std::to_string(size->mismatch * 100).substr(0, 5) + " %; leave match out, or give a parameter a size of F",
+              {"d_model", "ffn.expansion", "ffn.match_tolerance"});
+    return;
+  }
   v.require(std::abs(size->mismatch) <= size->match_tolerance, "ffn.match",
             "the nearest width (" + std::to_string(*size->matched_width) + ") misses the plain FFN's " + size->match + " by " +
                 std::to_string(size->mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" +

@@ -229,6 +229,17 @@ class Resolver {
     const Origin& origin = document_.origin(pointer_ + "/formulas");
     std::filesystem::path path = expand_home(typed);
     if (path.is_relative() && !origin.directory.empty()) path = std::filesystem::path(origin.directory) / path;
+    std::error_code reason;
+    const auto status = std::filesystem::status(path, reason);
+    if (std::filesystem::is_directory(status)) {
+      problem("formulas", path.lexically_normal().string() + " is a directory, not a file of formulas");
+      return nullptr;
+    }
+    if (status.type() == std::filesystem::file_type::not_found) {
+      problem("formulas", "no file of formulas at " + path.lexically_normal().string() + "; check the path: relative ones start at " +
+                              (origin.directory.empty() ? "the current directory" : "the directory of the config that names them, " + origin.directory));
+      return nullptr;
+    }
     try {
       return load_document(path.lexically_normal().string()).tree();
     } catch (const ConfigError& error) {
@@ -273,7 +284,6 @@ void require_formula(FieldVisitor& v, const ModelConfig& model) {
   for (const auto& problem : problems) v.require(false, (place + problem.key).c_str(), problem.message, {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.activation"});
   if (!problems.empty()) return;
   v.require(size.dropout == 0 || graph.drops(), "ffn.dropout", "the formula says nowhere dropout(…), so nothing would be dropped");
-  v.require(!in_experts || !graph.drops(), (place + "formula").c_str(), "experts go without dropout so far");
 }
 
 }  // namespace ffn

@@ -22,7 +22,7 @@ void CompareConfig::describe(FieldVisitor& v) {
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
   v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.real({"min_effect",
-          "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is 5 %"},
+          "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is a factor of 1.05 either way"},
          min_effect, at_least(0.0));
   v.choice({"scale", "on what a logged metric is compared"}, scale,
            {{"auto",

@@ -62,11 +62,17 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
       out.per_seed = value == "per_seed";
     } else {
       TuningAxis axis{key, {}};
+      const bool shown_short = value.is_object() && value.contains("logspace");  // nobody asks for 0.00316227766017
       try {
-        const bool shown_short = value.is_object() && value.contains("logspace");  // nobody asks for 0.00316227766017
         for (auto& x : axis_values(value)) axis.values.emplace_back(shown_short && x.is_number_float() ? Json(rounded_number(x.get<double>(), kDigits)) : x);
       } catch (const std::invalid_argument& error) {
         problem(pointer, error.what());
+      }
+      for (std::size_t i = 0; i < axis.values.size(); ++i) {
+        const auto same = [&](const JsonValue& x) { return *x == *axis.values[i]; };
+        const auto end = axis.values.begin() + static_cast<std::ptrdiff_t>(i);
+        if (std::any_of(axis.values.begin(), end, same))
+          problem(pointer, shortened(*axis.values[i]) + " occurs twice" + (shown_short ? " (values are rounded to " + std::to_string(kDigits) + " digits)" : "") + "; name each value once");
       }
       out.axes.push_back(std::move(axis));
     }

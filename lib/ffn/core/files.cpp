@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "ffn/core/side_by_side.hpp"
 
@@ -70,14 +70,14 @@ std::string read_whole(int fd, std::uintmax_t size, const std::string& name, con
   }
 }
 
-// `any_kind`: pipes and devices, too.
-std::string read_path(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes, bool any_kind) {
+// `any_kind`: pipes and devices, too. Nothing where nothing is.
+std::optional<std::string> read_path(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes, bool any_kind) {
   const std::string name = path.string();
   const auto cannot = [&](int reason) { refuse_to_read(code, name, what, reason); };
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) cannot(errno);
-    refuse(code, "no " + what + " at " + name, "check the path; relative paths start at " + current_directory().string());
+    return std::nullopt;
   }
   const auto check = [&] {
     if (S_ISDIR(status.st_mode)) refuse(code, name + " is a directory, not a " + what);
@@ -92,15 +92,24 @@ std::string read_path(const fs::path& path, const std::string& what, ExitCode co
   return read_whole(file.fd, S_ISREG(status.st_mode) ? static_cast<std::uintmax_t>(status.st_size) : 0, name, what, code, max_bytes);
 }
 
+std::string or_refuse(std::optional<std::string> text, const fs::path& path, const std::string& what, ExitCode code) {
+  if (!text) refuse(code, "no " + what + " at " + path.string(), "check the path; relative paths start at " + current_directory().string());
+  return std::move(*text);
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
+  return or_refuse(read_path(path, what, code, max_bytes, /*any_kind=*/false), path, what, code);
+}
+
+std::optional<std::string> read_file_if_there(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
   return read_path(path, what, code, max_bytes, /*any_kind=*/false);
 }
 
 std::string read_input(const fs::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes) {
   if (path == "-") return read_whole(STDIN_FILENO, 0, "stdin", what, code, max_bytes);
-  return read_path(path, what, code, max_bytes, /*any_kind=*/true);
+  return or_refuse(read_path(path, what, code, max_bytes, /*any_kind=*/true), path, what, code);
 }
 
 fs::path current_directory() {
@@ -145,28 +154,25 @@ void write_all(int fd, const std::string& bytes, const fs::path& path) {
   }
 }
 
-// fsync() through a descriptor of its own. `flags` are open()'s; false, with errno, for a flush that failed, and what cannot be
-// opened for another reason than `excused` is an error. What is gone needs no flush.
-bool synced(const fs::path& path, int flags, int excused) {
-  const int fd = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC);
-  if (fd < 0 && (errno == ENOENT || errno == excused)) return true;
-  if (fd < 0) fail("open", path);
+// Some file systems report what could not be written here and never again.
+void close_written(int fd, const fs::path& path) {
+  if (::close(fd) != 0 && errno != EINTR) fail("write", path);
+}
+
+// False, with errno, where it fails.
+bool synced(int fd) {
   int result;
   do result = ::fsync(fd);
   while (result != 0 && errno == EINTR);
-  const int reason = errno;
-  ::close(fd);
-  errno = reason;
   return result == 0;
 }
 
-void flush(const fs::path& path) {
-  if (!synced(path, 0, ENOENT)) fail("flush", path);
-}
-
-// Its entries: what was created, renamed or removed in it.
+// Its entries: what was created, renamed or removed in it. What is gone needs no flush; a directory that one may pass through
+// and not read is not ours.
 void flush_directory(const fs::path& path) {
-  if (synced(path, O_DIRECTORY, EACCES)) return;  // EACCES: one may pass through, not read; then it is not ours
+  const OpenFile directory(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  if (directory.fd < 0 && errno != ENOENT && errno != EACCES) fail("open", path);
+  if (directory.fd < 0 || synced(directory.fd)) return;
   // Some file systems cannot (CIFS, some FUSE mounts): entries are as safe there as they make them.
   if (errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail("flush", path);
 }
@@ -174,36 +180,52 @@ void flush_directory(const fs::path& path) {
 // Flushes that run side by side share the journal's commits and the disk's own flushes; one after the other, each waits for
 // its own. 180 files of 4 kB on ext4: 33 ms one by one, 14 with 4 threads, 8 with 16, 7 with 32. One syncfs(2) takes 6,
 // but it also waits for whatever other programs have written: minutes, while someone copies something large.
-void flush_all(const std::vector<fs::path>& paths, void (*flush_one)(const fs::path&)) {
-  side_by_side(16, paths.size(), [&](std::size_t i) { flush_one(paths[i]); });
-}
+constexpr std::size_t kFlushedAtOnce = 16;
 
-// The directories whose entries have to be on disk before files in `places` can be called safe: themselves, the one above,
-// and every one further up whose own entry this process has not flushed yet. A study's directories are made by whichever
-// process comes first, and that one may be gone before it has flushed anything.
-class DirectoriesToFlush {
+// Which directories' own entries, in the directory above, this process knows to be on disk. A study's directories are made by
+// whichever process comes first, and that one may be gone before it has flushed anything: what is not known is flushed.
+class KnownEntries {
  public:
-  explicit DirectoriesToFlush(const std::vector<fs::path>& places) {
-    const std::lock_guard<std::mutex> lock(mutex());
-    std::set<fs::path> all;
-    for (const auto& place : places) {
-      if (!all.insert(place).second) continue;
-      fs::path directory = place.parent_path();
-      all.insert(directory);
-      while (!on_disk().count(directory) && newly_on_disk_.insert(directory).second && has_entry_above(directory)) {
+  static KnownEntries& get() {
+    static KnownEntries one;
+    return one;
+  }
+
+  void made(const fs::path& directory) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    on_disk_.erase(directory);
+    new_.insert(directory);
+  }
+
+  void made_with_parents(const fs::path& directory) {
+    for (fs::path above = directory; above.has_relative_path(); above = above.parent_path()) made(above);
+  }
+
+  struct Flush {
+    std::vector<fs::path> directories;
+    std::vector<fs::path> entries;  // of these directories, which are on disk once those above are flushed
+  };
+
+  // What has to be flushed before files in `places` can be called safe: these, and those above whose entries are not known.
+  Flush needed_for(const std::set<fs::path>& places) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::set<fs::path> directories = places, entries;
+    for (auto directory : places) {
+      while (!on_disk_.count(directory) && entries.insert(directory).second && has_entry_above(directory)) {
         directory = directory.parent_path();
-        all.insert(directory);
+        directories.insert(directory);
       }
     }
-    paths.assign(all.begin(), all.end());
+    for (const auto& directory : new_) {
+      if (directories.count(directory.parent_path())) entries.insert(directory);
+    }
+    return {{directories.begin(), directories.end()}, {entries.begin(), entries.end()}};
   }
 
-  void are_flushed() const {
-    const std::lock_guard<std::mutex> lock(mutex());
-    on_disk().insert(newly_on_disk_.begin(), newly_on_disk_.end());
+  void are_on_disk(const std::vector<fs::path>& entries) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& directory : entries) on_disk_.insert(directory), new_.erase(directory);
   }
-
-  std::vector<fs::path> paths;
 
  private:
   // False for the root of a file system: what lies above is not ours.
@@ -211,17 +233,22 @@ class DirectoriesToFlush {
     struct stat here = {}, above = {};
     return ::stat(directory.c_str(), &here) == 0 && ::stat(directory.parent_path().c_str(), &above) == 0 && here.st_dev == above.st_dev;
   }
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  static std::set<fs::path>& on_disk() {
-    static std::set<fs::path> directories;
-    return directories;
-  }
 
-  std::set<fs::path> newly_on_disk_;
+  std::mutex mutex_;
+  std::set<fs::path> on_disk_, new_;  // new: made by this process, and not flushed since
 };
+
+void flush_directories_of(const std::vector<fs::path>& places) {
+  std::set<fs::path> absolute;
+  fs::path here;
+  for (const auto& place : places) {
+    if (!place.is_absolute() && here.empty()) here = current_directory();
+    absolute.insert(place.empty() ? here : here / place);
+  }
+  const auto needed = KnownEntries::get().needed_for(absolute);
+  side_by_side(kFlushedAtOnce, needed.directories.size(), [&](std::size_t i) { flush_directory(needed.directories[i]); });
+  KnownEntries::get().are_on_disk(needed.entries);
+}
 
 }  // namespace
 
@@ -242,9 +269,8 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   try {
     write_all(fd, bytes, temporary);
     open = false;
-    // Flushed through another descriptor: a group may be larger than the number of files one may have open. Some file
-    // systems report what could not be written here and never again.
-    if (::close(fd) != 0 && errno != EINTR) fail("write", temporary);
+    if (durability == Durability::cached) close_written(fd, temporary);
+    else to_flush_.push_back({temporary, keep_or_close(fd, temporary)});
   } catch (...) {
     if (open) ::close(fd);
     ::unlink(temporary.c_str());
@@ -252,37 +278,63 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
     throw;
   }
   if (durability == Durability::cached) return;
-  to_flush_.push_back(temporary);
-  const fs::path place = absolute_path(path).parent_path();
+  const fs::path place = path.parent_path();
   if (places_.empty() || places_.back() != place) places_.push_back(place);
+}
+
+void FileGroup::flush_first(const fs::path& path, int descriptor) {
+  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // whoever wrote it asked for it, too
+  if (!known) to_flush_.push_back({path, descriptor < 0 ? -1 : keep_or_close(descriptor, path)});
+  else if (descriptor >= 0) close_written(descriptor, path);
+}
+
+// A group may be larger than the number of files that one may have open: most of a large one is opened again for its flush.
+int FileGroup::keep_or_close(int descriptor, const fs::path& path) {
+  if (kept_open_ < kFlushedAtOnce) {
+    ++kept_open_;
+    return descriptor;
+  }
+  close_written(descriptor, path);
+  return -1;
+}
+
+// What is gone needs no flush.
+void FileGroup::flush(Unflushed& file) {
+  if (file.descriptor < 0) file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file.descriptor < 0 && errno == ENOENT) return;
+  if (file.descriptor < 0) fail("open", file.path);
+  if (!synced(file.descriptor)) fail("flush", file.path);
+  close_written(std::exchange(file.descriptor, -1), file.path);
 }
 
 void FileGroup::commit() {
   try {
-    flush_all(to_flush_, flush);
+    side_by_side(kFlushedAtOnce, to_flush_.size(), [&](std::size_t i) { flush(to_flush_[i]); });
     for (const auto& file : files_) {
       if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) fail("replace", file.path);
     }
-    if (!places_.empty()) {
-      const DirectoriesToFlush directories(places_);
-      flush_all(directories.paths, flush_directory);
-      directories.are_flushed();
-    }
+    if (!places_.empty()) flush_directories_of(places_);
   } catch (...) {
     discard();
     throw;
   }
-  files_.clear();
-  to_flush_.clear();
-  places_.clear();
+  forget();
 }
 
 // Its names are unique: unlinking a temporary that was renamed already does nothing.
 void FileGroup::discard() noexcept {
   for (const auto& file : files_) ::unlink(file.temporary.c_str());
+  forget();
+}
+
+void FileGroup::forget() noexcept {
+  for (const auto& file : to_flush_) {
+    if (file.descriptor >= 0) ::close(file.descriptor);
+  }
   files_.clear();
   to_flush_.clear();
   places_.clear();
+  kept_open_ = 0;
 }
 
 void remove_temporaries(const fs::path& directory) {
@@ -296,6 +348,7 @@ bool make_directory(const fs::path& path) {
   std::error_code error;
   const bool created = fs::create_directory(path, error);
   if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  if (created) KnownEntries::get().made(absolute_path(path));
   return created;
 }
 
@@ -311,9 +364,13 @@ void remove_old_temporaries(const fs::path& directory) {
 bool make_directories(const fs::path& path) {
   if (path.empty()) return false;  // the parent of a name alone: the current directory
   std::error_code error;
-  if (fs::create_directory(path, error)) return true;  // the usual case: only the last one is missing
+  if (fs::create_directory(path, error)) {  // the usual case: only the last one is missing
+    KnownEntries::get().made(absolute_path(path));
+    return true;
+  }
   const bool created = error && fs::create_directories(path, error);
   if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  if (created) KnownEntries::get().made_with_parents(absolute_path(path));
   return created;
 }
 

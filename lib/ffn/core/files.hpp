@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace ffn {
 /// Throws UsageError or DataError (by `code`) for a missing file, a directory, a pipe or device, a file over `max_bytes` (by its
 /// size, before anything is read); UsageError or ReadError for an error of reading.
 std::string read_file(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
+
+/// The same; nothing where there is no such file.
+std::optional<std::string> read_file_if_there(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
 
 /// The same for what a person named, which may be a pipe, a device or, as "-", stdin.
 std::string read_input(const std::filesystem::path& path, const std::string& what, ExitCode code, std::uintmax_t max_bytes);
@@ -50,7 +54,9 @@ class FileGroup {
   /// Into a temporary; `path` itself changes with commit().
   void write(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
   /// A file that is in its place already and has to be on disk before any of the group appears. May be missing.
-  void flush_first(const std::filesystem::path& path) { to_flush_.push_back(path); }
+  void flush_first(const std::filesystem::path& path) { flush_first(path, -1); }
+  /// The same through an open descriptor, which is the group's from now on.
+  void flush_first(const std::filesystem::path& path, int descriptor);
   /// The group is empty afterwards. When it throws, what has not appeared never will.
   void commit();
   bool empty() const { return files_.empty(); }
@@ -59,12 +65,20 @@ class FileGroup {
   struct File {
     std::filesystem::path temporary, path;
   };
+  struct Unflushed {
+    std::filesystem::path path;
+    int descriptor;  // as it was written; -1: closed since
+  };
 
+  int keep_or_close(int descriptor, const std::filesystem::path& path);
+  void flush(Unflushed& file);
   void discard() noexcept;
+  void forget() noexcept;
 
-  std::vector<File> files_;                      // in the order in which they appear
-  std::vector<std::filesystem::path> to_flush_;  // temporaries and others
-  std::vector<std::filesystem::path> places_;    // directories of flushed files
+  std::vector<File> files_;                    // in the order in which they appear
+  std::vector<Unflushed> to_flush_;            // temporaries and others
+  std::vector<std::filesystem::path> places_;  // directories of flushed files
+  std::size_t kept_open_ = 0;
 };
 
 /// With a group the file appears when that is committed, without one at once.

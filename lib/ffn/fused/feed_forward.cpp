@@ -102,7 +102,7 @@ class Dense final : public FeedForward {
   const float* h_ = nullptr;
 };
 
-struct Build {
+struct BuildFeedForward {
   const Declare& declare;
   std::int64_t d_model;
   std::uint32_t site;
@@ -125,7 +125,7 @@ struct Build {
 }  // namespace
 
 std::unique_ptr<FeedForward> make_feed_forward(const Declare& declare, std::int64_t d_model, const FfnConfig& config, std::uint32_t site) {
-  return std::visit(Build{declare, d_model, site}, config);
+  return std::visit(BuildFeedForward{declare, d_model, site}, config);
 }
 
 }  // namespace ffn::fused

@@ -15,13 +15,20 @@ class FormulaProgram {
  public:
   /// `places`: where the graph's parameters stand in a row; `site` numbers the layer for its dropout masks.
   FormulaProgram(const FormulaGraph& graph, std::vector<Place> places, std::uint32_t site);
+  FormulaProgram(FormulaProgram&&) = default;  // a copy's places would be those of the first
   /// How a backward pass leaves the gradient of a parameter.
   static Gradient gradient_of(const FormulaGraph& graph, int parameter);
 
-  /// x: (rows, D), alive until backward → (rows, D), from the arena
-  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  /// x: (rows, D), alive until backward → (rows, D), from the arena. `masks`: of all drops(), (rows, width) each, in place of own ones.
+  const float* forward(Pass& pass, std::int64_t rows, const float* x, const std::vector<const float*>& masks = {});
   /// dy: (rows, D) → dx: (rows, D), from the arena
   const float* backward(Pass& pass, const float* dy);
+  /// A dropout of the formula: its site, and how wide what it acts on is.
+  struct Drop {
+    std::uint32_t site;
+    std::int64_t width;
+  };
+  const std::vector<Drop>& drops() const { return drops_; }
 
  private:
   struct Shape {
@@ -29,7 +36,7 @@ class FormulaProgram {
     std::int64_t width = 1;
     bool operator==(const Shape& other) const { return batched == other.batched && width == other.width; }
   };
-  /// Where a value stands.
+  /// Where a value stands. `index` counts those of its sort while the program is written, and then all: it is a place in bases_.
   struct Ref {
     enum class Of : std::uint8_t { nothing, x, dy, parameter, gradient, number, slot };
     Of of = Of::nothing;
@@ -40,7 +47,7 @@ class FormulaProgram {
     // of whole values
     product, weight_gradient, bias_gradient, input_gradient, draw_mask,
     // row by row
-    activation, combine, normalise, normalise_backward, softmax, softmax_backward, reduce, copy_columns, mask, zero
+    activation, combine, multiply, normalise, normalise_backward, softmax, softmax_backward, reduce, copy_columns, mask, zero
   };
   struct Op {
     Kind kind;
@@ -51,38 +58,42 @@ class FormulaProgram {
     std::int64_t from = 0, to = 0;  ///< first columns of a and of out
     float scale = 1;
     const Activation* phi = nullptr;
-    std::uint32_t site = 0;
+    std::size_t drop = 0;
   };
   class Writer;
+  static constexpr std::size_t kX = 0, kDy = 1, kFirstParameter = 2;  ///< in bases_
   /// Operations that go over the rows together.
   struct Group {
     std::size_t begin, end;
     std::int64_t tile;  ///< rows at a time; 0: one operation on all of its value
   };
 
+  static bool in_place(const Op& op);
+  void share_slots(int num_values, std::size_t num_forward);
+  void place_in_bases();
+  void simplify();
   static bool goes_by_rows(const Op& op);
   static std::vector<Group> grouped(const std::vector<Op>& ops, std::size_t begin, std::size_t end);
   void run(Pass& pass, const std::vector<Group>& groups);
   void run(Pass& pass, const Op& op, std::int64_t first, std::int64_t rows);
-  void take_slots(Pass& pass, bool forward);
-  float* memory(const Pass& pass, const Ref& ref, std::int64_t first_row) const;
-  Broadcast operand(const Pass& pass, const Ref& ref, const Shape& as, std::int64_t first_row) const;
+  void take_slots(Pass& pass, const std::vector<Ref>& slots);
+  float* memory(const Ref& ref, std::int64_t first_row) const {
+    return bases_[static_cast<std::size_t>(ref.index)] + (ref.shape.batched ? first_row * ref.shape.width : 0);
+  }
+  Broadcast operand(const Ref& ref, const Shape& as, std::int64_t first_row) const;
 
   std::vector<Place> places_;
   float epsilon_;
   std::vector<Op> ops_;
+  std::vector<Drop> drops_;
   std::vector<float> numbers_;
   Ref result_, dx_;
-  struct Slot {
-    Shape shape;
-    bool forward = false;  ///< needed by the forward pass
-  };
-  std::vector<Slot> slots_;
+  std::vector<Ref> forward_slots_, backward_slots_;  ///< by the pass that first writes them
   std::vector<Group> forward_, backward_;
   // Of the pass at work:
   std::int64_t rows_ = 0;
-  const float *x_ = nullptr, *dy_ = nullptr;
-  std::vector<float*> taken_;
+  std::vector<float*> bases_;  ///< of x, dy, the parameters, their gradients, the numbers, the slots; only slots and gradients are written
+  std::vector<const float*> masks_;
   std::vector<float> sums_;
 };
 
@@ -100,7 +111,7 @@ class FormulaFeedForward final : public FeedForward {
 /// E formulas, each for its own rows: expert e owns rows offsets[e] … offsets[e + 1] - 1.
 class FormulaExperts {
  public:
-  FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config);
+  FormulaExperts(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   /// x: (rows, D) → (rows, D)
   const float* forward(Pass& pass, const std::int64_t* offsets, const float* x);
   const float* backward(Pass& pass, const std::int64_t* offsets, const float* dy);

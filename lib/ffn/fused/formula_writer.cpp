@@ -1,4 +1,4 @@
-// What a formula's program is made of: the operations of both passes in their order, and the memory that they share.
+// What a formula's program is made of: the operations of both passes in their order.
 #include <algorithm>
 #include <optional>
 
@@ -7,8 +7,6 @@
 namespace ffn::fused {
 
 namespace {
-
-constexpr std::int64_t kTile = 2048;  // floats of a value that are worked on at a time: a few of them lie in L1
 
 struct Uses {
   int as_matrix = 0, as_bias = 0, as_vector = 0;
@@ -31,7 +29,7 @@ Gradient FormulaProgram::gradient_of(const FormulaGraph& graph, int parameter) {
   return uses.as_vector == 0 && uses.as_matrix + uses.as_bias == 1 ? Gradient::written : Gradient::added_to;
 }
 
-/// Writes the operations of both passes, each value with a slot of its own, and then shares the slots.
+/// Writes the operations of both passes, each value with a slot of its own.
 class FormulaProgram::Writer {
  public:
   Writer(FormulaProgram& program, const FormulaGraph& graph, std::uint32_t site) : program_(program), graph_(graph), site_(site) {}
@@ -49,7 +47,9 @@ class FormulaProgram::Writer {
     }
     // Sums over rows begin at zero.
     ops().insert(ops().begin() + static_cast<std::ptrdiff_t>(num_forward_), zeros_.begin(), zeros_.end());
-    share_slots();
+    program_.share_slots(num_values_, num_forward_);
+    program_.place_in_bases();
+    program_.simplify();
     program_.forward_ = grouped(ops(), 0, num_forward_);
     program_.backward_ = grouped(ops(), num_forward_, ops().size());
   }
@@ -146,7 +146,8 @@ class FormulaProgram::Writer {
         break;
       case FormulaOp::dropout:
         slopes_[i] = make(shape);
-        emit(Kind::draw_mask, {}, {}, slopes_[i]).site = site_ + (static_cast<std::uint32_t>(node.site) << 16);
+        emit(Kind::draw_mask, {}, {}, slopes_[i]).drop = program_.drops_.size();
+        program_.drops_.push_back({site_ + (static_cast<std::uint32_t>(node.site) << 16), shape.width});
         emit(Kind::mask, in(0), slopes_[i], value);
         break;
       default:
@@ -327,90 +328,6 @@ class FormulaProgram::Writer {
     back.matrix = node.parameter, back.accumulate = to->accumulate;
   }
 
-  // ---- memory
-
-  static bool in_place(const Op& op) {
-    switch (op.kind) {
-      case Kind::activation:
-      case Kind::combine:
-      case Kind::normalise:
-      case Kind::normalise_backward:
-      case Kind::softmax:
-      case Kind::mask:
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  // One list of lifetimes over both passes: a value's memory goes to the next value of its shape once its last reader has been, or
-  // is at work on it element by element.
-  void share_slots() {
-    const auto count = static_cast<std::size_t>(num_values_);
-    std::vector<Shape> shapes(count);
-    std::vector<std::size_t> first(count, ops().size()), last(count, 0);
-    const auto refs = [](Op& op) { return std::vector<Ref*>{&op.a, &op.b, &op.out, &op.beside}; };
-    for (std::size_t k = 0; k < ops().size(); ++k) {
-      for (const Ref* ref : refs(ops()[k])) {
-        if (ref->of != Ref::Of::slot) continue;
-        const auto v = static_cast<std::size_t>(ref->index);
-        shapes[v] = ref->shape, first[v] = std::min(first[v], k), last[v] = k;
-      }
-    }
-    // The result is read after the forward pass, dx after the backward pass.
-    if (program_.result_.of == Ref::Of::slot) {
-      auto& end = last[static_cast<std::size_t>(program_.result_.index)];
-      end = std::max(end, num_forward_);
-    }
-    if (program_.dx_.of == Ref::Of::slot) last[static_cast<std::size_t>(program_.dx_.index)] = ops().size();
-    // Values that backward passes read must outlive other layers' passes in between, which the arena sees to.
-    std::vector<int> slot_of(count, -1);
-    std::vector<bool> is_free;
-    const auto release = [&](std::size_t v) { is_free[static_cast<std::size_t>(slot_of[v])] = true; };
-    std::vector<bool> released(count);
-    for (std::size_t k = 0; k < ops().size(); ++k) {
-      for (std::size_t v = 0; v < count; ++v) {
-        if (!released[v] && slot_of[v] >= 0 && last[v] < k) released[v] = true, release(v);
-      }
-      Op& op = ops()[k];
-      std::vector<int> dying;  // operands that are read here for the last time
-      if (in_place(op)) {
-        for (const Ref* ref : {&op.a, &op.b}) {
-          if (ref->of == Ref::Of::slot && last[static_cast<std::size_t>(ref->index)] == k) dying.push_back(ref->index);
-        }
-      }
-      // A slope takes the place of what it is the slope at; 1/σ is there before all of its row has been read.
-      for (Ref* ref : {&op.beside, &op.out}) {
-        if (ref->of != Ref::Of::slot || slot_of[static_cast<std::size_t>(ref->index)] >= 0) continue;
-        const auto v = static_cast<std::size_t>(ref->index);
-        for (const int other : dying) {
-          if (ref == &op.beside && op.kind != Kind::activation) break;
-          const auto d = static_cast<std::size_t>(other);
-          if (released[d] || slot_of[v] >= 0 || !(shapes[d] == shapes[v])) continue;
-          slot_of[v] = slot_of[d], released[d] = true;
-        }
-        for (std::size_t s = 0; s < is_free.size() && slot_of[v] < 0; ++s) {
-          if (is_free[s] && program_.slots_[s].shape == shapes[v]) slot_of[v] = static_cast<int>(s);
-        }
-        if (slot_of[v] < 0) {
-          slot_of[v] = static_cast<int>(is_free.size());
-          is_free.push_back(true);
-          program_.slots_.push_back({shapes[v], false});
-        }
-        is_free[static_cast<std::size_t>(slot_of[v])] = false;
-        if (k < num_forward_) program_.slots_[static_cast<std::size_t>(slot_of[v])].forward = true;
-      }
-    }
-    const auto place = [&](Ref& ref) {
-      if (ref.of == Ref::Of::slot) ref.index = slot_of[static_cast<std::size_t>(ref.index)];
-    };
-    for (auto& op : ops()) {
-      for (Ref* ref : refs(op)) place(*ref);
-    }
-    place(program_.result_);
-    place(program_.dx_);
-  }
-
   FormulaProgram& program_;
   const FormulaGraph& graph_;
   std::uint32_t site_;
@@ -424,29 +341,6 @@ class FormulaProgram::Writer {
 FormulaProgram::FormulaProgram(const FormulaGraph& graph, std::vector<Place> places, std::uint32_t site)
     : places_(std::move(places)), epsilon_(static_cast<float>(graph.epsilon)) {
   Writer(*this, graph, site).write();
-  taken_.resize(slots_.size());
-}
-
-bool FormulaProgram::goes_by_rows(const Op& op) {
-  if (op.kind < Kind::activation) return false;
-  if (op.kind == Kind::reduce) return op.a.shape.batched;
-  return op.out.shape.batched;
-}
-
-std::vector<FormulaProgram::Group> FormulaProgram::grouped(const std::vector<Op>& ops, std::size_t begin, std::size_t end) {
-  std::vector<Group> groups;
-  for (std::size_t k = begin; k < end; ++k) {
-    if (!goes_by_rows(ops[k])) {
-      groups.push_back({k, k + 1, 0});
-      continue;
-    }
-    if (groups.empty() || groups.back().tile == 0) groups.push_back({k, k, kTile});
-    Group& group = groups.back();
-    group.end = k + 1;
-    const std::int64_t width = std::max(ops[k].out.shape.width, ops[k].a.shape.width);
-    group.tile = std::min(group.tile, std::max<std::int64_t>(1, kTile / width));
-  }
-  return groups;
 }
 
 }  // namespace ffn::fused

@@ -13,7 +13,7 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
       router_(make_router(declare.in("router"), d_model, config)) {
   const Declare experts = declare.in("experts");
   if (config.expert) {
-    formulas_.emplace(experts, d_model, config);
+    formulas_.emplace(experts, d_model, config, site);
     return;
   }
   const auto grouped = [&](const Declare& at, std::int64_t d_in, std::int64_t d_out) {

@@ -110,7 +110,7 @@ void SoftmaxTopK::choice_backward(const float* dweight, float* dprobability) con
 }
 
 // One overload per alternative of RouterConfig: a kind without one does not compile.
-struct Build {
+struct BuildRouter {
   const Declare& declare;
   std::int64_t d_model;
   const MoeConfig& config;
@@ -127,7 +127,7 @@ struct Build {
 }  // namespace
 
 std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config) {
-  return std::visit(Build{declare, d_model, config}, config.router);
+  return std::visit(BuildRouter{declare, d_model, config}, config.router);
 }
 
 }  // namespace ffn::fused

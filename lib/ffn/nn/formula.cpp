@@ -71,7 +71,7 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         y = in(0).narrow(-1, node.begin, node.width);
         break;
       case FormulaOp::dropout:
-        y = dropout(in(0), context, site + (static_cast<std::uint32_t>(node.site) << 16));  // layers are numbered below
+        y = place.drop(in(0), site + (static_cast<std::uint32_t>(node.site) << 16));  // layers are numbered below
         break;
     }
     values.push_back(std::move(y));
@@ -123,30 +123,32 @@ FormulaImpl::FormulaImpl(std::int64_t num_runs, std::int64_t d_model, const Form
 }
 
 FfnOutput FormulaImpl::forward(const Tensor& x, const ForwardContext& context) {
-  return {evaluate(graph_, {parameters_, batched_product, spread_over_rows}, x, context, site_), {}, {}};
+  const auto drop = [&](const Tensor& rows, std::uint32_t site) { return dropout(rows, context, site); };
+  return {evaluate(graph_, {parameters_, batched_product, spread_over_rows, drop}, x, context, site_), {}, {}};
 }
 
-FormulaExpertsImpl::FormulaExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
-    : RunModule(num_runs), graph_(compile_formula(*config.expert, d_model, config.hidden_width(d_model), config.activation)), num_experts_(config.num_experts) {
+FormulaExpertsImpl::FormulaExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
+    : RunModule(num_runs), site_(site), graph_(compile_formula(*config.expert, d_model, config.hidden_width(d_model), config.activation)), num_experts_(config.num_experts) {
   parameters_ = register_all(expert_parameters(graph_.parameters, num_experts_), num_runs, [&](const ParameterSpec& spec) { return parameter(spec); },
                              [&](const std::string& name, FormulaPart part) { return register_module(name, part); });
 }
 
-Tensor FormulaExpertsImpl::forward(const Tensor& x, const std::vector<std::int64_t>& offsets, const ForwardContext& context) {
+Tensor FormulaExpertsImpl::forward(const Tensor& x, const std::vector<std::int64_t>& offsets, const ForwardContext& context, const DropRows& drop) {
   FormulaPlace place;
+  place.drop = drop;
   for (const auto& p : parameters_) place.parameters.push_back(p.flatten(0, 1));
   Tensor group = torch::empty({x.size(0)}, torch::kInt64);  // of each row
   for (std::size_t g = 0; g + 1 < offsets.size(); ++g) group.narrow(0, offsets[g], offsets[g + 1] - offsets[g]).fill_(static_cast<std::int64_t>(g));
   place.product = [&](const Tensor& rows, const Tensor& weight, const Tensor& bias) { return grouped_product(rows, weight, bias, offsets); };
   place.spread = [&](const Tensor& value) { return value.index_select(0, group); };
-  return evaluate(graph_, place, x, context, 0);
+  return evaluate(graph_, place, x, context, site_);
 }
 
-Tensor FormulaExpertsImpl::all(const Tensor& x, const ForwardContext& context) {
-  FormulaPlace place{{}, batched_product, spread_over_rows};
+Tensor FormulaExpertsImpl::all(const Tensor& x, const ForwardContext& context, const DropRows& drop) {
+  FormulaPlace place{{}, batched_product, spread_over_rows, drop};
   for (const auto& p : parameters_) place.parameters.push_back(p.flatten(0, 1));
   const Tensor every = x.unsqueeze(1).expand({x.size(0), num_experts_, x.size(1), x.size(2)}).reshape({-1, x.size(1), x.size(2)});
-  return evaluate(graph_, place, every, context, 0);
+  return evaluate(graph_, place, every, context, site_);
 }
 
 }  // namespace ffn::nn

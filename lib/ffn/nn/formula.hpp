@@ -8,6 +8,8 @@
 
 namespace ffn::nn {
 
+using DropRows = std::function<Tensor(const Tensor& rows, std::uint32_t site)>;
+
 /// Where a formula's operations find what depends on how rows stand: of G groups of rows, each with parameters of its own.
 struct FormulaPlace {
   std::vector<Tensor> parameters;  ///< (G, …) each
@@ -15,6 +17,8 @@ struct FormulaPlace {
   std::function<Tensor(const Tensor& rows, const Tensor& weight, const Tensor& bias)> product;
   /// A value of each group (G, W) → one that is broadcast over the group's rows.
   std::function<Tensor(const Tensor& value)> spread;
+  /// Rows with some values zeroed, by the masks of that site.
+  DropRows drop;
 };
 
 /// The formula's value at x, whose last dimension is D.
@@ -38,13 +42,14 @@ TORCH_MODULE(Formula);
 /// The experts of a mixture as formulas: parameters (R, E, …).
 class FormulaExpertsImpl final : public RunModule {
  public:
-  FormulaExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
+  FormulaExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   /// x: (M, D), rows sorted by group g = r·E + e; group g owns rows offsets[g] … offsets[g + 1] - 1 → (M, D)
-  Tensor forward(const Tensor& x, const std::vector<std::int64_t>& offsets, const ForwardContext& context);
+  Tensor forward(const Tensor& x, const std::vector<std::int64_t>& offsets, const ForwardContext& context, const DropRows& drop);
   /// x: (R, N, D) through every expert → (R·E, N, D)
-  Tensor all(const Tensor& x, const ForwardContext& context);
+  Tensor all(const Tensor& x, const ForwardContext& context, const DropRows& drop);
 
  private:
+  std::uint32_t site_;
   FormulaGraph graph_;
   std::int64_t num_experts_;
   std::vector<Tensor> parameters_;

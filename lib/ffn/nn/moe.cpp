@@ -29,7 +29,7 @@ Tensor ExpertsImpl::output_of_all(const Tensor& hidden) { return down_->all(hidd
 MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : FeedForward(num_runs), num_experts_(config.num_experts), top_k_(config.top_k), site_(site) {
   router_ = register_module("router", make_router(num_runs, d_model, config));
-  if (config.expert) formulas_ = register_module("experts", FormulaExperts(num_runs, d_model, config));
+  if (config.expert) formulas_ = register_module("experts", FormulaExperts(num_runs, d_model, config, site));
   else experts_ = register_module("experts", Experts(num_runs, d_model, config));
 }
 
@@ -75,13 +75,15 @@ Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const Forward
   const Dispatch dispatch = sort_by_expert(routing.expert, num_experts_);
 
   const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, dispatch.order.div(top_k_, "floor"));  // (R·N·K, D)
+  const auto drop = [&](const Tensor& h, std::uint32_t site) {  // (R·N·K, W)
+    return dropout(h.reshape({runs, tokens * top_k_, -1}), context, site).reshape_as(h);
+  };
   Tensor result;  // (R·N·K, D)
   if (formulas_) {
-    result = formulas_(sorted, dispatch.offsets, context);
+    result = formulas_(sorted, dispatch.offsets, context, drop);
   } else {
     const Tensor hidden = experts_->hidden(sorted, dispatch.offsets, context);  // (R·N·K, F)
-    const Tensor dropped = dropout(hidden.reshape({runs, tokens * top_k_, -1}), context, site_).reshape_as(hidden);
-    result = experts_->output(dropped, dispatch.offsets);
+    result = experts_->output(drop(hidden, site_), dispatch.offsets);
   }
 
   const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, tokens, top_k_, d_model});
@@ -104,19 +106,17 @@ Tensor sorted_places(const Tensor& chosen) {
 
 Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardContext& context) {
   const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
+  Tensor place;  // (R, E·N, 1)
+  if (context.drops())
+    place = sorted_places(routing.chosen).clamp_max(tokens * top_k_ - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
+  const auto drop = [&](const Tensor& h, std::uint32_t site) {  // (R·E, N, W)
+    if (!context.drops()) return h;
+    const Tensor mask = dropout_mask(h, context, site, {runs, tokens * top_k_, h.size(-1)});
+    return h * mask.gather(1, place.expand({runs, num_experts_ * tokens, h.size(-1)})).view_as(h);
+  };
   Tensor result;  // (R·E, N, D)
-  if (formulas_) {
-    result = formulas_->all(x, context);
-  } else {
-    Tensor hidden = experts_->hidden_of_all(x, context).view({runs, num_experts_, tokens, -1});  // (R, E, N, F)
-    if (context.drops()) {
-      const auto d_ff = hidden.size(-1), rows = tokens * top_k_;
-      const Tensor mask = dropout_mask(hidden, context, site_, {runs, rows, d_ff});
-      const Tensor place = sorted_places(routing.chosen).clamp_max(rows - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
-      hidden = hidden * mask.gather(1, place.expand({runs, num_experts_ * tokens, d_ff})).view_as(hidden);
-    }
-    result = experts_->output_of_all(hidden.reshape({runs * num_experts_, tokens, -1}));
-  }
+  if (formulas_) result = formulas_->all(x, context, drop);
+  else result = experts_->output_of_all(drop(experts_->hidden_of_all(x, context), site_));
   result = result.view({runs, num_experts_, tokens, d_model});
   return (result * routing.weight_of.transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
 }

@@ -116,7 +116,7 @@ std::string interval_bar(const Comparison& c, const PairResult& pair, double wid
   const SeriesList series(c);
   const EffectAxis axis(c, kEdge, width - kEdge);
   const std::string text = shown_value(c, pair.value) + " against " + shown_value(c, pair.reference) + ": " + difference_text(c, pair, NumberUnit(c).size());
-  Svg svg(width, 22, id, text, short_verdict(pair));
+  Svg svg(width, 22, id, text, std::string(stats::to_string(pair.judgement.verdict)));
   draw_bar(svg, axis, pair, series.index(pair.value), 0, 22);
   return svg.element();
 }

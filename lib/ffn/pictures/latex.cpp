@@ -50,7 +50,7 @@ std::string latex_table(const Comparison& c) {
       if (pairs) {
         const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
         // An opening bracket behind \\ would be its argument: here it never is the first.
-        row += pair == facet.pairs.end() ? " &  & " : " & " + latex(difference_text(c, *pair, unit.size())) + " & " + latex(short_verdict(*pair));
+        row += pair == facet.pairs.end() ? " &  & " : " & " + latex(difference_text(c, *pair, unit.size())) + " & " + latex(std::string(stats::to_string(pair->judgement.verdict)));
       }
       out += row + " & " + latex(seeds_text(group)) + " \\\\\n";
     }

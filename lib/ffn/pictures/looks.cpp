@@ -40,7 +40,7 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
   double labels = 0;
   for (const auto& row : rows) labels = std::max(labels, text_width(row.label));
   std::vector<std::string> parts;
-  for (const auto& row : rows) parts.push_back(row.label + ": " + short_verdict(*row.pair));
+  for (const auto& row : rows) parts.push_back(row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)));
   FrameRoom room;
   room.height = 24 * static_cast<double>(rows.size()) + 62, room.least_left = std::min(labels, form.width * 0.4) + 12, room.y_ticks = false, room.right = 96;
   Frame frame(form, {"Looks at the growing study", join(parts, "; ") + ".", "seeds", "comparison"},
@@ -56,11 +56,11 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
     for (const auto look : c.sequential->looks) {
       if (look > row.pair->sequential->looked_at) continue;
       const double x = frame.x.at(static_cast<double>(look));
-      if (settled && look == *settled) frame.svg.marker(marker_of(row.series), x, y, 10, false, row.label + ": " + short_verdict(*row.pair) + " since the look at " + std::to_string(look) + " seeds");
+      if (settled && look == *settled) frame.svg.marker(marker_of(row.series), x, y, 10, false, row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)) + " since the look at " + std::to_string(look) + " seeds");
       else frame.svg.line(x, y - 4, x, y + 4, "t");
     }
     frame.svg.close();
-    frame.svg.text(frame.right + 6, y + 4, fitted_text(short_verdict(*row.pair), 90), settled ? "b" : "q");
+    frame.svg.text(frame.right + 6, y + 4, fitted_text(std::string(stats::to_string(row.pair->judgement.verdict)), 90), settled ? "b" : "q");
   }
   return frame.svg.element(style);
 }
@@ -78,7 +78,7 @@ std::optional<Figure> looks_figure(const Comparison& c) {
   out.numbers.headers = {"comparison", "looked at", "verdict", "stands since"};
   for (const auto& row : rows) {
     const auto settled = settled_at(*row.pair);
-    out.numbers.rows.push_back({{row.label}, count_cell(static_cast<double>(row.pair->sequential->looked_at)), {short_verdict(*row.pair)},
+    out.numbers.rows.push_back({{row.label}, count_cell(static_cast<double>(row.pair->sequential->looked_at)), {std::string(stats::to_string(row.pair->judgement.verdict))},
                                 settled ? count_cell(static_cast<double>(*settled)) : Cell{"-"}});
   }
   constexpr std::size_t kMostRows = 40;

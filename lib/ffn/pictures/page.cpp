@@ -76,7 +76,7 @@ class ShortTable {
         const auto verdict = pair->judgement.verdict;
         const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
         out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>" + cell("verdict", short_verdict(*pair), decided ? "decided" : "");
+        out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>" + cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
       }
     }
     return out + cell("seeds", seeds_text(group)) + "</tr>\n";

@@ -37,7 +37,7 @@ std::string json_text(const Json& json) { return dump_json_lossy(json, 2) + "\n"
 
 namespace {
 
-constexpr const char* kChecksum = "checksum";
+constexpr const char* kSeal = "checksum";
 constexpr std::int64_t kSealedSince = 2;
 
 std::string seal_of(const Json& json) { return checksum_of(dump_json_lossy(json)); }
@@ -48,13 +48,13 @@ void check_version_and_seal(Json& json, const std::string& source, bool sealed) 
     throw DataError(source + ": schema_version " + std::to_string(version) + ", this ffn-train reads up to " + std::to_string(kSchemaVersion),
                     "a newer ffn-train wrote it; use that one");
   }
-  const auto seal = json.find(kChecksum);
+  const auto seal = json.find(kSeal);
   if (seal == json.end()) {
     if (sealed && version >= kSealedSince) throw DataError(source + ": damaged: its checksum is missing");
     return;
   }
   const std::string found = seal->is_string() ? seal->get<std::string>() : "";
-  json.erase(kChecksum);
+  json.erase(kSeal);
   if (seal_of(json) != found) throw DataError(source + ": damaged: its checksum differs");
 }
 
@@ -62,7 +62,7 @@ void check_version_and_seal(Json& json, const std::string& source, bool sealed) 
 
 std::string sealed_text(const Json& json) {
   Json sealed = json;
-  sealed[kChecksum] = seal_of(json);
+  sealed[kSeal] = seal_of(json);
   return json_text(sealed);
 }
 

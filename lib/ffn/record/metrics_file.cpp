@@ -10,8 +10,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
-#include "ffn/core/files.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/text.hpp"
 
@@ -40,6 +40,7 @@ class File {
     fd = -1;
     return good;
   }
+  int release() { return std::exchange(fd, -1); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
@@ -110,12 +111,12 @@ void parse_lines(const std::string& text, const fs::path& path, Take take) {
 }
 
 std::string read_text(const fs::path& path) {
-  return record_detail::is_there(path) ? read_file(path, "metrics file", ExitCode::data, kMaxMetricsBytes) : "";
+  return read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes).value_or("");
 }
 
 }  // namespace
 
-void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written) {
+void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
   if (evaluations.empty()) return;
   File file(path, O_WRONLY | O_APPEND | (written.size() == 0 ? O_CREAT : 0));
   if (file.fd < 0) fail("open", path, errno);
@@ -132,7 +133,8 @@ void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluat
     done = ::write(file.fd, lines.data(), lines.size());
   } while (done < 0 && errno == EINTR);
   if (done == static_cast<ssize_t>(lines.size())) {
-    if (!file.close()) fail("write", path, errno);
+    if (group) group->flush_first(path, file.release());
+    else if (!file.close()) fail("write", path, errno);
     written.add(lines);
     return;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ffn/core/checksum.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/record/run_files.hpp"
 
@@ -15,8 +16,8 @@ namespace ffn {
 
 /// Appends evaluations, a line each in one write(): a crash leaves whole lines behind others, and at most one torn one at
 /// the end. `written` is of everything in the file so far, and goes on. Throws SystemError, also for a file that is not as
-/// long as what was written; what could not be written completely is taken back.
-void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, Checksum& written);
+/// long as what was written; what could not be written completely is taken back. A `group` flushes the file before its own appear.
+void append_metrics(const std::filesystem::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group = nullptr);
 
 /// Everything on file, oldest first; a torn last line is left out, a missing file is an empty history.
 /// Throws DataError with file and line for any other line that is none of ours.

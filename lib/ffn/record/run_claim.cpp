@@ -12,7 +12,7 @@ std::optional<RunClaim> RunClaim::take(const std::filesystem::path& run) {
   // Beside the run's directory, not in it: a directory that is moved aside must not take the lock along. One file for all
   // runs beside each other, each of which has a byte of it (that need not exist): a file for each would be a tenth of all
   // files that a study creates.
-  make_directories(run.parent_path());
+  if (!path_exists(run.parent_path())) make_directories(run.parent_path());
   LockFile file(run.parent_path() / ".lock");
   if (!file.try_lock(LockFile::Hold::alone, byte_of(run.filename().string()))) return std::nullopt;
   return RunClaim(std::move(file));

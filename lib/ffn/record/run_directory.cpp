@@ -25,8 +25,7 @@ constexpr const char* kStatus = "status.json";
 constexpr const char* kSummary = "summary.json";
 
 std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
-  if (!record_detail::is_there(path)) return std::nullopt;
-  return read_file(path, what, ExitCode::data, kMaxJsonBytes);
+  return read_file_if_there(path, what, ExitCode::data, kMaxJsonBytes);
 }
 
 void remove_if_there(const fs::path& path) {

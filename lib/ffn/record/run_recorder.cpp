@@ -64,6 +64,7 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     progress_[i].config = run.directory.write_config(run.config);
     run.directory.write_meta({argv, engine, started, run.resumed_at});
     progress_[i].safe_step = run.resumed_at.value_or(0);
+    progress_[i].has_checkpoint = run.resumed_at.has_value();
     write_status(i, RunState::running, progress_[i].safe_step);
   }
   files_.commit();
@@ -106,10 +107,10 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
   if (second_) second_->evaluated(run, evaluation);
 }
 
-void RunRecorder::write_metrics(std::size_t run) {
+void RunRecorder::write_metrics(std::size_t run, FileGroup* group) {
   require_own_directory(run);
   auto& progress = progress_[run];
-  append_metrics(runs_[run].directory.metrics_path(), progress.unwritten, progress.metrics);
+  append_metrics(runs_[run].directory.metrics_path(), progress.unwritten, progress.metrics, group);
   progress.unwritten.clear();
 }
 
@@ -125,7 +126,8 @@ void RunRecorder::stepped(std::int64_t step, double loss) {
 }
 
 void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
-  write_metrics(run);
+  write_metrics(run, &files_);
+  progress_.at(run).has_checkpoint = true;
   runs_.at(run).directory.write_checkpoint(checkpoint, runs_[run].identity, metrics_facts(run), &files_);
   write_status(run, RunState::running, checkpoint.step);
   waiting_[run].safe_step = checkpoint.step;
@@ -135,20 +137,20 @@ void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
 
 void RunRecorder::finished(std::size_t run, const RunResult& result) {
   const RecordedRun& recorded = runs_.at(run);
-  write_metrics(run);
+  write_metrics(run, &files_);
   Waiting waiting;
   waiting.result = without_weights(result);
   if (result.end == RunEnd::interrupted) {
     waiting.safe_step = waiting_.count(run) ? waiting_[run].safe_step : progress_[run].safe_step;
   } else {
     waiting.safe_step = result.steps;
+    files_.flush_first(recorded.directory.metrics_path());
     waiting.summary = summarize(recorded.identity, cost_, progress_[run].tally, result);
     auto& files = waiting.summary->files;
     files[recorded.directory.config_path().filename()] = progress_[run].config;
     files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
     files[recorded.directory.weights_path().filename()] =
         recorded.directory.write_weights(recorded.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
-    files_.flush_first(recorded.directory.metrics_path());
     recorded.directory.write_summary(*waiting.summary, &files_);
   }
   // They appear in this order: the status comes last of what it vouches for.
@@ -175,7 +177,7 @@ void RunRecorder::commit() {
   for (const auto& [run, w] : waiting) {
     if (!w.result) continue;
     // The checkpoint goes only when nobody can need it any more.
-    if (w.result->end != RunEnd::interrupted) runs_[run].directory.remove_checkpoint();
+    if (w.result->end != RunEnd::interrupted && progress_[run].has_checkpoint) runs_[run].directory.remove_checkpoint();
     if (second_) second_->finished(run, *w.result);
   }
 }

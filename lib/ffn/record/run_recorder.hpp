@@ -61,6 +61,7 @@ class RunRecorder final : public TrainObserver {
     std::vector<Evaluation> unwritten;  // of what is in the tally
     Checksum metrics;                   // of what is on file
     std::int64_t safe_step = 0;
+    bool has_checkpoint = false;
     bool finished = false;  // and its files in place
     std::optional<RunSummary> summary;
   };
@@ -72,7 +73,7 @@ class RunRecorder final : public TrainObserver {
   };
 
   void require_own_directory(std::size_t run) const;
-  void write_metrics(std::size_t run);
+  void write_metrics(std::size_t run, FileGroup* group = nullptr);
   FileFacts metrics_facts(std::size_t run) const;
   void clear_for(std::size_t run);
   void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});

@@ -158,8 +158,9 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   const fs::path& run = directory.path();
   RunLook look;
   std::error_code error;
-  const auto type = fs::status(run, error).type();
-  if (type == fs::file_type::not_found && !fs::is_symlink(run, error)) return look;
+  auto type = fs::symlink_status(run, error).type();
+  if (type == fs::file_type::not_found) return look;
+  if (type == fs::file_type::symlink) type = fs::status(run, error).type();
   if (type != fs::file_type::directory) {
     look.standing = Standing::foreign, look.about = "is no directory";
     return look;

@@ -9,6 +9,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/report/variant_name.hpp"
 
 namespace ffn {
 
@@ -51,23 +52,11 @@ std::string name_of(const Comparison& c, const std::string& value) {
   return speaks_for_itself(value) ? shown_value(c, value) : last_segment(c.by) + " " + value;
 }
 
-// "kind=gated+activation=silu" → {kind, gated}, {activation, silu}; nothing for a name of another form.
-std::vector<std::pair<std::string, std::string>> parts_of(const std::string& variant) {
-  std::vector<std::pair<std::string, std::string>> parts;
-  std::istringstream in(variant);
-  for (std::string part; std::getline(in, part, '+');) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) return {};
-    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return parts;
-}
-
 bool name_the_same_keys(const Comparison& c) {
   std::vector<std::string> keys;
   for (const auto& group : c.facets.at(0).groups) {
     std::vector<std::string> own;
-    for (const auto& [key, value] : parts_of(group.value)) own.push_back(key);
+    for (const auto& [key, value] : parts_of_variant(group.value)) own.push_back(key);
     if (own.empty() || (!keys.empty() && own != keys)) return false;
     keys = std::move(own);
   }
@@ -336,8 +325,8 @@ std::string how_sure(const Comparison& c) {
   }
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
   if (!same.empty())
-    text += " Sure that it differs from " + shown_value(c, c.reference) + " by less than " + (c.as_ratios ? format_significant(100 * c.min_effect, 2) + "\u00a0%" : format_significant(c.min_effect, 2) + unit_of(c.metric)) + ": " +
-            enumeration(same) + ".";
+    text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
+            shown_value(c, c.reference) + ": " + enumeration(same) + ".";
   if (!unsure.empty())
     text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   if (!tied.empty()) text += " The same as " + shown_value(c, c.reference) + " with every seed: " + enumeration(tied) + ".";
@@ -372,7 +361,7 @@ std::string facet_title(const Facet& facet) {
 std::string shown_value(const Comparison& c, const std::string& value) {
   if (c.by != "variant" || !name_the_same_keys(c)) return value;
   std::vector<std::string> values;
-  for (const auto& [key, part] : parts_of(value)) values.push_back(part);
+  for (const auto& [key, part] : parts_of_variant(value)) values.push_back(part);
   return values.empty() ? value : join(values, " ");
 }
 
@@ -387,6 +376,13 @@ bool has_wide_centres(const Comparison& c) {
       return g.centre && !g.centre->interval.unbounded() && g.centre->interval.high > 1.5 * g.centre->interval.low;
     });
   });
+}
+
+std::string margin_as_factor(const Comparison& c) {
+  std::ostringstream factor;
+  factor.precision(4);  // as verdict_sentence() has it
+  factor << 1 + c.min_effect;
+  return "factor of " + factor.str();
 }
 
 bool is_time_metric(const std::string& metric) {

@@ -35,6 +35,9 @@ std::optional<double> shown_centre(const GroupResult& group);
 /// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
 bool has_wide_centres(const Comparison& comparison);
 
+/// Of ratios, compare.min_effect as it is tested: "factor of 1.4".
+std::string margin_as_factor(const Comparison& comparison);
+
 bool is_time_metric(const std::string& metric);
 
 }  // namespace ffn

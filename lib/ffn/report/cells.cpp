@@ -63,12 +63,6 @@ std::string difference_text(const Comparison& c, const PairResult& pair, double 
   return shown(e->size) + (e->low_open ? " (" : " [") + shown(e->low) + ", " + shown(e->high) + (e->high_open ? ")" : "]");
 }
 
-std::string short_verdict(const PairResult& pair) {
-  if (pair.judgement.verdict == stats::Verdict::undecided && pair.paired.ties == pair.paired.num_seeds) return "tied";
-  if (pair.judgement.verdict == stats::Verdict::no_meaningful_difference) return "no difference";
-  return stats::to_string(pair.judgement.verdict);
-}
-
 NumberUnit::NumberUnit(const Comparison& c) {
   double largest = 0;
   for (const auto& facet : c.facets) {

@@ -25,9 +25,6 @@ std::string difference_text(const Comparison& comparison, const PairResult& pair
 /// "difference", or "ratio" where that is shown as a factor.
 std::string difference_name(const Comparison& comparison);
 
-/// One or two words.
-std::string short_verdict(const PairResult& pair);
-
 /// Small and large numbers are shown as multiples of a power of ten that the header names.
 struct NumberUnit {
   int exponent = 0;

@@ -1,9 +1,11 @@
 #include "ffn/report/fit.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/format.hpp"
 
 namespace ffn {
 
@@ -16,15 +18,33 @@ int widest_line(const std::string& text) {
 
 namespace {
 
-Table without_column(const Table& table, std::size_t dropped) {
-  const auto keep = [&](const auto& all) {
-    auto some = all;
-    some.erase(some.begin() + static_cast<std::ptrdiff_t>(dropped));
+using Widths = std::vector<std::size_t>;
+
+constexpr std::size_t kGap = 2;  // between columns
+
+std::size_t total(const Widths& widths) {
+  return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (std::max<std::size_t>(1, widths.size()) - 1);
+}
+
+// Takes from the widest until all of them fit, or none can give.
+Widths shrunk(Widths widths, std::size_t most) {
+  while (!widths.empty() && total(widths) > most) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest == 1) break;
+    --*widest;
+  }
+  return widths;
+}
+
+Table with_columns(const Table& table, const std::vector<std::size_t>& chosen) {
+  const auto pick = [&](const auto& all) {
+    std::decay_t<decltype(all)> some;
+    for (const std::size_t i : chosen) some.push_back(all[i]);
     return some;
   };
-  Table out(keep(table.columns()));
+  Table out(pick(table.columns()));
   for (std::size_t i = 0; i < table.num_rows(); ++i) {
-    out.add_row(keep(table.rows()[i]));
+    out.add_row(pick(table.rows()[i]));
     if (table.is_highlighted(i)) out.highlight_last_row();
   }
   return out;
@@ -32,46 +52,47 @@ Table without_column(const Table& table, std::size_t dropped) {
 
 }  // namespace
 
-Table fitted(Table table, int width, const std::vector<std::string>& droppable, std::vector<std::string>& left_out) {
-  for (const auto& header : droppable) {
-    if (width <= 0 || widest_line(table.terminal_text(false)) <= width) break;
-    for (std::size_t i = 0; i < table.columns().size(); ++i) {
-      if (table.columns()[i].header != header) continue;
-      table = without_column(table, i);
-      left_out.push_back(header);
-      break;
-    }
-  }
-  return table;
+std::string folded(const Table& table, int width, bool color) {
+  return table.terminal_text(color, width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width)) : table.widths());
 }
 
-Table narrowed(const Table& table, int width) {
-  std::vector<std::size_t> widths;
-  for (const auto& column : table.columns()) widths.push_back(display_width(column.header));
-  for (const auto& row : table.rows()) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+std::string split(const Table& table, std::size_t num_names, int width, bool color) {
+  const Widths widths = table.widths();
+  const auto most = static_cast<std::size_t>(std::max(0, width));
+  if (width <= 0 || total(widths) <= most) return table.terminal_text(color);
+  const auto names_end = widths.begin() + static_cast<std::ptrdiff_t>(num_names);
+  const Widths names = shrunk({widths.begin(), names_end}, most / 2);
+  std::string out;
+  for (std::size_t next = num_names; next < widths.size();) {
+    Widths part = names;
+    std::vector<std::size_t> chosen(num_names);
+    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+    const auto has_room = [&] { return total(part) + kGap + widths[next] <= most; };
+    do {
+      part.push_back(widths[next]);
+      chosen.push_back(next++);
+    } while (next < widths.size() && has_room());
+    if (total(part) > most) part.back() = most > total(names) + kGap ? most - total(names) - kGap : 1;  // the names gave what they had to
+    out += (out.empty() ? "" : "\n") + with_columns(table, chosen).terminal_text(color, shrunk(part, most));
   }
-  constexpr std::size_t kLeast = 8;
-  const auto total = [&] {
-    std::size_t sum = 2 * (widths.size() - 1);
-    for (const auto w : widths) sum += w;
-    return sum;
-  };
-  while (total() > static_cast<std::size_t>(width)) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= kLeast) break;
-    --*widest;
-  }
-  const auto cut = [&](std::vector<std::string> cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = clipped(cells[i], widths[i]);
-    return cells;
-  };
-  std::vector<Column> columns = table.columns();
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].header = clipped(columns[i].header, widths[i]);
-  Table out(columns);
-  for (std::size_t i = 0; i < table.num_rows(); ++i) {
-    out.add_row(cut(table.rows()[i]));
-    if (table.is_highlighted(i)) out.highlight_last_row();
+  return out;
+}
+
+std::string indented(const std::string& text, int width, int hanging) {
+  if (width <= 0) return text;
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto blanks = std::min(line.find_first_not_of(' '), line.size());
+    const std::string first(blanks, ' '), next(blanks + static_cast<std::size_t>(hanging), ' ');
+    std::istringstream words(line);
+    std::string current = first;
+    bool any = false;
+    for (std::string word; words >> word; any = true) {
+      if (any && display_width(current) + 1 + display_width(word) > static_cast<std::size_t>(width)) out += current + "\n", current = next, any = false;
+      current += (any ? " " : "") + word;
+    }
+    out += (any ? current : "") + "\n";
   }
   return out;
 }

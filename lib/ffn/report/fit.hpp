@@ -1,8 +1,7 @@
-// Making a table fit the terminal.
+// Making text fit the terminal. A width of 0 is as wide as it takes.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "ffn/report/table.hpp"
 
@@ -10,11 +9,14 @@ namespace ffn {
 
 int widest_line(const std::string& text);
 
-/// Without the columns of these headers, the first first, until it fits into `width` (0: as wide as it takes); those that went are
-/// added to `left_out`.
-Table fitted(Table table, int width, const std::vector<std::string>& droppable, std::vector<std::string>& left_out);
+/// The table in at most `width` columns: cells go on in the lines below, those of the widest column first. Nothing is left out.
+std::string folded(const Table& table, int width, bool color);
 
-/// Cells cut until the table fits, those of the widest column first.
-Table narrowed(const Table& table, int width);
+/// The same in as many tables below each other as it takes, a blank line between them; each begins with the first `num_names` columns.
+std::string split(const Table& table, std::size_t num_names, int width, bool color);
+
+/// Paragraphs as wrapped() makes them, every line after the blanks that its paragraph begins with; the lines that a paragraph goes on
+/// in stand `hanging` columns further in.
+std::string indented(const std::string& text, int width, int hanging = 0);
 
 }  // namespace ffn

@@ -9,6 +9,10 @@ namespace ffn {
 
 /// "2,099,712".
 std::string format_count(std::int64_t value);
+template <class Integer>
+std::string format_count(Integer value) {
+  return format_count(static_cast<std::int64_t>(value));
+}
 
 /// Two significant digits and a unit: "7", "0.5", "850", "1.2k", "34k", "3.4M", "1.0G", "1.0T".
 std::string format_short(double value);

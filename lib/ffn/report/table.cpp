@@ -1,6 +1,7 @@
 #include "ffn/report/table.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "ffn/core/utf8.hpp"
@@ -27,9 +28,48 @@ std::string terminal_line(const Cells& cells, const std::vector<Column>& columns
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line += "  ";
-    line += padded(on_one_line(cells[i]), widths[i], columns[i].align);
+    line += padded(cells[i], widths[i], columns[i].align);
   }
   return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
+// In pieces of at most `width` columns: after a blank, else after what joins the parts of a name, else wherever it has to be.
+Cells pieces(const std::string& text, std::size_t width) {
+  Cells out;
+  std::string rest = text;
+  while (display_width(rest) > width) {
+    std::size_t end = 0, columns = 0, at_blank = 0, at_joint = 0;
+    for (; columns < width; ++columns) {
+      const char c = rest[end++];
+      while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0) == 0x80) ++end;
+      if (c == ' ') at_blank = end;
+      if (c != '\0' && std::strchr("+,;/_=|", c)) at_joint = end;
+    }
+    if (rest[end] == ' ') at_blank = end;
+    end = at_blank > 0 ? at_blank : at_joint > 0 ? at_joint : end;
+    const std::string piece = rest.substr(0, end);
+    out.push_back(piece.substr(0, piece.find_last_not_of(' ') + 1));
+    const auto next = rest.find_first_not_of(' ', end);
+    rest = next == std::string::npos ? "" : rest.substr(next);
+  }
+  if (!rest.empty() || out.empty()) out.push_back(rest);
+  return out;
+}
+
+std::string terminal_lines(const Cells& cells, const std::vector<Column>& columns, const std::vector<std::size_t>& widths, bool bold) {
+  std::vector<Cells> cut;
+  std::size_t height = 1;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cut.push_back(pieces(on_one_line(cells[i]), widths[i]));
+    height = std::max(height, cut.back().size());
+  }
+  std::string out;
+  for (std::size_t line = 0; line < height; ++line) {
+    Cells parts;
+    for (const auto& cell : cut) parts.push_back(line < cell.size() ? cell[line] : "");
+    out += styled(terminal_line(parts, columns, widths), Style::bold, bold) + "\n";
+  }
+  return out;
 }
 
 std::string markdown_cell(const std::string& text, bool bold) {
@@ -82,16 +122,22 @@ void Table::highlight_last_row() {
   highlighted_.back() = true;
 }
 
-std::string Table::terminal_text(bool color) const {
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths.push_back(display_width(columns_[i].header));
+    widths.push_back(std::max<std::size_t>(1, display_width(columns_[i].header)));
     for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i]));
   }
-  std::string out = styled(terminal_line(headers(columns_), columns_, widths), Style::bold, color) + "\n";
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    out += styled(terminal_line(rows_[r], columns_, widths), Style::bold, color && highlighted_[r]) + "\n";
-  }
+  return widths;
+}
+
+std::string Table::terminal_text(bool color) const { return terminal_text(color, widths()); }
+
+std::string Table::terminal_text(bool color, const std::vector<std::size_t>& widths) const {
+  if (widths.size() != columns_.size() || std::count(widths.begin(), widths.end(), 0u) > 0)
+    throw std::invalid_argument("a table of " + std::to_string(columns_.size()) + " columns needs as many widths, none of them 0");
+  std::string out = terminal_lines(headers(columns_), columns_, widths, color);
+  for (std::size_t r = 0; r < rows_.size(); ++r) out += terminal_lines(rows_[r], columns_, widths, color && highlighted_[r]);
   return out;
 }
 

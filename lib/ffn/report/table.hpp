@@ -31,6 +31,10 @@ class Table {
   /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Line breaks and tabs become
   /// blanks, other controls '?': a cell cannot break the table or speak to the terminal.
   std::string terminal_text(bool color) const;
+  /// The same in columns of these widths, at least 1 each: a cell that is wider goes on in the lines below.
+  std::string terminal_text(bool color, const std::vector<std::size_t>& widths) const;
+  /// What each column takes with every cell on one line.
+  std::vector<std::size_t> widths() const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;
   /// RFC 4180: CRLF at the end of each line; quotes where a cell has a comma, quote or line break.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/variant_name.hpp"
 
 namespace ffn {
 
@@ -71,14 +71,16 @@ std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judg
       notes.push_back("the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) + ": a wider grid may do better");
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
-  if (auto caution = caution_about_one_choice(judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
+  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
   return notes;
 }
 
-std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect) {
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect) {
+  constexpr std::size_t kMeasured = 5;
   constexpr std::size_t kSeedsForChosen = 20;
   if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies. " +
+  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) + " here, which leaves more to chance (5 is the default)" : "";
+  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" + here + ". " +
          std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
          ", or tune anew for every seed (tune.retune=per_seed)";
 }
@@ -90,25 +92,13 @@ std::string curve_caption(const TuningResult& tuned) {
 
 namespace {
 
-// "activation=relu+expansion=4" → {activation, relu}, {expansion, 4}; nothing for a name of another form.
-std::vector<std::pair<std::string, std::string>> parts_of(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> parts;
-  std::istringstream in(name);
-  for (std::string part; std::getline(in, part, '+');) {
-    const auto equals = part.find('=');
-    if (equals == std::string::npos) return {};
-    parts.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return parts;
-}
-
 // One column for each key that all variants name, or one for their names.
 class VariantColumns {
  public:
   explicit VariantColumns(const TuningResult& tuned) {
     for (const auto& variant : tuned.variants) {
       std::vector<std::string> own;
-      for (const auto& [key, value] : parts_of(variant.name)) own.push_back(key);
+      for (const auto& [key, value] : parts_of_variant(variant.name)) own.push_back(key);
       if (&variant == &tuned.variants[0]) keys_ = own;
       else if (own != keys_) keys_.clear();
     }
@@ -124,7 +114,7 @@ class VariantColumns {
   std::vector<std::string> cells(const TunedVariant& variant) const {
     if (keys_.empty()) return {variant.name};
     std::vector<std::string> out;
-    for (const auto& [key, value] : parts_of(variant.name)) out.push_back(value);
+    for (const auto& [key, value] : parts_of_variant(variant.name)) out.push_back(value);
     return out;
   }
 
@@ -159,44 +149,21 @@ Table choices_table(const TuningResult& tuned) {
   return table;
 }
 
-std::vector<Table> curve_tables(const TuningResult& tuned, int width) {
+Table curve_table(const TuningResult& tuned) {
   const VariantColumns variants(tuned);
-  std::vector<std::vector<std::string>> cells;  // [variant][point]
-  const std::size_t points = tuned.variants.at(0).curve.size();
-  std::vector<std::size_t> widths(points);
+  auto columns = variants.headers();
+  for (const auto& point : tuned.variants.at(0).curve) columns.push_back({point_text(tuned, point), Align::right});
+  Table table(columns);
   for (const auto& variant : tuned.variants) {
-    cells.emplace_back();
-    for (std::size_t p = 0; p < points; ++p) {
-      const auto& point = variant.curve.at(p);
-      std::string text = score_text(point);
-      if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad";
-      if (point.chosen > 0) text += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";
-      widths[p] = std::max({widths[p], text.size(), point_text(tuned, point).size()});
-      cells.back().push_back(std::move(text));
+    auto row = variants.cells(variant);
+    for (const auto& point : variant.curve) {
+      row.push_back(score_text(point));
+      if (point.bad > 0) row.back() += ", " + std::to_string(point.bad) + " bad";
+      if (point.chosen > 0) row.back() += tuned.per_seed ? " (" + std::to_string(point.chosen) + ")" : "*";
     }
+    table.add_row(row);
   }
-  std::size_t names = 0;
-  for (const auto& variant : tuned.variants) {
-    std::size_t all = 0;
-    for (const auto& cell : variants.cells(variant)) all += std::max<std::size_t>(cell.size(), 12) + 2;
-    names = std::max(names, all);
-  }
-  std::vector<Table> tables;
-  for (std::size_t first = 0; first < points;) {
-    std::size_t past = first, used = names;
-    while (past < points && (past == first || width == 0 || used + widths[past] + 2 <= static_cast<std::size_t>(width))) used += widths[past++] + 2;
-    auto columns = variants.headers();
-    for (std::size_t p = first; p < past; ++p) columns.push_back({point_text(tuned, tuned.variants[0].curve[p]), Align::right});
-    Table table(columns);
-    for (std::size_t v = 0; v < cells.size(); ++v) {
-      auto row = variants.cells(tuned.variants[v]);
-      row.insert(row.end(), cells[v].begin() + static_cast<std::ptrdiff_t>(first), cells[v].begin() + static_cast<std::ptrdiff_t>(past));
-      table.add_row(row);
-    }
-    tables.push_back(std::move(table));
-    first = past;
-  }
-  return tables;
+  return table;
 }
 
 }  // namespace ffn

@@ -17,15 +17,15 @@ std::string tuned_sentence(const TuningResult& tuned);
 std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect);
 
 /// What one choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
-std::string caution_about_one_choice(std::size_t judging_seeds, double min_effect);
+std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);
 
 /// What each variant was given: its value, or how many seeds chose which.
 Table choices_table(const TuningResult& tuned);
 
-/// The metric over the grid: a row a variant, a column a point; the chosen one with a star, or with how many seeds chose it. Several
-/// tables where one would be wider than `width` (0: as wide as it takes).
-std::vector<Table> curve_tables(const TuningResult& tuned, int width);
-/// What stands above them.
+/// The metric over the grid: a row a variant, after its name a column for each point; the chosen one with a star, or with how many
+/// seeds chose it.
+Table curve_table(const TuningResult& tuned);
+/// What stands above it.
 std::string curve_caption(const TuningResult& tuned);
 
 }  // namespace ffn

@@ -11,10 +11,6 @@ namespace {
 
 using detail::normal_cdf;
 
-double critical_t(std::size_t num_seeds, double upper_tail) {
-  return detail::critical_t(static_cast<double>(num_seeds - 1), upper_tail);
-}
-
 /// Of the true standardised effect.
 struct Posterior {
   double mean, variance;
@@ -44,8 +40,8 @@ double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha
   // √n times the new study's effect is N(centre, spread²).
   const double centre = std::sqrt(n) * effect.mean, spread = std::sqrt(1.0 + n * effect.variance);
   const auto below = [&](double limit) { return normal_cdf((limit - centre) / spread); };
-  const double different = critical_t(num_seeds, alpha / 2.0);
-  const double negligible = std::sqrt(n) * margin - critical_t(num_seeds, alpha);
+  const double different = detail::critical_t_of_seeds(num_seeds, alpha / 2.0);
+  const double negligible = std::sqrt(n) * margin - detail::critical_t_of_seeds(num_seeds, alpha);
   if (negligible >= different) return 1.0;
   return below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
 }

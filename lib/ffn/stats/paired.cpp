@@ -80,7 +80,7 @@ std::vector<double> logarithms(std::vector<double> values) {
 }
 
 /// What the test adds up for differences shifted by a margin: itself, or signed ranks, where NaN, a pair without any value, stays a tie.
-std::vector<double> terms(std::vector<double> differences, PairedTest test) {
+std::vector<double> added_terms(std::vector<double> differences, PairedTest test) {
   if (test == PairedTest::sign_flip_of_mean) return differences;
   for (double& d : differences)
     if (std::isnan(d)) d = 0.0;
@@ -95,7 +95,7 @@ std::optional<double> equivalence_p(const std::vector<double>& differences, Pair
     below.push_back(options.min_effect - d);
   }
   const std::uint64_t seed = stream_seed(options, kTestStream);
-  return std::max(one_sided_sign_flip_test(terms(above, test), seed).p, one_sided_sign_flip_test(terms(below, test), seed).p);
+  return std::max(one_sided_sign_flip_test(added_terms(above, test), seed).p, one_sided_sign_flip_test(added_terms(below, test), seed).p);
 }
 
 /// `p`: of the test.
@@ -150,7 +150,7 @@ PairedResult compare_values(const std::vector<double>& variant, const std::vecto
     advantage.push_back(scores.back() == 0.5 ? 0.0 : favour * (variant[i] - reference[i]));  // ∞ − ∞ is a tie
   }
   const std::vector<double> differences = subtract(variant, reference);  // NaN: no value on either side
-  const std::vector<double> added_up = terms(advantage, test);
+  const std::vector<double> added_up = added_terms(advantage, test);
   const SignFlipTest tested = sign_flip_test(added_up, stream_seed(options, kTestStream));
   return {direction,
           options,

@@ -8,6 +8,7 @@
 // without a value are never dropped: they are worse than every value, and two of them tie.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,8 @@ enum class Direction { higher_is_better, lower_is_better };
 
 /// One run's metric; nullopt or a non-finite number means that it diverged or failed.
 using Outcome = std::optional<double>;
+/// Neither missing nor infinite.
+inline bool has_value(const Outcome& outcome) { return outcome && std::isfinite(*outcome); }
 
 struct CompareOptions {
   double alpha = 0.05;      ///< chance of a false better/worse over the family; intervals have level 1 − alpha

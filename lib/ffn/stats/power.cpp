@@ -10,11 +10,6 @@
 namespace ffn::stats {
 namespace {
 
-/// t with P(T > t) = upper_tail.
-double critical_t(std::size_t num_seeds, double upper_tail) {
-  return detail::critical_t(static_cast<double>(num_seeds - 1), upper_tail);
-}
-
 /// P(T > t) for t > 0 and T noncentral t.
 double probability_above(double t, std::size_t num_seeds, double noncentrality) {
   // T = (Z + noncentrality) / √(χ²/df). Boost's series fail for a huge noncentrality, where Z no longer matters:
@@ -52,7 +47,7 @@ double paired_power(double standardised_effect, std::size_t num_seeds, double al
   check_test(num_seeds, alpha);
   if (std::isnan(standardised_effect)) detail::fail("standardised effect is nan");
   if (std::isinf(standardised_effect)) return 1.0;
-  const double t = critical_t(num_seeds, alpha / 2.0);
+  const double t = detail::critical_t_of_seeds(num_seeds, alpha / 2.0);
   const double noncentrality = std::abs(standardised_effect) * std::sqrt(static_cast<double>(num_seeds));
   return probability_above(t, num_seeds, noncentrality) + probability_above(t, num_seeds, -noncentrality);
 }

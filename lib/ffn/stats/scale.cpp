@@ -16,8 +16,6 @@ namespace {
 
 using detail::kInfinity;
 
-bool has_value(const Outcome& outcome) { return outcome && std::isfinite(*outcome); }
-
 void check_pairs(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
   if (variant.size() != reference.size())
     detail::fail("scale: ", variant.size(), " runs of the variant against ", reference.size(), " of the reference");

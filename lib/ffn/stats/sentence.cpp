@@ -89,20 +89,20 @@ std::string chances_text(const Judgement& judgement) {
 
 }  // namespace
 
+const std::vector<VerdictWord>& verdict_words() {
+  static const std::vector<VerdictWord> words = {
+      {Verdict::better, "better", "surely better than the reference"},
+      {Verdict::worse, "worse", "surely worse than the reference"},
+      {Verdict::no_meaningful_difference, "no meaningful difference", "the difference is surely smaller than compare.min_effect"},
+      {Verdict::undecided, "undecided", "these seeds cannot tell, which does not mean equal; so it is where every seed gave the same value"},
+      {Verdict::too_few_seeds, "too few seeds", "whatever this many seeds had given, it would have been no verdict"},
+  };
+  return words;
+}
+
 std::string to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better:
-      return "better";
-    case Verdict::worse:
-      return "worse";
-    case Verdict::no_meaningful_difference:
-      return "no meaningful difference";
-    case Verdict::undecided:
-      return "undecided";
-    case Verdict::too_few_seeds:
-      return "too few seeds";
-  }
-  return "";
+  const auto& words = verdict_words();
+  return std::find_if(words.begin(), words.end(), [&](const VerdictWord& w) { return w.verdict == verdict; })->word;
 }
 
 std::string verdict_sentence(const PairedResult& result, const Judgement& judgement, RatioForm form) {

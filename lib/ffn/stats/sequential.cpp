@@ -27,7 +27,7 @@ void check(const std::vector<std::size_t>& maxima) {
 }
 
 /// What is flipped: the differences, or their signed ranks without zeros.
-std::vector<double> terms(const std::vector<double>& d, PairedTest test) {
+std::vector<double> flipped_terms(const std::vector<double>& d, PairedTest test) {
   std::vector<double> all(d.size(), 0.0), nonzero;
   for (std::size_t i = 0; i < d.size(); ++i)
     if (!std::isnan(d[i])) all[i] = d[i];
@@ -144,7 +144,7 @@ std::vector<std::vector<Look>> run(const std::vector<double>& differences, const
     if (n > differences.size()) break;
     const std::vector<double> so_far(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(n));
     const PairedTest test = rule(so_far);
-    const Statistics statistics(terms(so_far, test), flips.words, flips.words_per_path, side);
+    const Statistics statistics(flipped_terms(so_far, test), flips.words, flips.words_per_path, side);
     std::size_t most = 0;
     for (std::size_t l = 0; l < levels.size(); ++l)
       most = std::max(most, std::max(whole_paths(flips.num_paths, spent[l](n)), levels[l].num_crossed()));
@@ -350,6 +350,14 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
     else if (verdicts[i].different) verdicts[i].verdict = flags[i].positive ? Verdict::better : Verdict::worse;
   }
   return verdicts;
+}
+
+std::vector<Look> looks_at(const std::vector<double>& differences, const SequentialDesign& design) {
+  const auto looks = sequential_looks(design.maxima);
+  if (differences.size() < looks.front()) return {};
+  const double level = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));
+  const Spent spent = [&](std::size_t n) { return spent_alpha(level, n, design.maxima.front()); };
+  return sequential_test(differences, looks, spent, paths_of(design), Side::both, design.rule);
 }
 
 std::size_t first_possible_verdict(const SequentialDesign& design) {

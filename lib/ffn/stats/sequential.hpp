@@ -106,6 +106,9 @@ struct SequentialVerdict {
 /// Throws as sequential_looks does, if alpha is outside (0, 1) or min_effect is negative.
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design);
 
+/// One comparison's test of a difference at alpha / m, where its claim stands whatever the others are: every look so far.
+std::vector<Look> looks_at(const std::vector<double>& differences, const SequentialDesign& design);
+
 /// The first look at which the smallest claim of all comparisons, all seeds on one side, can stand; the last look if none is.
 std::size_t first_possible_verdict(const SequentialDesign& design);
 

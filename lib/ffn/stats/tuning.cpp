@@ -9,8 +9,6 @@
 namespace ffn::stats {
 namespace {
 
-bool has_value(const Outcome& outcome) { return outcome && std::isfinite(*outcome); }
-
 // As they are judged: lower is better.
 std::vector<std::vector<Outcome>> on_judged_scale(std::vector<std::vector<Outcome>> outcomes, Direction direction) {
   bool positive = true;

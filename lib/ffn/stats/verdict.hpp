@@ -13,7 +13,13 @@ namespace ffn::stats {
 
 enum class Verdict { better, worse, no_meaningful_difference, undecided, too_few_seeds };
 
-/// "better", "worse", "no meaningful difference", "undecided", "too few seeds".
+/// What a verdict is called everywhere, on the screen as in JSON, CSV, `expect` and `--fail-if`, and what it means.
+struct VerdictWord {
+  Verdict verdict;
+  const char *word, *meaning;
+};
+const std::vector<VerdictWord>& verdict_words();
+
 std::string to_string(Verdict verdict);
 
 /// A new study of this many seeds, and how likely it reaches a verdict.

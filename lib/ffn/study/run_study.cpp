@@ -32,6 +32,13 @@ void keep_study_file(const Plan& plan, bool has_work) {
 
 namespace {
 
+// Before study.json is written: its flush is that of their names, too, and no worker has to do it.
+void make_variant_directories(const Plan& plan, const std::vector<std::size_t>& runs) {
+  std::set<std::filesystem::path> directories;
+  for (const auto run : runs) directories.insert(plan.runs[run].directory.parent_path());
+  for (const auto& directory : directories) make_directories(directory);
+}
+
 std::string run_name(const Plan& plan, std::size_t run) {
   return plan.study.variants[plan.runs[run].variant].name + "/seed-" + std::to_string(plan.runs[run].config.seed);
 }
@@ -63,7 +70,10 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
       if (progress == Progress::finished) finished.insert(i);
       else if (progress == Progress::pending || first) pending.push_back(i);
     }
-    if (first) keep_study_file(plan, !pending.empty());
+    if (first) {
+      make_variant_directories(plan, pending);
+      keep_study_file(plan, !pending.empty());
+    }
     if (pending.empty() || (options.stop && options.stop())) break;
 
     if (!log) {

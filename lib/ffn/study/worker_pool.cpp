@@ -46,6 +46,25 @@ bool read_whole(int fd, void* data, std::size_t size) {
 
 // ---- the worker's side
 
+pid_t parent_of_this = 0;
+volatile sig_atomic_t parent_is_gone = 0;
+
+extern "C" void on_continue(int) {
+  if (::getppid() != parent_of_this) parent_is_gone = 1;
+}
+
+// A worker whose parent was killed checkpoints and ends instead of training for nobody. SIGCONT is the one signal that also
+// reaches a worker that somebody has stopped; one that is continued by hand still has its parent. False: too late.
+bool end_with(pid_t parent) {
+  parent_of_this = parent;
+  struct sigaction action = {};
+  action.sa_handler = on_continue;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGCONT, &action, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
+  return ::getppid() == parent;
+}
+
 class Worker {
  public:
   Worker(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options, int commands,
@@ -97,7 +116,7 @@ class Worker {
       m.kind = WorkerMessage::Kind::run_failed, m.cohort = cohort, m.run = run;
       send(m);
     };
-    hooks.stop = [this] { return orphaned_ || (options_.stop && options_.stop()); };
+    hooks.stop = [this] { return orphaned_ || parent_is_gone || (options_.stop && options_.stop()); };
     return hooks;
   }
 
@@ -158,9 +177,7 @@ class Pool {
     const pid_t pid = ::fork();
     if (pid < 0) throw SystemError(std::string("cannot start a worker: ") + std::strerror(errno));
     if (pid == 0) {
-      // A worker whose parent was killed checkpoints and ends instead of training for nobody.
-      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-      if (::getppid() != parent) ::_exit(1);
+      if (!end_with(parent)) ::_exit(1);
       for (const auto& other : children_) ::close(other.commands), ::close(other.messages);
       ::close(commands[1]), ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();

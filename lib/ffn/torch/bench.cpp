@@ -207,37 +207,51 @@ class Watch final : public TrainObserver {
   double before_, held_ = 0;
 };
 
-// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory. `us`: about what a step takes.
-void bench_cohorts(const BenchRequest& request, const std::string& name, const RunConfig& config, double us,
-                   const std::function<void(const Measurement&)>& emit) {
+/// A run of XOR to be trained in cohorts. `us`: about what a step takes.
+struct Trained {
+  std::string name;
+  RunConfig config;
+  double us;
+};
+
+// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory. What is to be compared is measured in turn.
+void bench_cohorts(const BenchRequest& request, const std::vector<Trained>& rivals, const std::function<void(const Measurement&)>& emit) {
+  constexpr std::size_t kRounds = 5;
   for (const std::size_t runs : {1, 10, 100, 1000}) {
-    Cohort cohort;
-    cohort.runs.assign(runs, config);
-    for (std::size_t r = 0; r < runs; ++r) {
-      auto& run = cohort.runs[r];
-      run.seed = static_cast<std::int64_t>(r);
-      run.train.steps = std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds * 1e6 / us) / static_cast<std::int64_t>(runs));
-      run.train.eval_every = run.train.checkpoint_every = run.train.steps;
+    std::vector<Cohort> cohorts(rivals.size());
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      cohorts[i].runs.assign(runs, rivals[i].config);
+      for (std::size_t r = 0; r < runs; ++r) {
+        auto& run = cohorts[i].runs[r];
+        run.seed = static_cast<std::int64_t>(r);
+        run.train.steps =
+            std::max<std::int64_t>(20, static_cast<std::int64_t>(request.seconds * 1e6 / rivals[i].us) / static_cast<std::int64_t>(runs));
+        run.train.eval_every = run.train.checkpoint_every = run.train.steps;
+      }
     }
-    std::vector<double> found;
-    double held = 0;
-    for (int round = 0; round < 5; ++round) {
-      Watch watch(request);
-      const auto start = Clock::now();
-      training_engine().train(cohort, watch);
-      found.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-      held = std::max(held, watch.held());
+    std::vector<std::vector<double>> found(rivals.size());
+    std::vector<double> held(rivals.size());
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < rivals.size(); ++i) {
+        Watch watch(request);
+        const auto start = Clock::now();
+        training_engine().train(cohorts[i], watch);
+        found[i].push_back(std::chrono::duration<double>(Clock::now() - start).count());
+        held[i] = std::max(held[i], watch.held());
+        if (request.stop && request.stop()) return;
+      }
     }
-    if (request.stop && request.stop()) return;
-    std::nth_element(found.begin(), found.begin() + 2, found.end());
-    const double per_step = found[2] / static_cast<double>(cohort.runs[0].train.steps);
-    emit({"steps",
-          name + ", " + std::to_string(runs) + (runs == 1 ? " run" : " runs"),
-          {{"runs", static_cast<double>(runs)},
-           {"us_per_run_and_step", per_step / static_cast<double>(runs) * 1e6},
-           {"steps_per_s", 1 / per_step},
-           {"runs_times_steps_per_s", static_cast<double>(runs) / per_step},
-           {"bytes_per_run", held / static_cast<double>(runs)}}});
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      std::nth_element(found[i].begin(), found[i].begin() + kRounds / 2, found[i].end());
+      const double per_step = found[i][kRounds / 2] / static_cast<double>(cohorts[i].runs[0].train.steps);
+      emit({"steps",
+            rivals[i].name + ", " + std::to_string(runs) + (runs == 1 ? " run" : " runs"),
+            {{"runs", static_cast<double>(runs)},
+             {"us_per_run_and_step", per_step / static_cast<double>(runs) * 1e6},
+             {"steps_per_s", 1 / per_step},
+             {"runs_times_steps_per_s", static_cast<double>(runs) / per_step},
+             {"bytes_per_run", held[i] / static_cast<double>(runs)}}});
+    }
   }
 }
 
@@ -260,12 +274,11 @@ void run_bench(const BenchRequest& request, const std::function<void(const Measu
   if (wanted("product")) bench_products(request, emit);
   if (wanted("ffn")) bench_ffns(request, emit);
   if (!wanted("steps")) return;
-  bench_cohorts(request, "FFN 2-8-2, batch 4", xor_config(2, 8, 4), 0.6, emit);
   auto formula = xor_config(2, 8, 4);
   formula.model.ffn = as_formula("positionwise", 8);
   std::get<FormulaConfig>(formula.model.ffn).activation = "relu";
-  bench_cohorts(request, "formula 2-8-2, batch 4", formula, 0.6, emit);
-  bench_cohorts(request, "FFN 8-32-8, batch 64", xor_config(8, 32, 64), 3, emit);
+  bench_cohorts(request, {{"FFN 2-8-2, batch 4", xor_config(2, 8, 4), 0.6}, {"formula 2-8-2, batch 4", formula, 0.6}}, emit);
+  bench_cohorts(request, {{"FFN 8-32-8, batch 64", xor_config(8, 32, 64), 3}}, emit);
 }
 
 }  // namespace ffn

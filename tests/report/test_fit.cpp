@@ -1,0 +1,79 @@
+#include <sstream>
+
+#include "ffn/core/utf8.hpp"
+#include "ffn/report/fit.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+Table wide() {
+  Table table({{"variant"}, {"runs", Align::right}, {"mean ± 95 %", Align::right}, {"parameters", Align::right}, {"verdict"}});
+  table.add_row({"kind=gated+activation=silu", "20", "0.31 [0.12, 0.83]", "1,234,567", "no meaningful difference"});
+  table.highlight_last_row();
+  table.add_row({"kind=positionwise+activation=gelu", "20", "0.5 ± 0.1", "1,234,000", "better"});
+  return table;
+}
+
+std::string without_blanks(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != ' ' && c != '\n') out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a table that fits stays one table") {
+  CHECK(split(wide(), 1, 200, false) == wide().terminal_text(false));
+  CHECK(split(wide(), 1, 0, false) == wide().terminal_text(false));
+  CHECK(folded(wide(), 200, false) == wide().terminal_text(false));
+}
+
+TEST_CASE("a table that is too wide becomes several that repeat the names") {
+  CHECK(split(wide(), 1, 66, false) ==
+        "variant                            runs        mean ± 95 %\n"
+        "kind=gated+activation=silu           20  0.31 [0.12, 0.83]\n"
+        "kind=positionwise+activation=gelu    20          0.5 ± 0.1\n"
+        "\n"
+        "variant                            parameters\n"
+        "kind=gated+activation=silu          1,234,567\n"
+        "kind=positionwise+activation=gelu   1,234,000\n"
+        "\n"
+        "variant                            verdict\n"
+        "kind=gated+activation=silu         no meaningful difference\n"
+        "kind=positionwise+activation=gelu  better\n");
+}
+
+TEST_CASE("names and cells that are too wide go on in the next line") {
+  Table table({{"name"}, {"what it is"}});
+  table.add_row({"kind=gated+activation=silu", "two words"});
+  CHECK(folded(table, 24, false) ==
+        "name          what it is\n"
+        "kind=gated+   two words\n"
+        "activation=\n"
+        "silu\n");
+}
+
+TEST_CASE("nothing is lost at any width, and no line is wider") {
+  for (int width = 13; width <= 130; ++width) {
+    INFO(width);  // five columns of one letter need 13
+    for (const auto& text : {split(wide(), 1, width, false), folded(wide(), width, false)}) {
+      CHECK(widest_line(text) <= width);
+      std::size_t verdicts = 0;
+      for (const char c : text) verdicts += c == '[';
+      CHECK(verdicts == 1);
+    }
+    // Read down its columns, every cell is there: a table of one row and one column says so plainly.
+    Table one({{"variant"}, {"verdict"}});
+    one.add_row({"", "no meaningful difference, of kind=gated+activation=silu"});
+    CHECK(without_blanks(folded(one, width, false)).find("nomeaningfuldifference,ofkind=gated+activation=silu") != std::string::npos);
+  }
+}
+
+TEST_CASE("a paragraph that goes on stands further in") {
+  CHECK(indented("  one two three\nfour\n", 10, 2) == "  one two\n    three\nfour\n");
+  CHECK(indented("x = a_very_long_word\n", 8, 4) == "x =\n    a_very_long_word\n");
+}

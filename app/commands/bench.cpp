@@ -7,6 +7,7 @@
 #include "../signals.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/table.hpp"
@@ -78,7 +79,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
     for (const auto& shown : group.columns) row.push_back(shown.cell(m));
     table.add_row(row);
   }
-  if (table.num_rows() > 0) std::cout << group.title << "\n\n" << table.terminal_text(color) << "\n";
+  if (table.num_rows() > 0) std::cout << group.title << "\n\n" << split(table, 1, terminal_width_of(1), color) << "\n";
 }
 
 Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {

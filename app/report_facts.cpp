@@ -139,8 +139,8 @@ Targets targets_of(const FoundRuns& found) {
   for (const auto& run : found.runs) {
     const auto metric = run.keys.find("train.target.metric");
     if (metric == run.keys.end()) continue;
-    const auto& low = value_of(run, "train.target.at_least");
-    const auto& limit = low != "null" && low != "-" ? low : value_of(run, "train.target.at_most");
+    const std::string low = value_of(run, "train.target.at_least");
+    const std::string limit = low != "null" && low != "-" ? low : value_of(run, "train.target.at_most");
     targets.insert({metric->second, std::strtod(limit.c_str(), nullptr)});
   }
   return targets;

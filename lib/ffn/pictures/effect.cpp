@@ -1,7 +1,6 @@
 // The metric over the levels of a numeric key, such as the expansion: a curve per variant.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <set>
 
@@ -32,20 +31,6 @@ struct EffectPanel {
   std::string title;
   std::vector<Line> lines;
 };
-
-/// The numeric key of the facets with the most levels, if there is one.
-std::optional<std::string> numeric_facet_key(const Comparison& c) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const auto& facet : c.facets) {
-    for (const auto& [key, value] : facet.keys) values[key].insert(value);
-  }
-  std::optional<std::string> best;
-  std::size_t most = 1;
-  for (const auto& [key, of] : values) {
-    if (of.size() > most && as_numbers({of.begin(), of.end()})) best = key, most = of.size();
-  }
-  return best;
-}
 
 void add_level(Line& line, double x, const GroupResult& group) {
   const auto estimate = estimate_of(group);
@@ -152,7 +137,7 @@ Numbers effect_numbers(const std::vector<EffectPanel>& panels, const std::string
 
 std::optional<Figure> effect_figure(const Comparison& c) {
   const auto series = std::make_shared<SeriesList>(c);
-  const auto facet_key = numeric_facet_key(c);
+  const auto facet_key = widest_facet_key(c, Keys::numeric);
   const bool numeric_by = series->size() > 2 && as_numbers(series->values());
   if (!facet_key && !numeric_by) return std::nullopt;
   const std::string key = facet_key ? *facet_key : c.by;

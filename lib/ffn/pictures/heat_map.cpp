@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "ffn/pictures/charts.hpp"
 #include "ffn/pictures/series.hpp"
@@ -23,20 +22,6 @@ struct HeatMap {
   std::vector<std::string> rows, columns;
   std::map<std::pair<std::string, std::string>, double> cells;  ///< row, column → centre; absent: no value
 };
-
-/// The key of the columns: of the facets' keys the one with the most values.
-std::optional<std::string> column_key(const Comparison& c) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const auto& facet : c.facets) {
-    for (const auto& [key, value] : facet.keys) values[key].insert(value);
-  }
-  std::optional<std::string> best;
-  std::size_t most = 1;
-  for (const auto& [key, of] : values) {
-    if (of.size() > most) best = key, most = of.size();
-  }
-  return best;
-}
 
 void add_once(std::vector<std::string>& values, const std::string& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
@@ -145,7 +130,7 @@ Numbers heat_map_numbers(const std::vector<HeatMap>& maps, const std::string& by
 }  // namespace
 
 std::optional<Figure> heat_map_figure(const Comparison& c) {
-  const auto key = column_key(c);
+  const auto key = widest_facet_key(c, Keys::any);
   if (!key || c.by == "variant" || c.by.rfind("task.", 0) == 0) return std::nullopt;
   const SeriesList series(c);
   auto maps = maps_of(c, *key, series);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
@@ -64,6 +66,19 @@ std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& te
     out.push_back(*x);
   }
   return out;
+}
+
+std::optional<std::string> widest_facet_key(const Comparison& c, Keys keys) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const auto& facet : c.facets) {
+    for (const auto& [key, value] : facet.keys) values[key].insert(value);
+  }
+  std::optional<std::string> best;
+  std::size_t most = 1;
+  for (const auto& [key, of] : values) {
+    if (of.size() > most && (keys == Keys::any || as_numbers({of.begin(), of.end()}))) best = key, most = of.size();
+  }
+  return best;
 }
 
 std::vector<std::string> group_headers(const Comparison& c) {

@@ -46,6 +46,10 @@ std::optional<double> as_number(const std::string& text);
 /// All values as numbers; nothing if one is none.
 std::optional<std::vector<double>> as_numbers(const std::vector<std::string>& texts);
 
+enum class Keys { any, numeric };
+/// Of the facets' keys the one with the most values, where one has more than one; of `numeric` ones whose values are numbers.
+std::optional<std::string> widest_facet_key(const Comparison& comparison, Keys keys);
+
 /// The columns that say which group a row of numbers is of.
 std::vector<std::string> group_headers(const Comparison& comparison);
 std::vector<Cell> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);

@@ -159,6 +159,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_cp(program, common);
   add_runs(program, common);
   add_clean(program, common);
+  add_export(program, common);
 }
 
 }  // namespace ffn::app

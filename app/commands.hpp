@@ -62,6 +62,7 @@ void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);
 void add_clean(CommandLine program, CommonOptions& common);
+void add_export(CommandLine program, CommonOptions& common);
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);

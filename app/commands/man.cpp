@@ -45,7 +45,8 @@ std::string head_of(const OptionDescription& option) {
 
 std::string entry_of(const OptionDescription& option) {
   std::string out = ".TP\n" + head_of(option) + "\n" + roff(option.doc);
-  if (!option.words.empty() && !option.value.empty()) out += " (" + roff(join(option.words)) + ")";
+  const bool told = std::all_of(option.words.begin(), option.words.end(), [&](const std::string& word) { return option.doc.find(word) != std::string::npos; });
+  if (!told && !option.value.empty()) out += " (" + roff(join(option.words)) + ")";
   if (!option.fallback.empty()) out += "; default " + roff(option.fallback);
   return out + "\n";
 }

@@ -5,6 +5,7 @@ import ctypes
 import json
 import math
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -102,6 +103,21 @@ class Csv(ExportTest):
         self.assertEqual(last.to_dict(), runs.set_index("run")["val/loss"].to_dict())
         means = runs.groupby(["model.ffn.activation", "model.ffn.expansion"])["val/loss"].mean()
         self.assertEqual(len(means), 4)
+
+    @unittest.skipUnless(shutil.which("Rscript"), "needs r-base-core")
+    def test_r_reads_numbers_as_numbers(self):
+        self.run_program("--config", self.write("study.json", {**DIVERGING, "sweep": STUDY["sweep"]}), "-q")
+        self.export("runs/diverging", "--csv")
+        program = """
+            curves <- read.csv("runs/diverging/curves.csv", check.names = FALSE)
+            runs <- read.csv("runs/diverging/runs.csv", check.names = FALSE)
+            cat(sapply(curves[c("seed", "step", "tokens", "time_s", "value", "model.ffn.expansion", "model.ffn.activation")], class), "\n")
+            cat(class(runs[["val/loss"]]), class(runs$hit_step), nrow(runs), sum(is.nan(curves$value)) > 0, "\n")
+            cat(format(curves$value[1:5], digits = 17), "\n")"""
+        told = subprocess.run(["Rscript", "-e", program], cwd=self.tmp, capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual(told[0].split(), ["integer"] * 3 + ["numeric"] * 2 + ["integer", "character"])
+        self.assertEqual(told[1].split(), ["numeric", "logical", "16", "TRUE"])  # no run got there: nothing but missing values
+        self.assertEqual(told[2].split()[:4], [row["value"] for row in self.rows("runs/diverging/curves.csv")[:4]])
 
     @unittest.skipUnless(pandas, "needs python3-pandas")
     def test_the_columns_are_those_of_ffn_train_py(self):

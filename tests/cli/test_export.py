@@ -265,6 +265,14 @@ class TensorBoard(ExportTest):
             self.assertFalse({"seed", "name"} & set(keys))
         self.ok("check", "runs/study")
 
+    def test_what_was_moved_aside_can_be_cleaned_with_its_events(self):
+        for more in ([], ["--fresh"]):
+            self.ok("xor", "train.steps=20", "log.tensorboard=true", "-q", *more)
+        self.event_file("runs/xor/seed-0")
+        self.event_file("runs/xor/seed-0.old-1")
+        self.ok("clean", "--yes")
+        self.assertFalse((self.tmp / "runs/xor/seed-0.old-1").exists())
+
     def test_results_are_the_same_with_and_without(self):
         self.study(name="without")
         self.study(name="with", log={"tensorboard": True})

@@ -91,21 +91,6 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
   return point;
 }
 
-std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
-                                     double alpha) {
-  std::vector<CurvePoint> out;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    std::vector<double> values;
-    std::size_t gone = 0;
-    for (const auto& run : runs) {
-      if (std::isfinite(run.values[s])) values.push_back(run.values[s]);
-      else gone += is_gone_at(run, s);
-    }
-    if (!values.empty()) out.push_back(curve_point(steps[s], values, gone, higher_is_better, centre, alpha));
-  }
-  return out;
-}
-
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
   std::vector<std::size_t> out;
   if (count <= most) most = count;
@@ -123,6 +108,21 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
     kept.insert(steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))]);
   }
   return {kept.begin(), kept.end()};
+}
+
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
+                                     double alpha) {
+  std::vector<CurvePoint> out;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    std::vector<double> values;
+    std::size_t gone = 0;
+    for (const auto& run : runs) {
+      if (std::isfinite(run.values[s])) values.push_back(run.values[s]);
+      else gone += is_gone_at(run, s);
+    }
+    if (!values.empty()) out.push_back(curve_point(steps[s], values, gone, higher_is_better, centre, alpha));
+  }
+  return out;
 }
 
 std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests) {

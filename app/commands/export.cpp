@@ -29,26 +29,28 @@ fs::path out_directory(const ExportOptions& options) {
   return options.directories.size() == 1 ? fs::path(options.directories[0]) : fs::path(".");
 }
 
+std::string counted(std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); }
+
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   if (options.histograms && !options.tensorboard) throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
   if (!options.csv && !options.tensorboard) throw UsageError("what shall be written?", "--csv writes tables, --tensorboard event files");
   auto selection = exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);
   const auto out = out_directory(options);
-  const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   Json report = {{"runs", selection.runs.size()}};
   std::string text;
   if (options.csv) {
     const auto files = exports::write_csv(selection, out, selection.notes);
     report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
-    text += files.runs.string() + ": a row for each of " + number(selection.runs.size()) + " runs\n" + files.curves.string() +
-            ": a row for each run, step and metric, " + number(files.num_curve_rows) + "\n";
+    text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
+            ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
   }
   if (options.tensorboard) {
     const auto files = exports::write_tensorboard(selection, out / "tensorboard", options.histograms, selection.notes);
     report["tensorboard"] = {{"directory", files.directory.string()}, {"runs", files.num_runs}, {"variants", files.num_variants}};
-    text += files.directory.string() + ": event files of " + number(files.num_runs) + " runs, and of " + number(files.num_variants) +
-            " variants with several seeds mean and interval\nto look at them: tensorboard --logdir " + shell_word(files.directory.string()) +
+    text += files.directory.string() + ": event files of " + counted(files.num_runs, "run") +
+            (files.num_variants > 0 ? ", and of " + counted(files.num_variants, "variant") + " with several seeds mean and interval" : "") +
+            "\nto look at them: tensorboard --logdir " + shell_word(files.directory.string()) +
             (files.most_points > exports::kTensorBoardPoints ? " --samples_per_plugin scalars=" + std::to_string(files.most_points) : "") + "\n";
   }
   for (const auto& note : selection.notes) log_warning(note);

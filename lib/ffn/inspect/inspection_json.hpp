@@ -1,0 +1,12 @@
+// A look inside as one JSON document.
+#pragma once
+
+#include "ffn/core/json.hpp"
+#include "ffn/inspect/inspection.hpp"
+
+namespace ffn::inspect {
+
+/// Every number with the name that it has in the structs; shares from 0 to 1.
+Json to_json(const Inspection& inspection);
+
+}  // namespace ffn::inspect

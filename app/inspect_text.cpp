@@ -116,7 +116,7 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + signed_number(classes[k].logit));
-  return out.empty() ? "-" : join(out, "  ");
+  return out.empty() ? "-" : join(out, " · ");
 }
 
 std::string prefix_text(const Example& example, std::size_t most) {
@@ -169,7 +169,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
         if (other != e && (partner == e || routing.together[e * routing.experts.size() + other] > routing.together[e * routing.experts.size() + partner])) partner = other;
       }
       const double both = routing.together[e * routing.experts.size() + partner];
-      table.add_row({std::to_string(b) + "." + std::to_string(e), percent(expert.load), format_significant(expert.mean_weight, 2), routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + percent(both) + ")" : "-", join(takes, "  ")});
+      table.add_row({std::to_string(b) + "." + std::to_string(e), percent(expert.load), format_significant(expert.mean_weight, 2), routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + percent(both) + ")" : "-", join(takes, " · ")});
     }
     print_heading("What the experts of block " + std::to_string(b) + " take");
     print_table(table, common);

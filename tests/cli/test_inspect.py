@@ -191,7 +191,7 @@ class Pages(InspectTest):
 
     def test_the_page_of_a_mixture_has_its_experts(self):
         _, parts = self.page(self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe"))
-        self.assertEqual(parts, ["layers", "rates", "patterns", "examples", "neurons", "experts", "positions", "together", "attention"])
+        self.assertEqual(parts, ["experts", "loads", "positions", "together", "layers", "rates", "patterns", "examples", "neurons", "attention"])
 
     def test_the_page_of_a_trace_has_a_panel_per_step(self):
         page, parts = self.page(self.trained(XOR), "--trace", "00 01 10 11")

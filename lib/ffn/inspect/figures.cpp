@@ -89,8 +89,34 @@ Figure patterns_figure(const Inspection& i) {
   return out;
 }
 
-// Experts by token kind or by position: shares of the kind's tokens, or of the position's.
-Figure taken_figure(const Inspection& i) {
+std::string draw_loads(const RoutingReport& routing, const std::string& title, const Form& form, const std::string& style) {
+  std::vector<double> loads;
+  for (const auto& expert : routing.experts) loads.push_back(100 * expert.load);
+  const auto count = static_cast<double>(loads.size());
+  pictures::Frame frame(form, {"Shares of the experts, " + title, "Even is " + format_percent(1 / count) + "; the largest is " + format_percent(routing.max_violation, 0) + " above it.", "expert", "share of assignments, %"}, {-0.5, count - 0.5},
+                        pictures::axis_for(loads, pictures::AxisKind::linear, /*with_zero=*/true), {180});
+  for (std::size_t e = 0; e < loads.size(); ++e) {
+    const double middle = static_cast<double>(e), left = frame.x.at(middle - 0.4), top = frame.y.at(loads[e]);
+    frame.svg.rect(left, top, frame.x.at(middle + 0.4) - left, frame.y.at(0) - top, "s s0", "fill=\"currentColor\" data-tip=\"expert " + std::to_string(e) + ": " + format_percent(loads[e] / 100) + "\"");
+  }
+  const double even = frame.y.at(100 / count);
+  frame.svg.line(frame.left, even, frame.right, even, "zero");
+  return frame.svg.element(style);
+}
+
+Figure loads_figure(const Inspection& i) {
+  Figure out;
+  out.id = "loads", out.heading = "How much each expert gets", out.wide = false;
+  out.reading = "Bars are shares of all (token, choice) pairs; the line is an even share.";
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    if (!i.blocks[b].routing) continue;
+    const std::string title = "Block " + std::to_string(b);
+    out.panels.push_back({title, [&routing = *i.blocks[b].routing, title](const Form& form, const std::string& style) { return draw_loads(routing, title, form, style); }});
+  }
+  return out;
+}
+
+Figure positions_figure(const Inspection& i) {
   Figure out;
   out.id = "positions", out.heading = "Which positions go to which expert", out.wide = false;
   out.reading = "A row is an expert, a column a position in the window; darker where more of the position's tokens go to that expert.";
@@ -153,7 +179,8 @@ std::vector<Figure> figures_of(const Inspection& i) {
   std::vector<Figure> out;
   add_if_any(out, rates_figure(i));
   add_if_any(out, patterns_figure(i));
-  add_if_any(out, taken_figure(i));
+  add_if_any(out, loads_figure(i));
+  add_if_any(out, positions_figure(i));
   add_if_any(out, together_figure(i));
   add_if_any(out, attention_figure(i));
   return out;

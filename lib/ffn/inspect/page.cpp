@@ -30,7 +30,7 @@ std::string section(const std::string& id, const std::string& heading, const std
 
 // p1 … p10 above 0, n1 … n10 below and underlined: colour does not say it alone.
 std::string shade_rules() {
-  std::string out = ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}.neuron{margin:14px 0 0}.neuron h3{margin:0}";
+  std::string out = ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}.neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
   for (int level = 1; level <= kShades; ++level) {
     for (const bool above : {true, false}) {
       const auto colors = pictures::signed_shade((above ? 1.0 : -1.0) * level / kShades);
@@ -62,10 +62,14 @@ void for_each_part(const Inspection& i, const F& f) {
 }
 
 std::string layers_section(const Inspection& i) {
-  Numbers numbers{{"", "tokens", "neurons", "zeros", "near zero", "fire", "dead", "always on", "effective rank", "gate near zero", "up near zero"}, {}};
+  Numbers numbers{{"", "tokens", "neurons", "zeros", "near zero", "fire", "dead", "always on", "effective rank"}, {}};
+  bool gated = false;
+  for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { gated = gated || r.gated; });
+  if (gated) numbers.headers.insert(numbers.headers.end(), {"gate near zero", "up near zero"});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     numbers.rows.push_back({{part_title(i, b, part)}, pictures::count_cell(static_cast<double>(r.tokens)), pictures::count_cell(static_cast<double>(r.width)), percent_cell(r.zeros), percent_cell(r.near_zeros), percent_cell(r.fires), pictures::count_cell(static_cast<double>(r.dead)),
-                            pictures::count_cell(static_cast<double>(r.always_on)), pictures::number_cell(r.effective_rank), r.gated ? percent_cell(r.gate_near_zeros) : Cell{"-"}, r.gated ? percent_cell(r.up_near_zeros) : Cell{"-"}});
+                            pictures::count_cell(static_cast<double>(r.always_on)), pictures::number_cell(r.effective_rank)});
+    if (gated) numbers.rows.back().push_back(percent_cell(r.gate_near_zeros)), numbers.rows.back().push_back(percent_cell(r.up_near_zeros));
   });
   if (numbers.rows.empty()) return "";
   return section("layers", "Hidden layers", "Zeros are activations h that are exactly 0; near zero is |h| below " + format_significant(kNearZero, 1) + " of the layer's root mean square; a neuron fires where its pre-activation (the gate's in a gated layer) is above 0, is dead where it is near zero on every token, "
@@ -75,7 +79,7 @@ std::string layers_section(const Inspection& i) {
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + (classes[k].logit < 0 ? "−" : "") + format_significant(std::abs(classes[k].logit), 2));
-  return out.empty() ? "-" : join(out, "  ");
+  return out.empty() ? "-" : join(out, " · ");
 }
 
 std::string neurons_section(const Inspection& i) {
@@ -119,7 +123,7 @@ std::string examples_section(const Inspection& i) {
     if (r.tokens == 0) return;
     std::string neurons;
     for (const auto n : strongest_writers(r, i.blocks[b].routing ? kOfExperts : kNeuronsShown)) neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
-    body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) + "</summary>" + neurons + "</details>\n";
+    body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) + "</summary><div class=\"neurons\">" + neurons + "</div></details>\n";
   });
   if (body.empty()) return "";
   return section("examples", "What neurons fire on", "The neurons that write most on average, with the inputs on which each is strongest, and others: the strongest alone mislead. Each token is shaded by the neuron's activation on it, blue above 0, orange and underlined below; the number is that on the last one. ␣ is a blank, ⏎ the end of a line.", body);
@@ -137,7 +141,7 @@ std::string experts_section(const Inspection& i) {
     for (std::size_t e = 0; e < routing.experts.size(); ++e) {
       std::vector<std::string> takes;
       for (const auto& taken : routing.experts[e].takes) takes.push_back(i.kinds.names[static_cast<std::size_t>(taken.kind)] + " " + format_percent(taken.share, 0));
-      numbers.rows.push_back({{std::to_string(b) + "." + std::to_string(e)}, percent_cell(routing.experts[e].load), percent_cell(1.0 / static_cast<double>(routing.num_experts)), pictures::number_cell(routing.experts[e].mean_weight), {join(takes, "  ")}});
+      numbers.rows.push_back({{std::to_string(b) + "." + std::to_string(e)}, percent_cell(routing.experts[e].load), percent_cell(1.0 / static_cast<double>(routing.num_experts)), pictures::number_cell(routing.experts[e].mean_weight), {join(takes, " · ")}});
     }
   }
   if (numbers.rows.empty()) return "";
@@ -153,12 +157,11 @@ std::string header(const std::string& heading, const PageFacts& facts, const std
 std::string page(const Inspection& i, const PageFacts& facts) {
   std::string body = header("Inside ", facts, "Shown to it: " + i.inputs.source + ".");
   for (const auto& note : i.notes) body += paragraph("Note: " + note + ".", "note");
-  body += layers_section(i);
-  std::string behind;
+  std::string of_experts, of_neurons, behind;
   for (const auto& figure : figures_of(i)) {
-    (figure.id == "rates" || figure.id == "patterns" ? body : behind) += pictures::html_figure(figure);
+    (figure.id == "rates" || figure.id == "patterns" ? of_neurons : figure.id == "attention" ? behind : of_experts) += pictures::html_figure(figure);
   }
-  body += examples_section(i) + neurons_section(i) + experts_section(i) + behind;
+  body += experts_section(i) + of_experts + layers_section(i) + of_neurons + examples_section(i) + neurons_section(i) + behind;
   return pictures::html_document("Inside " + facts.title, facts.version, body, shade_rules());
 }
 

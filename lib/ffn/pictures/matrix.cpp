@@ -49,6 +49,7 @@ void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width
 }
 
 void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, double peak, const std::string& hatch) {
+  constexpr double kNumberWidth = 30;  // all cells have room for most numbers, or none has one
   const double gap = std::min(grid.width, grid.height) > 8 ? 1 : 0;
   for (std::size_t r = 0; r < m.num_rows; ++r) {
     for (std::size_t k = 0; k < m.num_columns; ++k) {
@@ -61,7 +62,7 @@ void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, d
       const auto colors = signed_shade(value / peak);
       const std::string number = value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2);
       svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(place + number) + "\"");
-      if (text_width(number, 11) + 4 > grid.width || grid.height < 16) continue;
+      if (grid.width < kNumberWidth || grid.height < 16 || text_width(number, 11) + 2 > grid.width) continue;
       svg.raw("<text x=\"" + px(x + grid.width / 2) + "\" y=\"" + px(y + grid.height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" style=\"font-size:11px;fill:" + (colors.white_text ? "#fff" : "#000") + "\">" + escaped(number) + "</text>");
     }
   }

@@ -89,17 +89,20 @@ std::string quantiles(std::vector<double> values) {
 }
 
 void print_weights(const Inspection& i, const CommonOptions& common) {
-  Table table({{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}});
+  Table table({{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos", Align::right}, {"agreement", Align::right}, {"chance", Align::right}});
+  bool any_agreement = false;
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto all = [&](double NeuronReport::*member) {
       std::vector<double> out;
       for (const auto& neuron : r.neurons) out.push_back(neuron.*member);
       return quantiles(out);
     };
-    table.add_row({part_name(i, b, part), all(&NeuronReport::key_norm), all(&NeuronReport::value_norm), all(&NeuronReport::cosine)});
+    table.add_row({part_name(i, b, part), all(&NeuronReport::key_norm), all(&NeuronReport::value_norm), all(&NeuronReport::cosine), r.agreement ? percent(r.agreement->share) : "-", r.agreement ? percent(r.agreement->by_chance) : "-"});
+    any_agreement = any_agreement || r.agreement.has_value();
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
   print_table(table, common);
+  if (any_agreement) print_text("cos: of key and value; agreement: neurons whose value favours, by the head, the very token that follows where the key is strongest; chance: how many would by the frequencies of tokens alone.", 0);
 }
 
 void print_gates(const Inspection& i, const CommonOptions& common) {
@@ -277,24 +280,19 @@ void print_examples(const std::string& title, const std::vector<Example>& exampl
 }  // namespace
 
 void print_neuron(const Inspection& i, const std::string& name) {
-  bool found = false;
-  for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    for (const auto& neuron : r.neurons) {
-      if (neuron_name(i, b, part, neuron.index) != name) continue;
-      found = true;
-      const auto& rows = i.values[b].hidden[part];
-      print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(r.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + format_significant(neuron.peak, 3) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
-                     (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + signed_number(neuron.cosine) + ".", 0);
-      if (!neuron.towards.empty()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
-      if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
-      const auto examples = examples_of(rows, neuron.index, i.inputs);
-      print_examples("Strongest", examples.top, neuron.peak);
-      print_examples("At the quantiles 0.9, 0.75, 0.5 and 0.25 of what it fires on", examples.middle, neuron.peak);
-      print_examples("Drawn at random", examples.random, neuron.peak);
-      if (i.inputs.shape.tokens) print_text("\nUnder each character the neuron's activation there, █ being its largest; − is below 0.", 0);
-    }
-  });
-  if (!found) throw UsageError("no neuron is called " + name, is_mixture(i) ? "neurons are named block.expert.neuron, from 0.0.0 on" : "neurons are named block.neuron, from 0.0 on");
+  const auto [b, part, n] = find_neuron(i, name);
+  const auto& report = i.blocks[b].hidden[part];
+  const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
+  const auto& rows = i.values[b].hidden[part];
+  print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + format_significant(neuron.peak, 3) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
+                 (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + signed_number(neuron.cosine) + ".", 0);
+  if (!neuron.towards.empty()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
+  if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
+  const auto examples = examples_of(rows, neuron.index, i.inputs);
+  print_examples("Strongest", examples.top, neuron.peak);
+  print_examples("At the quantiles 0.9, 0.75, 0.5 and 0.25 of what it fires on", examples.middle, neuron.peak);
+  print_examples("Drawn at random", examples.random, neuron.peak);
+  if (i.inputs.shape.tokens) print_text("\nUnder each character the neuron's activation there, █ being its largest; − is below 0.", 0);
 }
 
 namespace {

@@ -63,7 +63,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
   const auto most = inspect::most_tokens(config, trained_shape(config, weights));
   const auto inspection = inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most) : inspect::text_inputs(config, weights, expand_home(options.data), most));
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
-  if (common.json) print_json(inspect::to_json(inspection));
+  if (common.json) print_json(options.neuron.empty() ? inspect::to_json(inspection) : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
   else if (!options.neuron.empty()) print_neuron(inspection, options.neuron);
   else if (options.out.empty()) print_inspection(inspection, options.run, config.model, common);
   return 0;

@@ -76,8 +76,8 @@ class Numbers(InspectTest):
         text = (self.tmp / "t.txt").read_text()
         for neuron in neurons:
             for example in neuron["examples"]["top"]:
-                self.assertIn("".join(example["tokens"]), text)
-                self.assertEqual(len(example["tokens"]), len(example["along"]))
+                self.assertIn(example["text"], text)
+                self.assertEqual(len(example["text"]), len(example["along"]))
                 self.assertAlmostEqual(example["along"][-1], example["activation"], places=6)
         for head in out["blocks"][0]["attention"]:
             rows = [sum(head["mean_map"][i * 8:i * 8 + 8]) for i in range(8)]
@@ -183,8 +183,8 @@ class Pages(InspectTest):
     def test_the_page_of_a_text_shades_its_prefixes(self):
         page, parts = self.page(self.trained(TEXT))
         self.assertEqual(parts, ["layers", "rates", "patterns", "examples", "neurons", "attention"])
-        found = self.inspected("runs/text/seed-0")["blocks"][0]["hidden"][0]["each"]
-        shown = sum(len(n["examples"][which]) for n in sorted(found, key=lambda n: -n["writes"])[:12] for which in ("top", "middle", "random"))
+        found = sorted(self.inspected("runs/text/seed-0")["blocks"][0]["hidden"][0]["each"], key=lambda n: -n["writes"])
+        shown = sum(len(examples) for n in found[:12] for examples in self.inspected("runs/text/seed-0", "--neuron", n["name"])["examples"].values())
         shaded = [e for e in page.all("b") if re.fullmatch(r"[pn]\d+", e[1].get("class", ""))]
         self.assertGreater(len(shaded), 100)
         self.assertEqual(len(list(page.all("td", **{"class": "on"}))), shown)

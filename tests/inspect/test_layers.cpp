@@ -82,6 +82,26 @@ TEST_CASE("keys, values, their angle and what a value writes are those of the we
   CHECK(opposite.cosine == Approx(1));  // reads and writes along (-1, 0)
 }
 
+TEST_CASE("agreement is how often a value favours what follows where its key is strongest") {
+  Inputs inputs;
+  inputs.shape = {true, 3, 4, 3}, inputs.length = 4, inputs.count = 2, inputs.characters = {"a", "b", "c"};
+  inputs.tokens = {0, 1, 2, 0, 0, 1, 0, 2};
+  HiddenRows hidden;
+  hidden.width = 2;
+  for (std::int64_t n = 0; n < 8; ++n) hidden.token.push_back(n);
+  // Neuron 0 is strongest on "b" with "c" behind it (the 9 stands at the end of a window), neuron 1 on the first "a" with "b" behind it.
+  hidden.hidden = hidden.pre_activation = {0, 5, 7, 0, 0, 0, 9, 0, 1, 1, 0, 0, 0, 0, 0, 0};
+  HiddenReport report;
+  report.tokens = 8, report.neurons.resize(2);
+  report.neurons[0].towards = {{2, 1.0}}, report.neurons[1].towards = {{0, 1.0}};
+  const auto found = agreement_of(hidden, report, inputs);
+  REQUIRE(found);
+  CHECK(found->share == Approx(0.5));
+  CHECK(found->by_chance == Approx((2.0 / 6 + 2.0 / 6) / 2));  // behind: b c a, b a c
+  inputs.characters.clear();
+  CHECK_FALSE(agreement_of(hidden, report, inputs));
+}
+
 TEST_CASE("a value is read through the last norm: centred, and by its scale") {
   auto model = model_with(PositionwiseConfig{}, 4, "relu");
   model.norm.kind = "layer";

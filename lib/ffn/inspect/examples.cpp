@@ -24,7 +24,7 @@ class Finder {
     NeuronExamples out;
     if (order_.empty()) return out;
     take_top(out.top);
-    if (order_.size() <= limits_.top) return out;  // that is all there is
+    if (order_.size() <= limits_.top || limits_.random == 0) return out;
     take_middle(out.middle);
     RandomStream random(static_cast<std::uint64_t>(neuron_), name_hash("inspect"));
     for (std::size_t i = 0; i < std::min(limits_.random, order_.size()); ++i) out.random.push_back(example(static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(order_.size())))));

@@ -95,6 +95,7 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
       const auto& rows = values.hidden[e];
       const auto weights = keys_and_values(parameters, model, static_cast<std::int64_t>(b), mixture ? std::optional<std::int64_t>(e) : std::nullopt, rows.width);
       block.hidden.push_back(report_on(rows, weights, reaches_head ? &read_out : nullptr));
+      block.hidden.back().agreement = agreement_of(rows, block.hidden.back(), inputs);
     }
     out.blocks.push_back(std::move(block));
   }
@@ -106,6 +107,19 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
 
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron) {
   return std::to_string(block) + "." + (inspection.blocks[block].routing ? std::to_string(part) + "." : "") + std::to_string(neuron);
+}
+
+NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
+  bool mixture = false;
+  for (std::size_t b = 0; b < inspection.blocks.size(); ++b) {
+    mixture = mixture || inspection.blocks[b].routing;
+    for (std::size_t part = 0; part < inspection.blocks[b].hidden.size(); ++part) {
+      for (const auto& neuron : inspection.blocks[b].hidden[part].neurons) {
+        if (neuron_name(inspection, b, part, neuron.index) == name) return {b, part, neuron.index};
+      }
+    }
+  }
+  throw UsageError("no neuron is called " + name, mixture ? "neurons are named block.expert.neuron, from 0.0.0 on" : "neurons are named block.neuron, from 0.0 on");
 }
 
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most) {

@@ -60,6 +60,13 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs);
 /// "0.17", in a mixture "0.3.17": block, expert, neuron.
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron);
 
+struct NeuronPlace {
+  std::size_t block, part;
+  std::int64_t neuron;
+};
+/// Throws UsageError for a name that none has.
+NeuronPlace find_neuron(const Inspection& inspection, const std::string& name);
+
 /// The most telling neurons of a hidden layer: those that write most on average.
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most);
 

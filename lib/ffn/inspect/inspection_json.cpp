@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/suggest.hpp"
+
 namespace ffn::inspect {
 
 namespace {
@@ -18,21 +20,23 @@ Json to_json(const std::vector<Example>& examples, const Inputs& inputs) {
   for (const auto& example : examples) {
     Json along = Json::array();
     for (const float x : example.along) along.push_back(std::isfinite(x) ? Json(static_cast<double>(x)) : Json());
-    out.push_back({{"example", example.token / inputs.length}, {"position", example.token % inputs.length}, {"activation", example.activation}, {"tokens", example.names}, {"along", along}});
+    out.push_back({{"example", example.token / inputs.length}, {"position", example.token % inputs.length}, {"activation", example.activation}, {"text", join(example.names, "")}, {"along", along}});
   }
   return out;
 }
 
 Json signs_json(const std::array<double, 4>& signs) { return {{"gate+ up+", signs[0]}, {"gate+ up-", signs[1]}, {"gate- up+", signs[2]}, {"gate- up-", signs[3]}}; }
 
-Json neuron_json(const Inspection& inspection, std::size_t block, std::size_t part, const NeuronReport& neuron) {
-  const auto& rows = inspection.values[block].hidden[part];
-  Json out = {{"name", neuron_name(inspection, block, part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", neuron.dead},
+Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const ExampleLimits& limits) {
+  const auto& rows = inspection.values[place.block].hidden[place.part];
+  const auto& neuron = inspection.blocks[place.block].hidden[place.part].neurons[static_cast<std::size_t>(place.neuron)];
+  Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", neuron.dead},
               {"always_on", neuron.always_on}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
   if (rows.gated()) out["up_norm"] = neuron.up_norm, out["signs"] = signs_json(neuron.signs);
   if (!neuron.towards.empty()) out["towards"] = to_json(neuron.towards, inspection.inputs), out["against"] = to_json(neuron.against, inspection.inputs);
-  const auto examples = examples_of(rows, neuron.index, inspection.inputs);
-  out["examples"] = {{"top", to_json(examples.top, inspection.inputs)}, {"middle", to_json(examples.middle, inspection.inputs)}, {"random", to_json(examples.random, inspection.inputs)}};
+  const auto examples = examples_of(rows, neuron.index, inspection.inputs, limits);
+  out["examples"]["top"] = to_json(examples.top, inspection.inputs);
+  if (limits.random > 0) out["examples"]["middle"] = to_json(examples.middle, inspection.inputs), out["examples"]["random"] = to_json(examples.random, inspection.inputs);
   return out;
 }
 
@@ -41,12 +45,13 @@ Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t pa
   Json out = {{"tokens", report.tokens}, {"neurons", report.width}, {"rms", report.rms}, {"zeros", report.zeros}, {"near_zeros", report.near_zeros}, {"fires", report.fires},
               {"dead", report.dead}, {"always_on", report.always_on}, {"rates", report.rates}, {"effective_rank", report.effective_rank}, {"rank_tokens", report.rank_tokens}};
   if (report.gated) out["gate_near_zeros"] = report.gate_near_zeros, out["up_near_zeros"] = report.up_near_zeros, out["signs"] = signs_json(report.signs);
+  if (report.agreement) out["agreement"] = report.agreement->share, out["agreement_by_chance"] = report.agreement->by_chance;
   const auto patterns = patterns_of(inspection.values[block].hidden[part], inspection.kinds, 64, 64);
   Json kinds = Json::array();
   for (const auto kind : patterns.kinds) kinds.push_back(inspection.kinds.names[static_cast<std::size_t>(kind)]);
   out["patterns"] = {{"inputs", kinds}, {"neurons", patterns.neurons}, {"mean", patterns.mean}};
   Json neurons = Json::array();
-  for (const auto& neuron : report.neurons) neurons.push_back(neuron_json(inspection, block, part, neuron));
+  for (const auto& neuron : report.neurons) neurons.push_back(neuron_json(inspection, {block, part, neuron.index}, {3, 0, 24}));
   out["each"] = std::move(neurons);
   return out;
 }
@@ -65,6 +70,8 @@ Json routing_json(const RoutingReport& report, const TokenKinds& kinds) {
 }
 
 }  // namespace
+
+Json to_json(const Inspection& inspection, const NeuronPlace& place) { return neuron_json(inspection, place, {}); }
 
 Json to_json(const Inspection& inspection) {
   Json out = {{"inputs", inspection.inputs.source}, {"tokens", inspection.inputs.num_tokens()}, {"near_zero_below", kNearZero}, {"notes", inspection.notes}};

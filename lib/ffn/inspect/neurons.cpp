@@ -164,4 +164,30 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
   return report;
 }
 
+std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs) {
+  if (inputs.characters.empty() || report.tokens == 0 || report.neurons[0].towards.empty()) return std::nullopt;
+  const auto width = static_cast<std::size_t>(hidden.width);
+  std::vector<float> strongest(width, -INFINITY);
+  std::vector<std::int64_t> behind(width, -1);
+  std::vector<double> frequency(static_cast<std::size_t>(inputs.shape.num_classes), 0.0);
+  double seen = 0;
+  for (std::size_t row = 0; row < hidden.token.size(); ++row) {
+    const std::int64_t token = hidden.token[row];
+    if ((token + 1) % inputs.length == 0) continue;  // what follows is not in its window
+    const std::int64_t next = inputs.tokens[static_cast<std::size_t>(token + 1)];
+    ++frequency[static_cast<std::size_t>(next)], ++seen;
+    for (std::size_t i = 0; i < width; ++i) {
+      const float h = hidden.hidden[row * width + i], score = hidden.gated() ? std::abs(h) : h;
+      if (score > strongest[i]) strongest[i] = score, behind[i] = next;
+    }
+  }
+  Agreement out;
+  for (std::size_t i = 0; i < width && seen > 0; ++i) {
+    const std::int64_t favourite = report.neurons[i].towards[0].index;
+    out.share += favourite == behind[i], out.by_chance += frequency[static_cast<std::size_t>(favourite)] / seen;
+  }
+  out.share /= static_cast<double>(width), out.by_chance /= static_cast<double>(width);
+  return out;
+}
+
 }  // namespace ffn::inspect

@@ -37,6 +37,12 @@ struct NeuronReport {
   double writes() const { return mean_size * value_norm; }
 };
 
+/// How often the class that a value favours is the token behind the one on which its key is strongest (Geva et al. 2021, §4.2), and how
+/// often it would be behind any token.
+struct Agreement {
+  double share = 0, by_chance = 0;
+};
+
 struct HiddenReport {
   std::int64_t tokens = 0, width = 0;
   double rms = 0;           ///< of all activations
@@ -50,6 +56,7 @@ struct HiddenReport {
   bool gated = false;
   double gate_near_zeros = 0, up_near_zeros = 0;  ///< of φ(gate) and of up by their own root mean squares
   std::array<double, 4> signs{};                  ///< mean of the neurons'
+  std::optional<Agreement> agreement;
   std::vector<NeuronReport> neurons;
 };
 
@@ -88,5 +95,8 @@ class ReadOut {
 
 /// `read_out` where what the layer writes gets to the head as it is.
 HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out);
+
+/// Of a layer whose values were read out, where the classes are the next tokens; nothing otherwise.
+std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs);
 
 }  // namespace ffn::inspect

@@ -89,16 +89,20 @@ std::string quantiles(std::vector<double> values) {
 }
 
 void print_weights(const Inspection& i, const CommonOptions& common) {
-  Table table({{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos", Align::right}, {"agreement", Align::right}, {"chance", Align::right}});
+  std::vector<Column> columns{{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}};
   bool any_agreement = false;
+  for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { any_agreement = any_agreement || r.agreement; });
+  if (any_agreement) columns.back().header = "cos", columns.insert(columns.end(), {{"agreement", Align::right}, {"chance", Align::right}});
+  Table table(columns);
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto all = [&](double NeuronReport::*member) {
       std::vector<double> out;
       for (const auto& neuron : r.neurons) out.push_back(neuron.*member);
       return quantiles(out);
     };
-    table.add_row({part_name(i, b, part), all(&NeuronReport::key_norm), all(&NeuronReport::value_norm), all(&NeuronReport::cosine), r.agreement ? percent(r.agreement->share) : "-", r.agreement ? percent(r.agreement->by_chance) : "-"});
-    any_agreement = any_agreement || r.agreement.has_value();
+    std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm), all(&NeuronReport::value_norm), all(&NeuronReport::cosine)};
+    if (any_agreement) row.push_back(r.agreement ? percent(r.agreement->share) : "-"), row.push_back(r.agreement ? percent(r.agreement->by_chance) : "-");
+    table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
   print_table(table, common);

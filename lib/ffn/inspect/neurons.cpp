@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/inspect/spectrum.hpp"
+#include "ffn/kernels/spectrum.hpp"
 
 namespace ffn::inspect {
 

@@ -8,11 +8,10 @@
 
 #include "ffn/core/parameters.hpp"
 #include "ffn/inspect/capture.hpp"
+#include "ffn/train/layer_meter.hpp"
 
 namespace ffn::inspect {
 
-/// An activation is near zero below this share of the root mean square of its layer's.
-inline constexpr double kNearZero = 0.01;
 /// Bins of the histogram of firing rates, equally wide from 0 to 1.
 inline constexpr std::size_t kRateBins = 10;
 

@@ -39,6 +39,8 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       computed_by_(std::move(computed_by)),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
+  if (is_logged(metric::kFfnZeroFraction, runs_[0]) || is_logged(metric::kMoeLoadEntropy, runs_[0]))
+    layers_ = std::make_unique<LayerMeter>(runs_[0].model, task_->shape(), task_->validation(runs_[0].train.most_eval_examples()));
   if (cohort.resume.empty() || !cohort.resume[0]) initialise();
   else restore(cohort.resume);
   for (auto& state : states_) {
@@ -152,6 +154,14 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run,
   add(metric::kValAccuracy, score.accuracy);
   add(metric::kValBitsPerChar, score.loss / std::log(2.0));
   add(metric::kValPerplexity, std::exp(score.loss));
+  if (!layers_) return metrics;
+  const auto layers = layers_->measure(run, state_row(run, 0).data());
+  add(metric::kFfnZeroFraction, layers.zero_fraction);
+  add(metric::kFfnNearZeroFraction, layers.near_zero_fraction);
+  add(metric::kFfnDeadUnits, layers.dead_units);
+  add(metric::kFfnEffectiveRank, layers.effective_rank);
+  add(metric::kMoeMaxViolation, layers.max_violation);
+  add(metric::kMoeLoadEntropy, layers.load_entropy);
   return metrics;
 }
 

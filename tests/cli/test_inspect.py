@@ -198,6 +198,16 @@ class Pages(InspectTest):
         self.assertEqual(parts, ["steps-0", "outcome"])
         self.assertEqual(len(list(page.all("div", **{"class": "panel"}))), 4)
 
+    def test_the_page_of_a_text_s_trace_has_its_attention(self):
+        run = self.trained(TEXT)
+        _, parts = self.page(run, "--trace", "rain")
+        self.assertEqual(parts, ["steps-0", "heads-0", "outcome"])
+        for head in self.inspected(run, "--trace", "rain")["blocks"][0]["attention"]:
+            for row in range(4):
+                weights = head["values"][4 * row:4 * row + 4]
+                self.assertAlmostEqual(sum(weights), 1, places=5)
+                self.assertEqual(weights[row + 1:], [0] * (3 - row))
+
     def test_characters_of_a_text_stay_text(self):
         self.write("t.txt", "<script>alert('&')</script>\x07\u202e\n" * 60)
         self.ok(self.write("config.json", TEXT), "-q")

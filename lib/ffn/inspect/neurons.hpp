@@ -51,7 +51,7 @@ struct HiddenReport {
   std::int64_t dead = 0, always_on = 0;
   std::array<std::int64_t, kRateBins> rates{};  ///< neurons by firing rate
   double effective_rank = 0;
-  std::int64_t rank_tokens = 0;  ///< that it was measured on
+  std::int64_t rank_tokens = 0;  ///< that it was measured on, and which it cannot be above
   bool gated = false;
   double gate_near_zeros = 0, up_near_zeros = 0;  ///< of φ(gate) and of up by their own root mean squares
   std::array<double, 4> signs{};                  ///< mean of the neurons'

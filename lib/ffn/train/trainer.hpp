@@ -7,6 +7,7 @@
 #include "ffn/engine/interface.hpp"
 #include "ffn/engine/learner.hpp"
 #include "ffn/tasks/task.hpp"
+#include "ffn/train/layer_meter.hpp"
 
 namespace ffn {
 
@@ -53,6 +54,7 @@ class Trainer {
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Learner> learner_;
+  std::unique_ptr<LayerMeter> layers_;  ///< none where nobody asks
   std::string computed_by_;
   std::vector<RunState> states_;
   LiveRuns live_;

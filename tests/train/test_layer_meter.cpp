@@ -36,7 +36,7 @@ TEST_CASE("the metrics of a hidden layer are those of a network made by hand") {
   hand_made::Made made(model_with(PositionwiseConfig{}, 4), kPairs,
                        {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.up.weight", {1, -1, 0, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, 0, -1, 1}}});
   LayerMeter meter(made.model, kPairs, corners());
-  const auto values = meter.measure(0, made.row.data());
+  const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.zero_fraction == Approx(0.5));  // 2 + 2 + 4 + 0 of 16
   CHECK(values.near_zero_fraction == Approx(0.5));
   CHECK(values.dead_units == Approx(0.25));
@@ -47,7 +47,7 @@ TEST_CASE("the metrics of a hidden layer are those of a network made by hand") {
 TEST_CASE("activations that are small beside the others are near zero, and a unit of such alone is dead") {
   hand_made::Made made(model_with(PositionwiseConfig{}, 2), kPairs, {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.up.bias", {100, 0.5}}});
   LayerMeter meter(made.model, kPairs, corners());
-  const auto values = meter.measure(0, made.row.data());
+  const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.zero_fraction == 0);
   CHECK(values.near_zero_fraction == Approx(0.5));  // 0.5 is below 0.01 · 70.7
   CHECK(values.dead_units == Approx(0.5));
@@ -60,7 +60,7 @@ TEST_CASE("the metrics of a mixture count its experts' tokens, and what nothing 
   hand_made::Made made(model_with(config, 2), kPairs,
                        {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.router.gate.weight", {-3, 0, 3, 0, 0, 0, 0, 0}}, {"block0.ffn.experts.up.bias", {1, 1, 1, 1, 1, 1, 1, 1}}});
   LayerMeter meter(made.model, kPairs, corners());
-  const auto values = meter.measure(0, made.row.data());
+  const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.load_entropy == Approx(std::log(2)));
   CHECK(values.max_violation == Approx(1));  // half of the tokens, where a quarter is even
   CHECK(values.dead_units == Approx(0.5));
@@ -83,7 +83,7 @@ TEST_CASE("a network in training is measured as inspect measures it") {
     made.network.layout().initialise(7, made.row.data());
     hand_made::show_corners(made);
     LayerMeter meter(made.model, kPairs, corners());
-    const auto values = meter.measure(0, made.row.data());
+    const auto values = mean_of(meter.measure(0, made.row.data()));
     double zeros = 0, near_zeros = 0, rank = 0, entropy = 0, violation = 0;
     const auto blocks = made.values();
     for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -24,8 +24,11 @@ const std::vector<MetricRow>& metric_catalogue() {
 }
 
 const MetricRow* find_metric_row(const std::string& name) {
+  const auto dot = name.rfind('.');
+  const bool of_block = dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   for (const auto& row : metric_catalogue()) {
-    if (name == row.name) return &row;
+    const bool of_layers = row.logged_by == LoggedBy::measured_layers || row.logged_by == LoggedBy::measured_mixtures;
+    if (name == row.name || (of_block && of_layers && name.compare(0, dot, row.name) == 0)) return &row;
   }
   return nullptr;
 }

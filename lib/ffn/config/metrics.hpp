@@ -54,7 +54,7 @@ const std::vector<MetricRow>& metric_catalogue();
 /// What is compared beside metrics: when the target was hit.
 inline constexpr const char* kTimesToTarget[] = {"steps_to_target", "flops_to_target", "seconds_to_target"};
 
-/// nullptr when there is none of that name.
+/// nullptr when there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);
 
 /// Whether this run logs the metric. Those of training ("train/…") begin with the first step.

@@ -36,6 +36,7 @@ bool is_reserved(const std::string& name) {
 
 void LogConfig::describe(FieldVisitor& v) {
   v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"}, tensorboard);
+  v.flag({"layers", "with train.layer_metrics: each block's own values, too (ffn/dead_units.0), beside their means"}, layers);
 }
 
 void RunConfig::describe(FieldVisitor& v) {

@@ -11,7 +11,7 @@ namespace ffn {
 
 /// What is written beside metrics.jsonl. No part of a run's identity.
 struct LogConfig {
-  bool tensorboard = false;
+  bool tensorboard = false, layers = false;
   void describe(FieldVisitor& v);
 };
 

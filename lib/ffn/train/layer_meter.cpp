@@ -80,8 +80,8 @@ void measure_hidden(const std::vector<Part>& parts, LayerValues& out) {
     dead += static_cast<double>(std::count(alive.begin(), alive.end(), 0));
     if (!part.hidden.empty()) ranks += rank_of(part), ++ranked;
   }
-  out.zero_fraction += zeros / activations, out.near_zero_fraction += near_zeros / activations;
-  out.dead_units += dead / units, out.effective_rank += ranks / ranked;
+  out.zero_fraction = zeros / activations, out.near_zero_fraction = near_zeros / activations;
+  out.dead_units = dead / units, out.effective_rank = ranks / ranked;
 }
 
 void measure_routing(const std::vector<std::int64_t>& tokens, LayerValues& out) {
@@ -92,7 +92,7 @@ void measure_routing(const std::vector<std::int64_t>& tokens, LayerValues& out) 
     const double share = static_cast<double>(count) / all;
     if (share > 0) out.load_entropy -= share * std::log(share);
   }
-  out.max_violation += busiest * static_cast<double>(tokens.size()) / all - 1;
+  out.max_violation = busiest * static_cast<double>(tokens.size()) / all - 1;
 }
 
 }  // namespace
@@ -115,17 +115,25 @@ LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const E
   }
 }
 
-LayerValues LayerMeter::measure(std::size_t run, const float* parameters) {
+LayerValues mean_of(const std::vector<LayerValues>& blocks) {
+  constexpr double LayerValues::*kMembers[] = {&LayerValues::zero_fraction,  &LayerValues::near_zero_fraction, &LayerValues::dead_units,
+                                               &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy};
+  LayerValues mean;
+  for (const auto& block : blocks) {
+    for (const auto member : kMembers) mean.*member += block.*member / static_cast<double>(blocks.size());
+  }
+  return mean;
+}
+
+std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* parameters) {
   const Tokens& shown = shown_.at(shown_.size() == 1 ? 0 : run);
   fused::Examples examples{count_, shape_.sequence_length, nullptr, nullptr, nullptr};
   if (shape_.tokens) examples.tokens = shown.tokens.data();
   else examples.vectors = shown.vectors.data();
   Watch watch(num_blocks_);
   network_.logits(parameters, examples, &watch);
-  LayerValues out;
-  for (const auto& block : watch.blocks) measure_hidden(block.parts, out), measure_routing(block.routed, out);
-  const auto blocks = static_cast<double>(num_blocks_);
-  for (double* value : {&out.zero_fraction, &out.near_zero_fraction, &out.dead_units, &out.effective_rank, &out.max_violation, &out.load_entropy}) *value /= blocks;
+  std::vector<LayerValues> out(watch.blocks.size());
+  for (std::size_t b = 0; b < out.size(); ++b) measure_hidden(watch.blocks[b].parts, out[b]), measure_routing(watch.blocks[b].routed, out[b]);
   return out;
 }
 

@@ -10,18 +10,20 @@ namespace ffn {
 /// An activation is near zero below this share of the root mean square of its layer's.
 inline constexpr double kNearZero = 0.01;
 
-/// Of the blocks, the mean. Names and definitions are those of the metric catalogue (config/metrics.hpp).
+/// Of one block, or the mean of several. Names and definitions are those of the metric catalogue (config/metrics.hpp).
 struct LayerValues {
   double zero_fraction = 0, near_zero_fraction = 0, dead_units = 0, effective_rank = 0;
   double max_violation = 0, load_entropy = 0;  ///< of mixtures; 0 without one
 };
 
+LayerValues mean_of(const std::vector<LayerValues>& blocks);
+
 /// Measures the runs of a cohort on some tokens of their validation sets, always the same.
 class LayerMeter {
  public:
   LayerMeter(const ModelConfig& model, const TaskShape& shape, const ExampleSet& validation);
-  /// parameters: the row of run `run`, as network.layout() has it.
-  LayerValues measure(std::size_t run, const float* parameters);
+  /// Block by block. parameters: the row of run `run`, as network.layout() has it.
+  std::vector<LayerValues> measure(std::size_t run, const float* parameters);
 
  private:
   struct Tokens {

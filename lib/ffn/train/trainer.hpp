@@ -49,6 +49,7 @@ class Trainer {
   std::int64_t tokens_at(std::int64_t step) const;
   std::vector<float> state_row(std::size_t run, std::size_t row) const;
   std::vector<std::pair<std::string, double>> metrics_of(std::size_t run, const Score& score) const;
+  void add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const;
 
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;

@@ -203,6 +203,18 @@ class TensorBoard(ExportTest):
             for found, expected in ((mean, centre), (low, centre - half), (high, centre + half)):
                 self.assertAlmostEqual(found[step], expected, delta=1e-6 * abs(expected) + 1e-9)
 
+    def test_metrics_of_single_blocks_are_there_too(self):
+        self.study(log={"layers": True}, train={**STUDY["train"], "layer_metrics": True})
+        self.export("runs/study", "--csv", "--tensorboard")
+        name = "ffn/zero_fraction.0"
+        curve = dict(tensorboard.scalars(self.event_file("runs/study/tensorboard/activation=relu+expansion=4/mean"))[name])
+        runs = self.runs("runs/study/activation=relu+expansion=4")
+        last = [lines(run / "metrics.jsonl")[-1][name] for run in runs]
+        self.assertAlmostEqual(curve[200], sum(last) / 4, places=6)
+        with open(self.tmp / "runs/study/runs.csv", newline="") as file:
+            found = {row["run"]: row[name] for row in csv.DictReader(file)}
+        self.assertEqual([float(found[str(run.relative_to(self.tmp))]) for run in runs], last)
+
     def test_diverged_runs_end_as_failures(self):
         self.study(**{k: DIVERGING[k] for k in ("name", "train", "sweep")})
         self.export("runs/diverging", "--tensorboard")

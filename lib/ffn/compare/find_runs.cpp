@@ -33,7 +33,7 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
   if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
-  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "ffn/config/metrics.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/report/table.hpp"
 
@@ -40,12 +39,14 @@ Cells identifying_cells(const FoundRun& run, const Selection& selection) {
   return out;
 }
 
-// Those that some run has logged, in the order of the catalogue.
+// Those that some run has logged, in the order in which they are met.
 std::vector<std::string> metrics_of(const Selection& selection) {
   std::vector<std::string> out;
-  for (const auto& row : metric_catalogue()) {
-    const bool logged = std::any_of(selection.runs.begin(), selection.runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(row.name); });
-    if (logged) out.emplace_back(row.name);
+  for (const auto& run : selection.runs) {
+    if (!run.summary) continue;
+    for (const auto& metric : run.summary->metrics) {
+      if (std::find(out.begin(), out.end(), metric.name) == out.end()) out.push_back(metric.name);
+    }
   }
   return out;
 }

@@ -95,7 +95,7 @@ void write_run(Written& written, const Selection& selection, const fs::path& dir
 }
 
 std::vector<pictures::RunCurve> run_curves(const std::vector<const Written*>& seeds, const std::vector<GroupRun>& states, const std::vector<std::int64_t>& steps,
-                                           const char* metric) {
+                                           const std::string& metric) {
   std::vector<pictures::RunCurve> out;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     pictures::RunCurve curve{&states[i], std::vector<double>(steps.size(), std::nan(""))};
@@ -112,23 +112,30 @@ std::vector<pictures::RunCurve> run_curves(const std::vector<const Written*>& se
 
 void write_variant(const std::vector<const Written*>& seeds, const fs::path& directory) {
   std::set<std::int64_t> all_steps;
+  std::vector<std::string> metrics;  // in the order in which they are logged
   std::vector<GroupRun> states;
   std::map<std::int64_t, double> times;  // of the first seed that was there
   for (const auto* seed : seeds) {
     GroupRun run{};
     run.state = seed->run->state;
     states.push_back(run);
-    for (const auto& evaluation : seed->curve) all_steps.insert(evaluation.step), times.emplace(evaluation.step, seed->origin + evaluation.time_s);
+    for (const auto& evaluation : seed->curve) {
+      all_steps.insert(evaluation.step), times.emplace(evaluation.step, seed->origin + evaluation.time_s);
+      for (const auto& [name, value] : evaluation.metrics) {
+        if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
+      }
+    }
   }
   const std::vector<std::int64_t> steps(all_steps.begin(), all_steps.end());
   using Values = std::vector<std::pair<std::string, double>>;
   std::map<std::int64_t, Values> centre, low, high;
-  for (const auto& metric : metric_catalogue()) {
-    const auto points = pictures::curve_points(steps, run_curves(seeds, states, steps, metric.name), metric.higher_is_better, ShownCentre::mean, kAlpha);
+  for (const auto& metric : metrics) {
+    const auto* row = find_metric_row(metric);
+    const auto points = pictures::curve_points(steps, run_curves(seeds, states, steps, metric), row && row->higher_is_better, ShownCentre::mean, kAlpha);
     for (const auto& point : points) {
-      centre[point.step].emplace_back(metric.name, point.centre);
-      low[point.step].emplace_back(metric.name, point.low);
-      high[point.step].emplace_back(metric.name, point.high);
+      centre[point.step].emplace_back(metric, point.centre);
+      low[point.step].emplace_back(metric, point.low);
+      high[point.step].emplace_back(metric, point.high);
     }
   }
   const auto write = [&](const char* name, const std::map<std::int64_t, Values>& curve) {

@@ -27,6 +27,7 @@
 #include "ffn/study/study_lock.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
+#include "next_command.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -220,8 +221,7 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 }
 
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
-bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
-  const auto comparison = compare_plan(plan, CompareRequest().resamples);
+bool print_and_save(const Comparison& comparison, const Plan& plan, const std::string& source, const CommonOptions& common) {
   const auto expectations = check_expectations(*plan.study.config.expect, comparison, source);
   Json json = comparison_json(comparison);
   for (const auto& e : expectations) {
@@ -388,7 +388,8 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   ExitCode code = exit_code_of(outcome);
   if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-  const bool claims_hold = compare_and_save(plan, source, common);
+  const auto comparison = compare_plan(plan, CompareRequest().resamples);
+  const bool claims_hold = print_and_save(comparison, plan, source, common);
   // A claim about the whole study is not judged by a part of it.
   if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
   log_info((part.empty() ? "" : part + ": ") + number(outcome.total) + (part.empty() ? "" : " of " + number(plan.runs.size())) +
@@ -396,9 +397,10 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
   if (outcome.interrupted) say_how_to_go_on(common);
+  else if (part.empty()) log_info(last_lines(plan, comparison, common));
   else
     log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
-             (part.empty() ? " --details" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));
+             " when the other shards are through (ffn-train merge first if they are elsewhere)");
   return static_cast<int>(code);
 }
 

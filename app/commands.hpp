@@ -50,6 +50,7 @@ void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
 void add_curves(CommandLine program, CommonOptions& common);
 void add_demo(CommandLine program, CommonOptions& common);
+void add_watch(CommandLine program, CommonOptions& common);
 void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
 void add_validate(CommandLine program, CommonOptions& common);

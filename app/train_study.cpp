@@ -16,6 +16,7 @@
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/progress.hpp"
@@ -163,13 +164,14 @@ class StudyDisplay {
     standing_lines_ = 0;
   }
 
-  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds.
+  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds and in a twentieth of the time.
   void show_standing() {
-    const bool due = finished_cohorts_ > shown_cohorts_ && Clock::now() - standing_time_ > std::chrono::seconds(2);
+    const auto now = Clock::now();
+    const bool due = finished_cohorts_ > shown_cohorts_ && now > next_standing_;
     if (due) {
-      standing_ = standing_table();
+      standing_ = standing();
       shown_cohorts_ = finished_cohorts_;
-      standing_time_ = Clock::now();
+      next_standing_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - now));
     }
     if (standing_.empty() || (!due && standing_lines_ > 0)) return;
     take_off_screen();
@@ -177,7 +179,13 @@ class StudyDisplay {
     standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
   }
 
-  std::string standing_table() const { return standing_text(compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true), terminal_width_of(2)); }
+  std::string standing() const {
+    const auto comparison = compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
+    const auto& target = plan_.study.variants[0].config.train.target;
+    const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
+    const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
+    return standing_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
+  }
 
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
     std::set<std::string> variants;
@@ -197,7 +205,7 @@ class StudyDisplay {
   std::string standing_;
   int standing_lines_ = 0;
   std::size_t shown_cohorts_ = 0;
-  Clock::time_point standing_time_;
+  Clock::time_point next_standing_;
   std::unique_ptr<ProgressBar> bar_;
   std::map<std::size_t, std::int64_t> running_;  // run-steps of cohorts in progress
   std::int64_t done_steps_ = 0;

@@ -9,8 +9,11 @@ namespace ffn::app {
 
 namespace {
 
-// Undecided, and not because every seed gave the same.
-bool fresh_seeds_may_tell(const PairResult& pair) { return pair.judgement.verdict == stats::Verdict::undecided && !pair.judgement.chances.empty(); }
+// Not because every seed gave the same.
+bool fresh_seeds_may_tell(const PairResult& pair) {
+  const auto verdict = pair.judgement.verdict;
+  return (verdict == stats::Verdict::undecided || verdict == stats::Verdict::too_few_seeds) && !pair.judgement.chances.empty();
+}
 
 }  // namespace
 
@@ -29,7 +32,7 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
 std::string last_lines(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), results = "results: " + plan.directory.string();
   const std::string pictures = "ffn-train report " + directory, settling = settling_command(plan, c, common);
-  if (!settling.empty()) return results + "    pictures: " + pictures + "\nnext, for what is undecided: " + settling;
+  if (!settling.empty()) return results + "    pictures: " + pictures + "\nnext, for what is not sure: " + settling;
   return results + "    numbers: ffn-train compare " + directory + " --details\nnext: " + pictures;
 }
 

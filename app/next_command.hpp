@@ -9,8 +9,8 @@
 
 namespace ffn::app {
 
-/// The command that trained it, with another name and seeds that nobody has looked at, until its own question is settled; nothing where no
-/// comparison is undecided, or where the study adds seeds by itself. Never another metric or reference: whoever looks at several finds one
+/// The command that trained it, with another name and seeds that nobody has looked at, until its own question is settled; nothing where every
+/// comparison has a verdict, or where the study adds seeds by itself. Never another metric or reference: whoever looks at several finds one
 /// that wins.
 std::string settling_command(const Plan& plan, const Comparison& comparison, const CommonOptions& common);
 

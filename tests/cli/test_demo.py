@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import re
 import time
+import xml.etree.ElementTree as ElementTree
 
 from program import ROOT, ProgramTest, main
 
@@ -144,6 +146,27 @@ class Demo(ProgramTest):
             self.assertAlmostEqual(n["lowest"][name][0], z, 2)
             self.assertAlmostEqual(n["lowest"][name][1], value, 4)
         self.assertEqual(n["steepest_sigmoid"], 0.25)
+
+    def test_all_activations_are_drawn(self):
+        names = [row["activation"] for row in json.loads(self.ok("list", "activations", "--json").stdout)]
+        for width in (60, 80, 200):
+            environment = {**{k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE")}, "LANG": "C.UTF-8", "COLUMNS": str(width)}
+            text = self.ok("list", "activations", "--plot", env=environment).stdout
+            titles = " ".join(line for line in text.splitlines() if not re.search("[│┤└\u2801-\u28ff]", line))
+            for name in names:
+                self.assertIn(f"{name}  ", titles)
+            self.assertEqual(text.count("└"), len(names))
+            self.assertLessEqual(max(map(len, text.splitlines())), width)
+        self.assertTrue(self.ok("list", "activations", "--plot", env={**os.environ, "LC_ALL": "C"}).stdout.isascii())
+        self.assertIn(f"{len(names)} pictures as SVG", self.ok("list", "activations", "--figures", "pictures").stdout)
+        files = sorted((self.tmp / "pictures").glob("activations-*.svg"))
+        self.assertEqual(len(files), len(names))
+        for file in files:
+            picture = ElementTree.parse(file).getroot()
+            paths = [e for e in picture.iter() if e.tag.endswith("}path") and e.get("class") == "l"]
+            self.assertEqual(len(paths), 2, file)
+            self.assertNotIn("var(", file.read_text())
+        self.assertIn("there are no pictures of tasks", self.fails(2, "list", "tasks", "--plot"))
 
     def test_every_demo_is_in_the_lessons(self):
         lessons = (ROOT / "experiments/LESSONS.md").read_text()

@@ -16,6 +16,14 @@ TEST_CASE("a cell has two by four dots") {
   canvas.dot(1, 3, {});
   canvas.dot(2, 2, {});
   CHECK(canvas.lines(false) == std::vector<std::string>{"\u2881\u2804"});
+  const std::vector<std::vector<std::string>> each = {{"\u2801", "\u2802", "\u2804", "\u2840"}, {"\u2808", "\u2810", "\u2820", "\u2880"}};
+  for (int x = 0; x < 2; ++x) {
+    for (int y = 0; y < 4; ++y) {
+      Canvas one(1, 1, Charset::utf8);
+      one.dot(x, y, {});
+      CHECK(one.lines(false)[0] == each[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)]);
+    }
+  }
 }
 
 TEST_CASE("a line has no holes, and what lies beyond the edges is left out") {

@@ -58,6 +58,7 @@ void add_params(CommandLine program, CommonOptions& common);
 void add_list(CommandLine program, CommonOptions& common);
 void add_schema(CommandLine program, CommonOptions& common);
 void add_bench(CommandLine program, CommonOptions& common);
+void add_inspect(CommandLine program, CommonOptions& common);
 void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
 void add_merge(CommandLine program, CommonOptions& common);

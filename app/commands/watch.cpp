@@ -13,6 +13,7 @@
 #include "ffn/core/hash.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/pictures/html.hpp"
 #include "ffn/pictures/page.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/study_file.hpp"

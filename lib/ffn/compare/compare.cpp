@@ -136,10 +136,8 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     group.mean = restricted.mean;
     const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
     if (std::isfinite(low)) group.half_width = restricted.mean - low;
-    group.iqm = stats::interquartile_mean(group.values);
   } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
-    group.iqm = stats::interquartile_mean(group.values);
     if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
   }
   if (group.has_target && !over.empty()) {
@@ -374,19 +372,28 @@ std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const
   return outcomes;
 }
 
+// Runs of a group that are over and have no value though they log the metric: they count as the worst.
+std::size_t lost_runs(const GroupResult& group) {
+  const std::size_t over = group.num_done + group.num_diverged + group.num_failed;
+  return group.num_unmeasured == 0 && over > group.values.size() ? over - group.values.size() : 0;
+}
+
 // What the groups are shown by: one for the whole comparison.
 void choose_shown(Comparison& out) {
   bool by_ranks = false;
   for (const auto& facet : out.facets) {
     for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+    for (const auto& group : facet.groups) by_ranks = by_ranks || lost_runs(group) > 0;
   }
   out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
   const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;
   for (auto& facet : out.facets) {
     for (auto& group : facet.groups) {
       auto all = group.values;
-      if (group.num_unmeasured == 0) all.resize(std::max(all.size(), group.num_done + group.num_diverged + group.num_failed), worst);
+      all.resize(all.size() + lost_runs(group), worst);
       if (all.empty()) continue;
+      group.iqm = stats::interquartile_mean(all);
+      if (lost_runs(group) > 0) group.mean = group.half_width = std::nullopt;  // it would be of the survivors
       const auto median = stats::median_with_interval(all, level);
       group.median = median.value;
       if (out.shown == ShownCentre::median) group.centre = median;

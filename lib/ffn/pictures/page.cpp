@@ -1,10 +1,8 @@
 #include "ffn/pictures/page.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
-#include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/pictures/charts.hpp"
@@ -148,19 +146,6 @@ std::string origin_sections(const ReportFacts& facts) {
   return out;
 }
 
-// How a policy names an inline style or script: by its SHA-256, in base64.
-std::string source_of(const std::string& content) {
-  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::string hex = sha256_hex(content);
-  std::string out = "'sha256-";
-  for (std::size_t at = 0; at < hex.size(); at += 3) {  // three digits are two of base64; the last of 64 has a partner of zeros
-    const unsigned long bits = std::strtoul((hex.substr(at, 3) + "00").substr(0, 3).c_str(), nullptr, 16);
-    out += kDigits[bits >> 6];
-    if (at + 3 <= hex.size()) out += kDigits[bits & 63];
-  }
-  return out + "='";
-}
-
 }  // namespace
 
 std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
@@ -179,17 +164,8 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   return out;
 }
 
-std::string served_policy() {
-  return "default-src 'none'; style-src " + source_of(page_style()) + "; script-src " + source_of(page_script()) + " " + source_of(live_script()) +
-         "; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
-}
-
-std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> version) {
-  // Nothing is loaded, whatever a name in it says.
-  const std::string policy = version ? served_policy() : "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                    "<meta name=\"generator\" content=\"ffn-train " + escaped(facts.version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(facts.title) + "</title>\n<style>" + page_style() + "</style>\n</head>\n<body>\n<main" + (version ? " data-version=\"" + std::to_string(*version) + "\"" : "") + ">\n";
-  out += "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
+  std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
   if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
   out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";
   const std::string answer = answer_text(c);
@@ -198,9 +174,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   out += notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
-  out += std::string("</main>\n<script>") + page_script() + "</script>\n";
-  if (version) out += std::string("<script>") + live_script() + "</script>\n";
-  return out + "</body>\n</html>\n";
+  return html_document(facts.title, facts.version, out, "", served);
 }
 
 }  // namespace ffn::pictures

@@ -34,11 +34,8 @@ struct ReportFacts {
 /// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
 std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
 
-/// The whole file. With a `version` it is a page that `ffn-train watch` serves: it asks for the state of another version every two seconds.
-std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> version = std::nullopt);
-
-/// What the served page may do, for its Content-Security-Policy: its own style and scripts, and asking where it comes from.
-std::string served_policy();
+/// The whole file; with `served`, the page of that number that `ffn-train watch` serves.
+std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served = std::nullopt);
 
 /// The short table in LaTeX (booktabs), with what has to stand in the preamble as a comment.
 std::string latex_table(const Comparison& comparison);

@@ -24,15 +24,6 @@ const std::vector<RunConfig>& checked_cohort(const Cohort& cohort) {
   return cohort.runs;
 }
 
-std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs) {
-  std::vector<DataSeeds> seeds;
-  for (const auto& run : runs) {
-    const auto root = static_cast<std::uint64_t>(run.seed);
-    seeds.push_back({sub_seed(root, "data"), sub_seed(root, "validation")});
-  }
-  return seeds;
-}
-
 TensorData row_data(const std::string& name, const std::vector<float>& row) {
   const std::string bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
   return {name, DType::f32, {static_cast<std::int64_t>(row.size())}, bytes};

@@ -62,6 +62,16 @@ class Terminal(ProgramTest):
 
 
 class Ending(ProgramTest):
+    def test_a_run_ends_with_a_curve_of_each_metric(self):
+        run = {k: v for k, v in STUDY.items() if k not in ("seeds", "sweep")}
+        plain = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE", "COLUMNS")}
+        rows = dict(re.findall(r"(?m)^(val/\S+) .*  (\S+)$", self.ok(self.write("run.json", run), env={**plain, "LANG": "C.UTF-8"}).stdout))
+        self.assertEqual((len(rows["val/loss"]), len(rows["val/accuracy"])), (16, 16))
+        self.assertGreater(rows["val/loss"][0], min(rows["val/loss"]))  # it falls: blocks are ordered as characters, too
+        self.assertEqual(rows["val/accuracy"][-1], "█")
+        self.assertRegex(self.ok("run.json", env={**plain, "LANG": "C"}).stdout, r"(?m)^val/loss .*  [1-8]{16}$")
+        self.assertRegex(self.ok("run.json", "train.steps=5", "name=short", env={**plain, "LANG": "C"}).stdout, r"(?m)^train/loss +\S+ +\S+ +5$")  # one value is no curve
+
     def last_line(self, *arguments):
         return self.ok(*arguments).stderr.strip().splitlines()[-1]
 

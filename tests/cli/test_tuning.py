@@ -148,6 +148,23 @@ class Tuning(ProgramTest):
         self.refused("--shard", "--config", "study.json", "--shard", "1/2")
         self.assertFalse((self.tmp / "runs").exists())
 
+    def test_tuning_runs_judge_nothing_beside_others(self):
+        self.trained(STUDY)
+        alone = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        count = len(list((self.tmp / "runs/study-tuning").glob("*/seed-*")))
+        note = f"{count} runs are left out: tuning runs choose values on seeds of their own, and judge nothing (runs/study-tuning; named alone, a tuning study is compared)"
+        for directories in (["runs"], ["runs/study", "runs/study-tuning"], ["runs/study-tuning", "runs/study"]):
+            with self.subTest(directories=directories):
+                together = json.loads(self.ok("compare", *directories, "--json").stdout)
+                self.assertEqual(together["notes"], alone["notes"] + [note])
+                self.assertEqual(together["facets"], alone["facets"])
+        self.assertIn(note, " ".join(self.ok("compare", "runs", "--all").stdout.split()))
+        self.ok("report", "runs", "-o", "page.html")
+        self.assertIn(f"{count} runs are left out: tuning runs", (self.tmp / "page.html").read_text())
+        tuning = json.loads(self.ok("compare", "runs/study-tuning", "--json").stdout)
+        self.assertEqual(sum(group["runs"] for facet in tuning["facets"] for group in facet["groups"]), count)
+        self.assertEqual([said for said in tuning["notes"] if "left out" in said], [])
+
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
         shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)

@@ -88,7 +88,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   const std::size_t points = tune.num_points(), per_seed_runs = study.variants.size() * points;
   const Chooser chooser(study);
   TuningChoices out;
-  out.result.study = study.name + "-tuning";
+  out.result.study = study.name + kTuningSuffix;
   out.result.metric = tune.metric;
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;

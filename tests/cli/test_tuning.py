@@ -165,6 +165,35 @@ class Tuning(ProgramTest):
         self.assertEqual(sum(group["runs"] for facet in tuning["facets"] for group in facet["groups"]), count)
         self.assertEqual([said for said in tuning["notes"] if "left out" in said], [])
 
+    def test_over_a_study_that_was_not_tuned_nothing_is_tuned(self):
+        untuned = {k: v for k, v in STUDY.items() if k != "tune"}
+        self.ok("--config", self.write("plain.json", untuned), "-q")
+        said = "runs/study holds another study of this name, which was not tuned; 12 runs of it have: train.optimizer.lr: 0.001"
+        path = self.write("study.json", STUDY)
+        # Also where the value is one of the grid's: it was not chosen.
+        for retune, grid in (("once", [0.003, 0.01]), ("per_seed", [0.003, 0.01]), ("per_seed", [0.001, 0.01])):
+            tuned = self.write("tuned.json", {**STUDY, "tune": {"train.optimizer.lr": grid, "retune": retune}})
+            self.refused(said, "--config", tuned)
+            plan = self.ok("plan", tuned, "--no-probe")
+            self.assertIn("starting it is refused: " + said, " ".join(plan.stderr.split()))
+            self.assertIn(said.split(" of this")[0], json.loads(self.ok("plan", tuned, "--no-probe", "--json").stdout)["refused"])
+        self.assertFalse((self.tmp / "runs/study-tuning").exists())
+        # The ways out.
+        self.ok("--config", path, "-q", "name=other")
+        self.ok("--config", path, "-q", "-o", "elsewhere")
+        self.ok("--config", path, "-q", "--fresh")
+        self.assertTrue((self.tmp / "runs/study.old-1/study.json").exists())
+        self.ok("--config", path, "-q")
+
+    def test_runs_that_no_choice_leads_to_are_found_before_anything_is_tuned(self):
+        self.trained(STUDY)
+        (self.tmp / "runs/study/study.json").unlink()  # then the runs tell
+        tuning = self.tmp / "runs/study-tuning"
+        tuning.rename(self.tmp / "elsewhere")
+        self.refused("hold a run of another config: train.optimizer.lr: 0.0", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [1e-5, 2e-5]}}))
+        self.assertFalse(tuning.exists())
+        self.trained(STUDY)
+
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
         shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)

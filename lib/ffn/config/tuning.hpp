@@ -42,6 +42,9 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
 
 enum class GridEnd { low, high };
 
+/// How often a grid may grow before it is said that a choice stands at its end.
+constexpr int kMostGridGrowth = 2;
+
 /// Two more values beyond that end of an axis of numbers, in the ratio of the two outermost values, or in their difference where not
 /// all are positive; of integers again integers. False, and nothing is changed, where there is no going on.
 bool extend(TuningAxis& axis, GridEnd end);

@@ -254,3 +254,23 @@ class Comparing(ProgramTest):
 
 if __name__ == "__main__":
     main()
+    def test_plan_finds_a_single_run_and_says_what_would_be_refused(self):
+        def planned(*more):
+            plan = json.loads(self.ok("plan", "xor", *more, "--no-probe", "--json").stdout)
+            return plan["pending"], plan["refused"]
+
+        self.assertEqual(planned("seed=4"), (1, None))
+        self.ok("xor", "seed=4", "-q")
+        self.assertEqual(planned("seed=4"), (0, None))
+        self.assertEqual(planned(), (1, None))
+        pending, refused = planned("seed=4", "train.steps=500")
+        self.assertEqual((pending, refused), (1, "runs/xor/seed-4 holds a run of another config:\n  train.steps: 1000 → 500"))
+        self.assertIn(refused, self.fails(2, "xor", "seed=4", "train.steps=500"))
+        two = ["xor", "name=two", "seeds=2", "model.ffn.activation=relu,gelu"]
+        self.ok(*two, "-q")
+        for more in (["train.steps=500"], ["train.steps=500", "model.ffn.activation=silu,tanh"]):
+            pending, refused = planned(*two[1:], *more)
+            self.assertEqual(pending, 4)
+            self.assertIn(refused, self.fails(2, *two, *more))
+        self.assertEqual(planned(*two[1:], "seeds=3"), (2, None))
+

@@ -194,6 +194,36 @@ class Tuning(ProgramTest):
         self.assertFalse(tuning.exists())
         self.trained(STUDY)
 
+    def planned(self, *args):
+        plan = json.loads(self.ok("plan", *args, "--no-probe", "--json").stdout)
+        return plan["runs"], plan["pending"], plan["tuning_runs"], plan["tuning_pending"], plan["refused"]
+
+    def test_plan_counts_what_is_there(self):
+        for retune, seeds, tuning in (("once", 3, 18), ("per_seed", 1, 36)):
+            with self.subTest(retune=retune):
+                study = {**STUDY, "name": retune, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "retune": retune, "seeds": seeds}}
+                path = self.write("study.json", study)
+                before = self.planned(path)
+                self.assertEqual(before, (12, 12, tuning, tuning, None))
+                self.ok("--config", path, "-q")
+                # A grid that has grown is planned as it is.
+                tuned = len(list((self.tmp / f"runs/{retune}-tuning").glob("*/seed-*")))
+                self.assertEqual(self.planned(path), (12, 0, tuned, 0, None))
+                self.assertIn("trained now", self.ok("--config", path).stderr)
+                runs, pending, _, tuning_pending, refused = self.planned(path, "seeds=8")
+                self.assertEqual((runs, pending, refused), (16, 4, None))
+                self.assertEqual(tuning_pending, 12 if retune == "per_seed" else 0)
+                said = self.ok("--config", path, "seeds=8").stderr
+                self.assertIn("16 runs: 4 trained now, 12 found finished", said)
+
+    def test_plan_counts_the_costs_of_tuning(self):
+        path = self.write("study.json", STUDY)
+        plain = json.loads(self.ok("plan", self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"}), "--no-probe", "--json").stdout)
+        tuned = json.loads(self.ok("plan", path, "--no-probe", "--json").stdout)
+        for key in ("train_flops", "disk_bytes"):  # 18 runs are tuned, 12 judge
+            self.assertAlmostEqual(tuned[key], plain[key] * (18 + 12) / 12, delta=plain[key] / 1e6)
+        self.assertIn("on disk, tuning included", " ".join(self.ok("plan", path, "--no-probe").stdout.split()))
+
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
         shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)

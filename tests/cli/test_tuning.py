@@ -224,6 +224,15 @@ class Tuning(ProgramTest):
             self.assertAlmostEqual(tuned[key], plain[key] * (18 + 12) / 12, delta=plain[key] / 1e6)
         self.assertIn("on disk, tuning included", " ".join(self.ok("plan", path, "--no-probe").stdout.split()))
 
+    def test_what_is_said_of_a_grids_end_is_what_the_seeds_chose(self):
+        tuning = self.trained({**STUDY, "seeds": 12, "tune": {"train.optimizer.lr": [0.02, 0.05, 0.1], "retune": "per_seed"}})
+        at_an_end = [v["name"] for v in tuning["variants"] if 2 * max(v["curve"][0]["chosen"], v["curve"][-1]["chosen"]) >= 12]
+        self.assertEqual(at_an_end, [v["name"] for v in tuning["variants"] if v["edge"]])
+        self.assertEqual((len(at_an_end), len(tuning["variants"][0]["curve"])), (1, 3))  # the first five together do not choose an end
+        said = " ".join(self.ok("compare", "runs/study").stdout.split())
+        self.assertIn(f"half of the seeds or more chose the lowest train.optimizer.lr that was tried, or the highest, for {at_an_end[0]}: a wider grid "
+                      "may do better (by itself it grows where the first 5 seeds together do best at its end)", said)
+
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})
         shown = json.loads(self.ok("--config", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--dry-run").stdout)

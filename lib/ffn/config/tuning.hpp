@@ -59,7 +59,7 @@ struct TunedVariant {
     std::size_t chosen = 0;         ///< judging seeds that are trained with it; all of them if there is one choice
   };
   std::vector<Point> curve;       ///< in the grid's order
-  std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest or highest (per seed: at half of the seeds or more)
+  std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest, or highest (per seed: for half of the seeds or more)
 };
 
 struct TuningResult {

@@ -58,8 +58,8 @@ constexpr int kMostBar = 25, kLeastBar = 9;
 std::string bar_header(const Comparison& c, int columns) {
   const std::string better = stats::to_string(stats::Verdict::better), worse = stats::to_string(stats::Verdict::worse);
   const std::string left = c.higher_is_better ? worse : better, right = c.higher_is_better ? better : worse;
-  if (columns >= 15) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
-  return columns >= 13 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
+  if (columns >= 16) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
+  return columns >= 12 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
 
 // `bar_columns` 0: without bars.

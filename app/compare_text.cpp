@@ -29,7 +29,7 @@ std::string runs_text(const GroupResult& g) {
 }
 
 std::string optional_number(const std::optional<double>& x, int digits = 3) {
-  return x && std::isinf(*x) ? "never" : x ? format_significant(*x, digits) : "-";
+  return x && std::isinf(*x) ? "no value" : x ? format_significant(*x, digits) : "-";
 }
 
 // One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
@@ -56,7 +56,7 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), optional_number(g.iqm, 4)});
+      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
@@ -155,14 +155,18 @@ std::string how_it_was_looked_at(const Comparison& c) {
 
 std::string how_to_read(const Comparison& c) {
   const std::size_t pairs = c.num_comparisons;
-  bool by_ranks = false, by_mean = false;
+  bool by_ranks = false, by_mean = false, exact = true;
   for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
+    for (const auto& pair : facet.pairs) {
+      (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
+      exact = exact && pair.paired.exact_p;
+    }
   }
   if (c.sequential) return how_it_was_looked_at(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
-  const std::string ranks = "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
-  return "Paired by seed; " + (by_mean ? "exact sign-flip test of the mean " + difference + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
+  const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
+  const std::string ranks = which + "signed-rank test" + how + ", a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
+  return "Paired by seed; " + (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
          "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }

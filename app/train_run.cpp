@@ -51,7 +51,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
   std::cout << "results: " << directory.path().string() << "\n";
   if (std::holds_alternative<TextConfig>(config.task))
-    std::cout << "next: ffn-train sample " << directory.path().string() << " --prompt \"The \"\n";
+    std::cout << "next: ffn-train sample " << directory.path().string() << "\n";
 }
 
 int exit_code(RunEnd end) {

@@ -102,7 +102,8 @@ struct GroupResult {
   std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
   std::size_t num_unmeasured = 0;               ///< done, and the metric is none that they log
   std::vector<double> values;                   ///< of the metric, finite ones
-  std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
+  std::optional<double> mean, half_width;       ///< half_width of the t interval, level 1 - alpha; none where a run has no value
+  std::optional<double> iqm;                    ///< as `median`
   std::optional<double> median;                 ///< runs without a value are the worst; infinite if half of them are
   std::optional<stats::Centre> centre;          ///< shown in place of the mean, if Comparison::shown says so
   std::size_t num_hits = 0;

@@ -99,6 +99,14 @@ std::string html_figure(const Figure& figure) {
   return out + "</figure>\n";
 }
 
+std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules) {
+  // Nothing is loaded, whatever a name in it says.
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"generator\" content=\"ffn-train " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>" + page_style() + rules + "</style>\n</head>\n<body>\n<main>\n" +
+         body + "</main>\n<script>" + page_script() + "</script>\n</body>\n</html>\n";
+}
+
 std::string page_style() {
   return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" + chart_rules() +
          R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}

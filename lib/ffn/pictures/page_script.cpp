@@ -76,6 +76,20 @@ const char* page_script() {
     });
   }
 
+  for (const head of document.querySelectorAll(".sortable th")) {
+    const column = [...head.parentNode.children].indexOf(head), table = head.closest("table"), body = table.querySelector("tbody");
+    const button = document.createElement("button");
+    button.type = "button"; button.className = "key"; button.append(...head.childNodes); head.append(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") !== "descending";
+      for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const value = row => { const cell = row.children[column]; return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; };
+      const order = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
+      body.append(...[...body.children].sort((a, b) => (down ? -1 : 1) * order(value(a), value(b))));
+    });
+  }
+
   let closed = [];
   addEventListener("beforeprint", () => {
     closed = [...document.querySelectorAll("details:not([open])")];

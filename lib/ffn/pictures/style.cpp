@@ -63,16 +63,26 @@ std::string file_style() {
   return rules + "svg{background:#ffffff}";
 }
 
-Shade shade(double share) {
-  // From near-white to the first series' blue and beyond, straight in sRGB: luminance falls all the way.
-  constexpr std::array<double, 3> kWeak{0.93, 0.96, 0.985}, kStrong{0.02, 0.24, 0.42};
+namespace {
+
+// Straight in sRGB.
+Shade between(const std::array<double, 3>& weak, const std::array<double, 3>& strong, double share) {
   const double x = std::clamp(share, 0.0, 1.0);
   char text[8];
   std::array<int, 3> c{};
-  for (std::size_t i = 0; i < 3; ++i) c[i] = static_cast<int>(std::lround(255 * (kWeak[i] + x * (kStrong[i] - kWeak[i]))));
+  for (std::size_t i = 0; i < 3; ++i) c[i] = static_cast<int>(std::lround(255 * (weak[i] + x * (strong[i] - weak[i]))));
   std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<unsigned>(c[0]), static_cast<unsigned>(c[1]), static_cast<unsigned>(c[2]));
   return {text, luminance(text) <= 0.179};  // where both have the same contrast
 }
+
+// Of the first series' blue and beyond; of the second's orange. Luminance falls all the way.
+constexpr std::array<double, 3> kBlue{0.02, 0.24, 0.42}, kOrange{0.55, 0.22, 0};
+
+}  // namespace
+
+Shade shade(double share) { return between({0.93, 0.96, 0.985}, kBlue, share); }
+
+Shade signed_shade(double share) { return between({1, 1, 1}, share < 0 ? kOrange : kBlue, std::abs(share)); }
 
 double contrast(const std::string& a, const std::string& b) {
   const double x = luminance(a), y = luminance(b);

@@ -20,7 +20,7 @@ std::string centre_with_interval(const Comparison& c, const stats::Centre& centr
   const double low = centre.interval.low / unit, high = centre.interval.high / unit;
   const bool wide = has_wide_centres(c), known = !centre.interval.unbounded();
   const double half = known && std::isfinite(high - low) ? (high - low) / 2 : 0;
-  const auto number = [&](double x) { return std::isinf(x) ? "∞" : wide ? format_significant(x, 2) : format_with(x, half); };
+  const auto number = [&](double x) { return std::isinf(x) ? (x < 0 ? "−∞" : "∞") : wide ? format_significant(x, 2) : format_with(x, half); };
   const std::string value = number(centre.value / unit);
   if (!known || low == high) return value;
   return with_limits(c) ? value + " [" + number(low) + ", " + number(high) + "]" : value + " ± " + number(half);

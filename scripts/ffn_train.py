@@ -636,6 +636,14 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
 
 # ---- tables
 
+def warn(text):
+    """Seen from the line that called this file."""
+    level, frame = 1, sys._getframe()
+    while frame and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
+
+
 NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every", "log.tensorboard"}  # config keys that do not make another variant
 
 
@@ -655,7 +663,7 @@ def listed_runs(study):
         return [study / variant["name"] / f"seed-{seed}" for variant in content["variants"] for seed in content["seeds"]]
     except (RunError, KeyError, TypeError) as error:
         problem = error if isinstance(error, RunError) else f"{study / 'study.json'}: no study's file"
-        warnings.warn(f"{problem}; every run below it is taken (starting the study once more writes the file again)")
+        warn(f"{problem}; every run below it is taken (starting the study once more writes the file again)")
 
 
 def some(paths):
@@ -684,7 +692,7 @@ def find_runs(directory, all=False):
         if (path / "study.json").exists() and (listed := listed_runs(path)) is not None:
             around = set(listed)
             if lost := [run for run in listed if not run.is_dir()]:
-                warnings.warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some(lost)}")
+                warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some(lost)}")
         stack += [(child, around) for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
     everything = found + extra
     if all:
@@ -693,9 +701,9 @@ def find_runs(directory, all=False):
     if len(tuning) < len(found) and tuning:
         found = [path for path in found if not is_tuning_run(path)]
         studies = in_order({path.parent.parent for path in tuning})
-        warnings.warn(f"{len(tuning)} of {len(everything)} runs left out, which tune and judge nothing: {some(studies)}; all=True takes them in")
+        warn(f"{len(tuning)} of {len(everything)} runs left out, which tune and judge nothing: {some(studies)}; all=True takes them in")
     if extra:
-        warnings.warn(f"{len(extra)} of {len(everything)} runs left out, no part of the study (study.json): {some(in_order(extra))}; all=True takes them in")
+        warn(f"{len(extra)} of {len(everything)} runs left out, no part of the study (study.json): {some(in_order(extra))}; all=True takes them in")
     return in_order(found)
 
 
@@ -713,7 +721,7 @@ def read_runs(directory, all):
             summary = read_json(path / "summary.json") if status["state"] in ("done", "diverged") else {}
             runs.append((path, config, status, summary))
         except (RunError, KeyError) as error:
-            warnings.warn(f"left out: {error}" if isinstance(error, RunError) else f"left out: {path / 'status.json'}: no key {error}")
+            warn(f"left out: {error}" if isinstance(error, RunError) else f"left out: {path / 'status.json'}: no key {error}")
     keys = dict.fromkeys(key for _, config, _, _ in runs for key in config if key not in NO_OTHER_RUN)
     varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
     for path, config, status, summary in runs:
@@ -758,7 +766,7 @@ def metrics(directory, all=False):
             lines = (path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
             entries = [json.loads(line) for line in lines]
         except (OSError, ValueError) as error:
-            warnings.warn(f"left out: {path / 'metrics.jsonl'}: {error}")
+            warn(f"left out: {path / 'metrics.jsonl'}: {error}")
             continue
         rows += [{**row, "step": entry["step"], "metric": name, "value": number(value)}
                  for entry in entries for name, value in entry.items() if "/" in name]

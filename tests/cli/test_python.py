@@ -496,6 +496,7 @@ class Runs(ProgramTest):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             result = call(*arguments, **options)
+        self.assertEqual({pathlib.Path(warning.filename).name for warning in said} - {"test_python.py"}, set())  # where it was called
         return result, [str(warning.message) for warning in said]
 
     def test_runs_that_are_no_part_of_the_study_are_left_out_with_a_warning(self):

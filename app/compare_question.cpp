@@ -60,7 +60,7 @@ struct Owners {
   std::optional<std::filesystem::path> whole;    ///< the study that these runs are all of, and nothing else
 };
 
-Owners owners_of(const std::vector<std::filesystem::path>& directories) {
+Owners owners_of(const RunPlaces& places) {
   namespace fs = std::filesystem;
   struct Member {
     std::set<fs::path> runs;  ///< that it lists and that are there
@@ -70,7 +70,7 @@ Owners owners_of(const std::vector<std::filesystem::path>& directories) {
   std::map<fs::path, Member> studies;
   std::set<fs::path> compared;
   bool all_listed = true;
-  for (const auto& run : find_run_places(directories).there) {
+  for (const auto& run : places.there) {
     const fs::path path = fs::absolute(run).lexically_normal();
     const fs::path study = path.parent_path().parent_path();
     if (!studies.count(study)) {
@@ -113,7 +113,8 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
   std::string note;
-  const auto owners = owners_of(directories);
+  const auto places = find_judging_places(directories);
+  const auto owners = owners_of(places);
   const bool is_named = directories.size() == 1 && path_exists(study_file_path(directories[0]));
   if (owners.whole && !is_named && !question.all) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], question, request);
@@ -121,6 +122,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   auto found = find_runs(directories, question.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
+  found.tuning = places.tuning;
   if (look) look(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));

@@ -97,7 +97,7 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
   if (from_disk == FromDisk::yes && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
-  for (auto& note : notes_about({{}, damage, {}, {}, {}})) comparison.notes.push_back(std::move(note));
+  for (auto& note : notes_about({{}, damage, {}, {}, {}, {}})) comparison.notes.push_back(std::move(note));
   return comparison;
 }
 

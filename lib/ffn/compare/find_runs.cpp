@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -153,6 +154,28 @@ Places places_below(const std::vector<fs::path>& directories) {
   return places;
 }
 
+// NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME.
+bool is_tuning_run(const fs::path& run) {
+  constexpr const char* kSeed = "seed-";
+  const std::string name = run.filename().string(), study = fs::absolute(run).parent_path().parent_path().filename().string();
+  const std::size_t begin = study.size() - std::min(study.size(), std::strlen(kTuningSuffix));
+  return study.substr(begin) == kTuningSuffix && name.rfind(kSeed, 0) == 0 && std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10) >= kFirstTuningSeed;
+}
+
+// Tuning runs judge nothing beside others.
+TuningRuns drop_tuning(std::vector<Place>& places) {
+  TuningRuns dropped;
+  const auto tuning = std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !is_tuning_run(place.path); });
+  if (tuning == places.begin()) return dropped;
+  for (auto place = tuning; place != places.end(); ++place) {
+    const std::string study = place->path.parent_path().parent_path().string();
+    if (place->listed_only) continue;
+    if (++dropped.count == 1 || dropped.studies.back() != study) dropped.studies.push_back(study);
+  }
+  places.erase(tuning, places.end());
+  return dropped;
+}
+
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
 void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
@@ -200,6 +223,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
   FoundRuns found;
   found.damaged_studies = std::move(found_places.damaged_studies);
   auto& places = found_places.all;
+  found.tuning = drop_tuning(places);
   if (extras == Extras::leave_out) {
     for (const auto& place : places) {
       if (place.extra) found.extra.push_back(place.path.string());
@@ -227,11 +251,24 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
   return found;
 }
 
-RunPlaces find_run_places(const std::vector<fs::path>& directories) {
+namespace {
+
+RunPlaces sorted_places(Places places) {
   RunPlaces out;
-  auto places = places_below(directories);
   for (auto& place : places.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
   out.damaged_studies = std::move(places.damaged_studies);
+  return out;
+}
+
+}  // namespace
+
+RunPlaces find_run_places(const std::vector<fs::path>& directories) { return sorted_places(places_below(directories)); }
+
+RunPlaces find_judging_places(const std::vector<fs::path>& directories) {
+  auto places = places_below(directories);
+  auto tuning = drop_tuning(places.all);
+  auto out = sorted_places(std::move(places));
+  out.tuning = std::move(tuning);
   return out;
 }
 
@@ -246,6 +283,9 @@ std::vector<std::string> notes_about(const FoundRuns& found) {
   if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
   if (!found.extra.empty())
     notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) + "; --all takes them in");
+  if (found.tuning.count > 0)
+    notes.push_back(runs(found.tuning.count) + "left out: tuning runs choose values on seeds of their own, and judge nothing (" +
+                    list_of(found.tuning.studies) + "; named alone, a tuning study is compared)");
   return notes;
 }
 

@@ -57,16 +57,21 @@ void RunConfig::describe(FieldVisitor& v) {
   }
 }
 
+const char* other_width(const std::string& key) {
+  if (key == "model.ffn.d_ff") return "model.ffn.expansion";
+  return key == "model.ffn.expansion" ? "model.ffn.d_ff" : nullptr;
+}
+
 void keep_newer_width(Document& document) {
   const Json::json_pointer at("/model/ffn");
   if (!document.tree().contains(at) || !document.tree()[at].is_object()) return;
   Json& ffn = document.tree()[at];
-  const auto layer_of = [&](const char* key) {
-    const bool set = ffn.contains(key) && !ffn[key].is_null();
-    return set ? document.origin("/model/ffn/" + std::string(key)).layer : -1;
-  };
-  const int d_ff = layer_of("d_ff"), expansion = layer_of("expansion");
-  if (d_ff >= 0 && expansion >= 0 && d_ff != expansion) ffn.erase(d_ff < expansion ? "d_ff" : "expansion");
+  for (const char* key : {"d_ff", "expansion"}) {
+    if (!ffn.contains(key) || ffn[key].is_null()) return;
+  }
+  const Origin &d_ff = document.origin("/model/ffn/d_ff"), &expansion = document.origin("/model/ffn/expansion");
+  if (d_ff.is_override() && expansion.is_override()) return;
+  if (d_ff.layer != expansion.layer) ffn.erase(d_ff.layer < expansion.layer ? "d_ff" : "expansion");
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {

@@ -158,6 +158,9 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_train(program, common);
   add_compare(program, common);
   add_report(program, common);
+  add_curves(program, common);
+  add_demo(program, common);
+  add_watch(program, common);
   add_check(program, common);
   add_plan(program, common);
   add_validate(program, common);

@@ -130,10 +130,16 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   return comparison;
 }
 
+void add_grouping_options(CommandLine command, CompareQuestion& question) {
+  command.option("directories", question.directories, "studies or runs").required().type("DIR...");
+  command.option("--by", question.request.config.by, "key whose values are compared; the first that varies otherwise").type("KEY");
+  command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
+  question.alpha_given = question.min_effect_given = question.scale_given = [] { return false; };
+}
+
 void add_question_options(CommandLine command, CompareQuestion& question) {
   auto& asked = question.request.config;
-  command.option("directories", question.directories, "studies or runs").required().type("DIR...");
-  command.option("--by", asked.by, "key whose values are compared; the first that varies otherwise").type("KEY");
+  add_grouping_options(command, question);
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("METRIC");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
@@ -142,7 +148,6 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
   question.alpha_given = [alpha] { return alpha.given(); };
   question.min_effect_given = [min_effect] { return min_effect.given(); };
   question.scale_given = [scale] { return scale.given(); };
-  command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
 }
 
 }  // namespace ffn::app

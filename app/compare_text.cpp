@@ -246,36 +246,4 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   return out;
 }
 
-std::string standing_text(const Comparison& c, int width) {
-  std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
-  columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"runs", Align::right});
-  columns.push_back({c.metric, Align::right});
-  Table table(columns);
-  constexpr std::size_t kMostRows = 12;
-  std::size_t rows = 0, left_out = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      if (rows == kMostRows) {
-        ++left_out;
-        continue;
-      }
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
-      table.add_row(row);
-      ++rows;
-    }
-  }
-  std::istringstream lines(table.terminal_text(false));
-  std::string out, line;
-  while (std::getline(lines, line)) {
-    if (static_cast<int>(display_width(line)) >= width) line = line.substr(0, static_cast<std::size_t>(width) - 1);
-    out += line + "\n";
-  }
-  if (left_out > 0) out += "… and " + std::to_string(left_out) + " more\n";
-  return out;
-}
-
 }  // namespace ffn::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iostream>
 
 #include "ffn/core/shell.hpp"
@@ -194,6 +195,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
 }
 
 void print_attention(const Inspection& i, const CommonOptions& common) {
+  if (i.inputs.length == 1) return;  // it can look nowhere else
   Table table({{"block.head", Align::left}, {"entropy", Align::right}, {"looks at", Align::left}});
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     for (std::size_t h = 0; h < i.blocks[b].heads.size(); ++h) {
@@ -217,17 +219,16 @@ void print_patterns(const Inspection& i) {
   std::size_t widest = 0;
   for (const auto& name : i.kinds.names) widest = std::max(widest, display_width(name));
   const int width = terminal_width_of(1);
-  const std::size_t room = width <= 0 ? 64 : std::max(8, width - static_cast<int>(widest) - 2);
+  const auto room = static_cast<std::size_t>(width <= 0 ? 64 : std::max(8, width - static_cast<int>(widest) - 2));
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, kMostRows, room);
-    if (patterns.kinds.empty()) return;
+    if (patterns.kinds.empty() || r.dead == r.width) return;
     print_heading("Input × neuron, block " + part_name(i, b, part) + (patterns.neurons.size() < static_cast<std::size_t>(r.width) ? ", the " + std::to_string(patterns.neurons.size()) + " neurons that differ most" : "") + ": mean activations");
     double peak = 0;
     for (const double x : patterns.mean) peak = std::max(peak, std::abs(x));
     for (std::size_t k = 0; k < patterns.kinds.size(); ++k) {
       const auto& name = i.kinds.names[static_cast<std::size_t>(patterns.kinds[k])];
-      std::cout << name << std::string(widest - display_width(name) + 2, ' ');
-      std::string bars;
+      std::string bars = name + std::string(widest - display_width(name) + 2, ' ');
       for (std::size_t n = 0; n < patterns.neurons.size(); ++n) bars += activation_bar(patterns.mean[k * patterns.neurons.size() + n], peak);
       std::cout << without_end(bars) << "\n";
     }

@@ -68,7 +68,7 @@ void add_export(CommandLine program, CommonOptions& common) {
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
   command.flag("--csv", options->csv, "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric");
   command.flag("--tensorboard", options->tensorboard, "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
-  command.flag("--histograms", options->histograms, "with --tensorboard: also histograms of the final weights");
+  command.flag("--histograms", options->histograms, "with --tensorboard: also histograms of the final weights and of the activations in hidden layers");
   command.option("-o,--out", options->out, "where to; DIR otherwise, or here where there are several").type("DIR").directory();
   command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
   add_output_options(command, common);

@@ -59,21 +59,14 @@ void open_in_browser(const fs::path& path) {
   if (!opened) throw SystemError("cannot open " + path.string() + ": xdg-open is not there or found no browser", "the report is written; open the file yourself");
 }
 
-int report(const ReportOptions& options, const CommonOptions& common) {
-  pictures::ReportFacts facts;
-  const std::vector<fs::path> directories(options.question.directories.begin(), options.question.directories.end());
-  Targets targets;
-  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) {
-    facts = facts_of(found, directories);
-    targets = targets_of(found);
-  });
-  const auto curves = pictures::read_curves(comparison, curves_worth_drawing(targets, comparison.metric));
-  const auto figures = pictures::figures_of(comparison, curves);
+int write_report(const ReportOptions& options, const CommonOptions& common) {
+  const auto report = make_report(options.question);
+  const auto& facts = report->facts;
   const auto path = page_path(options);
-  const std::string html = pictures::page(comparison, figures, facts);
+  const std::string html = pictures::page(report->comparison, report->figures, facts);
   write_file_atomically(path, html, Durability::cached);
   std::vector<std::string> files;
-  if (!options.figures.empty()) files = write_figures(expand_home(options.figures), comparison, figures);
+  if (!options.figures.empty()) files = write_figures(expand_home(options.figures), report->comparison, report->figures);
 
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
   else {
@@ -95,7 +88,7 @@ void add_report(CommandLine program, CommonOptions& common) {
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);
-  command.run([&common, options] { return report(*options, common); });
+  command.run([&common, options] { return write_report(*options, common); });
 }
 
 }  // namespace ffn::app

@@ -7,7 +7,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, st
 DOUBLE, FLOAT, INT64, INT32, STRING, BYTES, MESSAGE = 1, 2, 3, 5, 9, 12, 11
 
 SCHEMA = {
-    "Event": [(1, "wall_time", DOUBLE), (2, "step", INT64), (3, "file_version", STRING), (5, "summary", "Summary")],
+    "Event": [(1, "wall_time", DOUBLE), (2, "step", INT64), (3, "file_version", STRING), (5, "summary", "Summary"), (7, "session_log", "SessionLog")],
+    "SessionLog": [(1, "status", INT32)],
     "Summary": [(1, "value", ["Value"])],
     "Value": [(1, "tag", STRING), (2, "simple_value", FLOAT), (5, "histo", "Histogram"), (9, "metadata", "Metadata")],
     "Histogram": [(1, "min", DOUBLE), (2, "max", DOUBLE), (3, "num", DOUBLE), (4, "sum", DOUBLE), (5, "sum_squares", DOUBLE),
@@ -80,12 +81,17 @@ def unknown_fields(message):
     return len(copy.SerializeToString()) != whole
 
 
-def scalars(path):
-    """{tag: [(step, value)]}, and wall times that do not go back."""
-    out, wall = {}, 0
-    for event in events(path):
+def scalars(*paths):
+    """{tag: [(step, value)]} of a run's files in the order of their names, as TensorBoard takes them in: where a file begins anew, what was
+    read before is dropped. Wall times of a file do not go back."""
+    out, begun = {}, False
+    for path, event in ((path, event) for path in sorted(paths, key=lambda path: path.name) for event in events(path)):
+        if event.file_version:
+            wall = 0
         assert event.wall_time >= wall, path
         wall = event.wall_time
+        if event.session_log.status == 1:  # START; the first is no restart
+            out, begun = ({tag: [(step, x) for step, x in points if step < event.step] for tag, points in out.items()} if begun else out), True
         for value in event.summary.value:
             if not value.HasField("metadata") and not value.HasField("histo"):
                 out.setdefault(value.tag, []).append((event.step, value.simple_value))

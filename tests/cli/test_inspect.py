@@ -161,6 +161,20 @@ class Text(InspectTest):
         run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
         self.assertIn("no feed-forward layer", self.ok("inspect", run).stdout)
 
+    def test_a_dead_layer_says_so(self):
+        run = self.trained(XOR, "train.optimizer.lr=1", "train.steps=1000")
+        text = self.ok("inspect", run).stdout
+        self.assertIn("all neurons of block 0 are dead", text)
+        self.assertNotIn("Input × neuron", text)
+        self.assertEqual(self.inspected(run)["blocks"][0]["hidden"][0]["dead"], 32)
+
+    def test_what_the_fused_engine_does_not_cover_is_refused(self):
+        run = self.tmp / self.trained(XOR)
+        config = json.loads((run / "config.json").read_text())
+        config["model"]["ffn"]["kind"] = "conv1x1"
+        (run / "config.json").write_text(json.dumps(config))
+        self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
+
     def test_what_is_no_trained_run_is_refused(self):
         self.assertIn("no run at nowhere", self.fails(2, "inspect", "nowhere"))
         run = self.trained(XOR)

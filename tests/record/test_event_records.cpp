@@ -38,6 +38,11 @@ TEST_CASE("step 0 is left out, as protobuf leaves out zeros, and a large step ta
   CHECK(hex(scalars_event(2.0, 300, {{"loss", 0.5}})).substr(24, 28) == "09000000000000004010ac022a0d");
 }
 
+// Event.session_log (7) with SessionLog.status (1) START (1), in protobuf's encoding by hand.
+TEST_CASE("a file that begins anew says START") {
+  CHECK(hex(beginning_event(2.0)).substr(24, 26) == "0900000000000000403a020801");
+}
+
 TEST_CASE("a histogram without finite values is none") {
   CHECK(histogram_event(1, 1, "w", {}).empty());
   CHECK(histogram_event(1, 1, "w", {0.0 / 0.0}).empty());

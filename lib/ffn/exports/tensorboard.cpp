@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,10 +10,10 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/side_by_side.hpp"
+#include "ffn/exports/histograms.hpp"
 #include "ffn/pictures/curves.hpp"
 #include "ffn/record/event_file.hpp"
 #include "ffn/record/run_directory.hpp"
-#include "ffn/record/safetensors.hpp"
 
 namespace ffn::exports {
 namespace fs = std::filesystem;
@@ -29,7 +28,7 @@ struct Written {
   fs::path place;   ///< below the directory that is written to
   double origin;    ///< wall time of step 0
   std::vector<Evaluation> curve;
-  std::string problem;
+  std::string problem, note;
 };
 
 std::string group_of(const Written& written) { return written.place.parent_path().generic_string(); }
@@ -80,26 +79,6 @@ SessionEnd end_of(RunState state) {
   return state == RunState::diverged || state == RunState::failed ? SessionEnd::failure : SessionEnd::running;
 }
 
-std::vector<double> numbers_of(const TensorData& tensor) {
-  const std::size_t width = dtype_size(tensor.dtype);
-  std::vector<double> out(tensor.bytes.size() / width);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    float single = 0;
-    if (tensor.dtype == DType::f64) std::memcpy(&out[i], &tensor.bytes[i * width], width);
-    else std::memcpy(&single, &tensor.bytes[i * width], sizeof single), out[i] = single;
-  }
-  return out;
-}
-
-std::string weights_events(const Written& written, double wall_time) {
-  std::string events;
-  for (const auto& tensor : read_safetensors(RunDirectory(written.run->path).weights_path()).tensors) {
-    if (tensor.dtype == DType::f32 || tensor.dtype == DType::f64)
-      events += histogram_event(wall_time, written.run->summary->steps, "weights/" + tensor.name, numbers_of(tensor));
-  }
-  return events;
-}
-
 void write_run(Written& written, const Selection& selection, const fs::path& directory, bool histograms) {
   const FoundRun& run = *written.run;
   written.curve = curve_of(run);
@@ -107,7 +86,10 @@ void write_run(Written& written, const Selection& selection, const fs::path& dir
   const double end = written.origin + (written.curve.empty() ? 0 : written.curve.back().time_s);
   std::string events = version_event(written.origin) + session_start_event(written.origin, group_of(written), keys_of(run, selection));
   for (const auto& evaluation : written.curve) events += evaluation_event(written.origin, evaluation);
-  if (histograms && run.summary) events += weights_events(written, end);
+  if (histograms && run.summary) {
+    auto all = histograms_of(run, end);
+    events += all.events, written.note = std::move(all.note);
+  }
   if (end_of(run.state) != SessionEnd::running) events += session_end_event(end, end_of(run.state));
   write_events(directory / written.place, events);
 }
@@ -164,7 +146,7 @@ TensorBoardFiles write_tensorboard(const Selection& selection, const fs::path& d
   out.directory = directory;
   const auto places = places_of(selection.runs);
   std::vector<Written> runs;
-  for (std::size_t i = 0; i < places.size(); ++i) runs.push_back({&selection.runs[i], places[i], 0, {}, ""});
+  for (std::size_t i = 0; i < places.size(); ++i) runs.push_back({&selection.runs[i], places[i], 0, {}, "", ""});
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), runs.size(), [&](std::size_t i) {
     try {
       write_run(runs[i], selection, directory, histograms);
@@ -180,6 +162,7 @@ TensorBoardFiles write_tensorboard(const Selection& selection, const fs::path& d
       notes.push_back("left out: " + run.problem);
       continue;
     }
+    if (!run.note.empty() && std::find(notes.begin(), notes.end(), run.note) == notes.end()) notes.push_back(run.note);
     ++out.num_runs;
     out.most_points = std::max(out.most_points, run.curve.size());
     variants[group_of(run)].push_back(&run);

@@ -19,7 +19,7 @@ inline constexpr std::size_t kTensorBoardPoints = 1000;
 
 /// Writes `directory`/<path of the run below what is common to all>/ with a run's scalars and hparams, the variant being the group; and
 /// <variant>/mean, low and high: the mean over its seeds and the 95 % interval, or where some have diverged or failed the median and the
-/// quartiles of all. With `histograms` also the final weights. Adds to `notes` what cannot be read.
+/// quartiles of all. With `histograms` also those of histograms_of(). Adds to `notes` what cannot be read.
 TensorBoardFiles write_tensorboard(const Selection& selection, const std::filesystem::path& directory, bool histograms, std::vector<std::string>& notes);
 
 }  // namespace ffn::exports

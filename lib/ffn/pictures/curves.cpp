@@ -86,9 +86,22 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
     const auto of = centre == ShownCentre::median ? stats::median_with_interval(values, 1 - alpha) : stats::geometric_mean(values, 1 - alpha);
     point.centre = of.value, interval = of.interval;
   }
-  point.low = interval.unbounded() ? point.centre : interval.low;
-  point.high = interval.unbounded() ? point.centre : interval.high;
+  const bool known = values.size() > 1 && !interval.unbounded();
+  point.low = known ? interval.low : point.centre;
+  point.high = known ? interval.high : point.centre;
   return point;
+}
+
+bool spans_decades(const CurveSet& set) {
+  if (set.higher_is_better) return false;
+  double least = INFINITY, most = 0;
+  for (const auto& [group, curves] : set.groups) {
+    for (const auto& point : curves.points) {
+      if (!(point.centre > 0)) return false;
+      if (std::isfinite(point.centre)) least = std::min(least, point.centre), most = std::max(most, point.centre);
+    }
+  }
+  return most > 20 * least;
 }
 
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {

@@ -52,6 +52,9 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
 /// quartiles.
 CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha);
 
+/// Whether a logarithmic axis shows more of it: a loss that is positive and falls by more than a factor of 20.
+bool spans_decades(const CurveSet& set);
+
 /// Of many steps those that are drawn, the first and the last among them: half of them evenly, half with even ratios, so that both kinds
 /// of axis have enough.
 std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::size_t most);

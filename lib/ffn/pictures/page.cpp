@@ -164,7 +164,7 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   return out;
 }
 
-std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts) {
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
   std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
   if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
   out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";
@@ -174,7 +174,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   out += notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
-  return html_document(facts.title, facts.version, out);
+  return html_document(facts.title, facts.version, out, "", served);
 }
 
 }  // namespace ffn::pictures

@@ -45,7 +45,7 @@ std::string chart_rules() {
   std::string rules = std::string("text{font:12px ") + kFont + ";fill:var(--text)}" +
                       ".q{fill:var(--quiet)}.b{font-weight:600}.ax{stroke:var(--axis);fill:none}.gr{stroke:var(--grid);fill:none}"
                       ".zero{stroke:var(--text);fill:none}.target{stroke:var(--quiet);stroke-dasharray:2 3;fill:none}.margin{fill:var(--grid)}"
-                      ".s{color:var(--text)}";
+                      ".s{color:var(--text)}text.light{fill:#fff}text.dark{fill:#000}";
   for (int i = 0; i < 5; ++i) rules += ".s" + std::to_string(i) + "{color:var(--series" + std::to_string(i) + ")}";
   rules += ".m{fill:currentColor;stroke:currentColor;stroke-width:1.2}.m.h{fill:var(--ground);stroke-width:1.6}.m.x{fill:none;stroke-width:1.8}"
            ".l{fill:none;stroke:currentColor;stroke-width:20;stroke-linejoin:round}.t{fill:none;stroke:currentColor;stroke-width:2}"

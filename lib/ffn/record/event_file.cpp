@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -34,16 +35,18 @@ std::string group_of(const fs::path& run, const RunConfig& config) {
   return variant == config.name ? variant : config.name + "/" + variant;
 }
 
-}  // namespace
-
-void remove_event_files(const fs::path& run) {
+// Of the newest event file that stands there, the second at which it was begun; 0 without any.
+std::int64_t newest_in(const fs::path& run) {
+  std::int64_t newest = 0;
   std::error_code error;
-  std::vector<fs::path> found;
   for (fs::directory_iterator at(run, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().rfind(kEventFilePrefix, 0) == 0) found.push_back(at->path());
+    const std::string name = at->path().filename().string();
+    if (name.rfind(kEventFilePrefix, 0) == 0) newest = std::max<std::int64_t>(newest, std::strtoll(name.c_str() + std::strlen(kEventFilePrefix), nullptr, 10));
   }
-  for (const auto& path : found) fs::remove(path, error);
+  return newest;
 }
+
+}  // namespace
 
 std::string evaluation_event(double origin, const Evaluation& evaluation) {
   return scalars_event(origin + evaluation.time_s, evaluation.step, evaluation.metrics);
@@ -59,8 +62,9 @@ EventFile::EventFile(const fs::path& run, const RunConfig& config, const std::st
   for_each_evaluation(metrics, run, [&](const Evaluation& evaluation) { history.push_back(evaluation); });
   if (!history.empty()) last_time_ = history.back().time_s;
   origin_ = begun - last_time_;
-  path_ = run / (kEventFilePrefix + std::to_string(static_cast<std::int64_t>(begun)) + "." + host_name() + "." + std::to_string(::getpid()) + ".0");
-  write(version_event(origin_) + session_start_event(origin_, group_of(run, config), keys_of(config)));
+  const auto second = std::max(static_cast<std::int64_t>(begun), newest_in(run) + 1);  // files are read in the order of their names
+  path_ = run / (kEventFilePrefix + std::to_string(second) + "." + host_name() + "." + std::to_string(::getpid()) + ".0");
+  write(version_event(origin_) + beginning_event(origin_) + session_start_event(origin_, group_of(run, config), keys_of(config)));
   append(history);
 }
 

@@ -15,8 +15,6 @@ namespace ffn {
 /// What the names of event files begin with; TensorBoard reads those of a directory in the order of their names.
 inline constexpr const char* kEventFilePrefix = "events.out.tfevents.";
 
-void remove_event_files(const std::filesystem::path& run);
-
 /// The events of an evaluation: its scalars at `origin` and its training seconds.
 std::string evaluation_event(double origin, const Evaluation& evaluation);
 
@@ -26,7 +24,8 @@ SessionEnd session_end_of(RunEnd end);
 /// Written while the run trains.
 class EventFile {
  public:
-  /// Begins the file in the run's directory. `metrics` is what stands in metrics.jsonl: a run that goes on has all of it in one file.
+  /// Begins a file in the run's directory, behind those of earlier attempts, of which it makes TensorBoard forget everything. `metrics` is
+  /// what stands in metrics.jsonl: a run that goes on has all of it in the newest file.
   EventFile(const std::filesystem::path& run, const RunConfig& config, const std::string& metrics);
 
   void append(const std::vector<Evaluation>& evaluations);

@@ -100,6 +100,9 @@ std::string event_record(std::string_view message) {
 // Event { string file_version = 3; }
 std::string version_event(double wall_time) { return event_record(double_field(1, wall_time) + bytes_field(3, "brain.Event:2")); }
 
+// Event { SessionLog session_log = 7; }   SessionLog { SessionStatus status = 1; }, START being 1
+std::string beginning_event(double wall_time) { return event_record(double_field(1, wall_time) + bytes_field(7, integer_field(1, 1))); }
+
 // Value { float simple_value = 2; }
 std::string scalars_event(double wall_time, std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
   std::string summary;

@@ -21,6 +21,9 @@ std::string event_record(std::string_view message);
 /// What a file begins with.
 std::string version_event(double wall_time);
 
+/// That what follows begins anew: TensorBoard forgets what earlier files of the directory said, if those began so as well.
+std::string beginning_event(double wall_time);
+
 /// Values of one step; they are kept in single precision.
 std::string scalars_event(double wall_time, std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
 

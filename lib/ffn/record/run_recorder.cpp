@@ -75,7 +75,6 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
 void RunRecorder::clear_for(std::size_t run) {
   const RecordedRun& recorded = runs_[run];
   recorded.directory.remove_temporaries();
-  remove_event_files(recorded.directory.path());  // of one that goes on they are written again, from its metrics
   if (!recorded.resumed_at) return recorded.directory.remove_results();
   recorded.directory.remove_final_results();
   std::error_code error;  // where the size cannot be had the file is written

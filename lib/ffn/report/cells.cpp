@@ -40,9 +40,10 @@ std::string centre_text(const Comparison& c, const GroupResult& g, double unit) 
   return format_with(*g.mean / unit, spread) + (spread > 0 ? " ± " + format_with(spread, spread) : "");
 }
 
-std::string centre_name(const Comparison& c) {
-  return c.shown == ShownCentre::median ? "median" : c.shown == ShownCentre::geometric_mean ? "geometric mean" : "mean";
+std::string centre_name(ShownCentre centre) {
+  return centre == ShownCentre::median ? "median" : centre == ShownCentre::geometric_mean ? "geometric mean" : "mean";
 }
+std::string centre_name(const Comparison& c) { return centre_name(c.shown); }
 
 std::string interval_form(const Comparison& c, const std::string& word) {
   const std::string interval = format_percent(1 - c.alpha, 0) + word;

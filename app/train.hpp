@@ -38,8 +38,8 @@ Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& 
 
 /// How far the tuning of a study has come, for whoever does not go on with it.
 struct TuningStanding {
-  Study study;  ///< its grid as far as it has grown
-  Plan plan;    ///< of its tuning runs
+  Study study;                  ///< its grid as far as it has grown
+  Plan plan;                    ///< of its tuning runs
   std::optional<Study> chosen;  ///< once all of them have ended
 };
 TuningStanding tuning_standing(Study study, const std::string& out);

@@ -45,7 +45,8 @@ TuningChoices choices_of(const Study& study, const Plan& plan) {
 // Nothing where the grid is as it stays.
 std::optional<Study> with_longer_grid(const Study& study, const TuningChoices& choices, int growth) {
   Study longer = study;
-  return growth < kMostGridGrowth && grow(*longer.tune, choices.at_ends) && is_possible(longer) ? std::optional<Study>(std::move(longer)) : std::nullopt;
+  return growth < kMostGridGrowth && grow(*longer.tune, choices.at_ends) && is_possible(longer) ? std::optional<Study>(std::move(longer))
+                                                                                                : std::nullopt;
 }
 
 Study chosen_study(const Study& study, TuningChoices choices) {

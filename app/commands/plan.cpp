@@ -45,7 +45,7 @@ struct Estimate {
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
   std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
-  std::optional<UsageError> refusal;  ///< what starting it would end with
+  std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
 Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
@@ -107,8 +107,10 @@ std::string tuning_line(const Study& study, const Estimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
-  return "tuned before: " + counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
-         (tune.per_seed ? "retune once, with 5 seeds: " + counted(once, "run") : "retune per_seed, with 1 seed each: " + counted(per_seed, "run")) +
+  return "tuned before: " + counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" +
+         std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
+         (tune.per_seed ? "retune once, with 5 seeds: " + counted(once, "run")
+                        : "retune per_seed, with 1 seed each: " + counted(per_seed, "run")) +
          "); a grid that a choice stands at the end of grows, at most twice\n";
 }
 
@@ -215,10 +217,12 @@ std::string power_text(const Power& power) {
 void print(const Study& study, const Estimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
   print_text("\n" + counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " + counted(e.cohorts, "cohort") + " on " +
-             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
+             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" +
+             (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
-  if (e.seconds && e.pending + e.tuning_pending > 0) print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
+  if (e.seconds && e.pending + e.tuning_pending > 0)
+    print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
   if (study.growing) return print_growth(study, e);
   if (study.variants.size() > 1) print_text(power_text(power_of(study)));
 }
@@ -236,7 +240,9 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (!single) check_study(study, common.config);
   std::optional<TuningStanding> tuning;
   if (study.tune) tuning = tuning_standing(study, common.out);
-  Plan plan = !tuning ? make_plan(study, common.out) : tuning->chosen ? make_plan(*tuning->chosen, common.out) : plan_as_it_stands(study, common.out);
+  Plan plan = !tuning          ? make_plan(study, common.out)
+              : tuning->chosen ? make_plan(*tuning->chosen, common.out)
+                               : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
   Estimate found = estimate(plan, job_count(common, plan.study), probe);
   if (tuning) add_tuning(tuning->plan, probe, found);

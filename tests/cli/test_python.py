@@ -501,7 +501,7 @@ class Runs(ProgramTest):
 
     def test_runs_that_are_no_part_of_the_study_are_left_out_with_a_warning(self):
         self.train("study", self.XOR)
-        runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3")
+        runs, _ = self.said_by(self.train, "study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3")
         self.assertEqual(len(runs), 6)
         table, said = self.said_by(ffn_train.runs, self.tmp / "runs/study")
         self.assertEqual(list(table["run"]), [str(run) for run in runs])

@@ -159,7 +159,8 @@ bool is_tuning_run(const fs::path& run) {
   constexpr const char* kSeed = "seed-";
   const std::string name = run.filename().string(), study = fs::absolute(run).parent_path().parent_path().filename().string();
   const std::size_t begin = study.size() - std::min(study.size(), std::strlen(kTuningSuffix));
-  return study.substr(begin) == kTuningSuffix && name.rfind(kSeed, 0) == 0 && std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10) >= kFirstTuningSeed;
+  return study.substr(begin) == kTuningSuffix && name.rfind(kSeed, 0) == 0 &&
+         std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10) >= kFirstTuningSeed;
 }
 
 // Tuning runs judge nothing beside others.

@@ -59,8 +59,11 @@ class Chooser {
       out.curve.push_back({tune_.point(p), scores[p].mean, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {
-      const auto at = [&](GridEnd end) { return std::count_if(choices.begin(), choices.end(), [&](std::size_t c) { return end_of(axis, c) == end; }); };
-      if (2 * static_cast<std::size_t>(std::max(at(GridEnd::low), at(GridEnd::high))) >= choices.size()) out.edge.push_back(tune_.axes[axis].key);
+      const auto at = [&](GridEnd end) {
+        return std::count_if(choices.begin(), choices.end(), [&](std::size_t c) { return end_of(axis, c) == end; });
+      };
+      if (2 * static_cast<std::size_t>(std::max(at(GridEnd::low), at(GridEnd::high))) >= choices.size())
+        out.edge.push_back(tune_.axes[axis].key);
     }
     return out;
   }

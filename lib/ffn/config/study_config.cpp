@@ -207,7 +207,9 @@ void refuse_both_widths(const std::vector<Combination>& combinations, const std:
     for (const auto& entry : combination) {
       const char* other = entry.value.is_null() ? nullptr : other_width(entry.key);
       const auto is_other = [&](const Entry& e) { return e.key == other && !e.value.is_null(); };
-      if (other && std::any_of(combination.begin(), combination.end(), is_other)) return expansion.problem(entry.pointer, "\"" + entry.key + "\" and \"" + other + "\" are one width and exclude each other; vary one of them");
+      if (other && std::any_of(combination.begin(), combination.end(), is_other))
+        return expansion.problem(entry.pointer,
+                                 "\"" + entry.key + "\" and \"" + other + "\" are one width and exclude each other; vary one of them");
     }
   }
 }

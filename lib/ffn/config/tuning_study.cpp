@@ -42,7 +42,9 @@ Study tuning_study(const Study& study) {
   return read_study(document, study.name + ", tune");
 }
 
-RunConfig config_at(const Study& study, const Variant& variant, std::size_t point) { return config_with(study, at_point(variant, study.tune.value(), point)); }
+RunConfig config_at(const Study& study, const Variant& variant, std::size_t point) {
+  return config_with(study, at_point(variant, study.tune.value(), point));
+}
 
 Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices) {
   const auto& tune = study.tune.value();

@@ -136,7 +136,8 @@ void refuse_untuned_study(const Study& study, const fs::path& out) {
   if (!untuned.empty()) {
     throw UsageError(directory.string() + " holds another study of this name, which was not tuned; " +
                          (untuned.size() == 1 ? "a run of it has" : std::to_string(untuned.size()) + " runs of it have") + ":" +
-                         indented(values_in(untuned, *study.tune)), kOtherResultsHint);
+                         indented(values_in(untuned, *study.tune)),
+                     kOtherResultsHint);
   }
   const Plan plan = plan_as_it_stands(study, out);
   refuse_other_study(plan, progress_of(plan.runs));

@@ -45,7 +45,8 @@ std::vector<std::string> identities_there(const Study& study, const Variant& var
   return identities;
 }
 
-std::vector<std::size_t> choices_there(const Study& study, const Variant& variant, const std::vector<std::string>& there, std::size_t otherwise) {
+std::vector<std::size_t> choices_there(const Study& study, const Variant& variant, const std::vector<std::string>& there,
+                                       std::size_t otherwise) {
   std::vector<std::size_t> choices(there.size(), otherwise);
   if (std::all_of(there.begin(), there.end(), [](const std::string& identity) { return identity.empty(); })) return choices;
   for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
@@ -68,7 +69,8 @@ Plan plan_as_it_stands(const Study& study, const fs::path& out) {
   const Study widest = with_widest_grid(study);
   const std::size_t first = index_of(*widest.tune, study.tune->point(0));
   std::vector<std::vector<std::size_t>> choices;
-  for (const auto& variant : widest.variants) choices.push_back(choices_there(widest, variant, identities_there(widest, variant, out), first));
+  for (const auto& variant : widest.variants)
+    choices.push_back(choices_there(widest, variant, identities_there(widest, variant, out), first));
   return make_plan(with_choices(widest, choices), out);
 }
 

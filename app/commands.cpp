@@ -88,11 +88,18 @@ bool is_override(const std::string& word) { return word.find('=') != std::string
 
 }  // namespace
 
+bool is_command(const std::string& word, const CommonOptions& common) {
+  const auto& all = common.description.subcommands;
+  return std::any_of(all.begin(), all.end(), [&](const auto& command) { return command.name == word; });
+}
+
 void require_command(const std::string& word, const CommonOptions& common) {
   if (word.empty() || word[0] == '-' || is_override(word) || names_config(word)) return;
   if (word == "help") throw UsageError("no command 'help'", "`ffn-train --help` shows the commands, `ffn-train COMMAND --help` one of them");
   if (word == "train" || word == "run") throw UsageError("no command '" + word + "'", "training needs none: `ffn-train xor`, `ffn-train my.json`");
-  const auto meant = did_you_mean(word, common.commands);
+  std::vector<std::string> names;
+  for (const auto& command : common.description.subcommands) names.push_back(command.name);
+  const auto meant = did_you_mean(word, names);
   if (!meant.empty()) throw UsageError("no command and no config '" + word + "'" + meant, "`ffn-train --help` shows the commands");
 }
 
@@ -169,6 +176,9 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_cp(program, common);
   add_runs(program, common);
   add_clean(program, common);
+  add_export(program, common);
+  add_completion(program, common);
+  add_man(program, common);
 }
 
 }  // namespace ffn::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iostream>
 
 #include "ffn/core/shell.hpp"
@@ -81,32 +82,38 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
                  "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %.", 0);
 }
 
+std::string size_text(double x) { return format_significant(x, 2); }
+std::string cosine_text(double x) {
+  const std::string text = format_signed(x, 0.1);
+  return text[0] == '+' ? text.substr(1) : text;
+}
+
 // "1.2 [0.9, 1.6]"
-std::string quantiles(std::vector<double> values) {
+std::string quantiles(std::vector<double> values, std::string (*text)(double)) {
   std::sort(values.begin(), values.end());
-  const auto at = [&](double q) { return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)]; };
-  return signed_number(at(0.5)) + " [" + signed_number(at(0.1)) + ", " + signed_number(at(0.9)) + "]";
+  const auto at = [&](double q) { return text(values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)]); };
+  return at(0.5) + " [" + at(0.1) + ", " + at(0.9) + "]";
 }
 
 void print_weights(const Inspection& i, const CommonOptions& common) {
   std::vector<Column> columns{{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}};
   bool any_agreement = false;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { any_agreement = any_agreement || r.agreement; });
-  if (any_agreement) columns.back().header = "cos", columns.insert(columns.end(), {{"agreement", Align::right}, {"chance", Align::right}});
+  if (any_agreement) columns.back().header = "cos", columns.insert(columns.end(), {{"agrees", Align::right}, {"chance", Align::right}});
   Table table(columns);
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    const auto all = [&](double NeuronReport::*member) {
+    const auto all = [&](double NeuronReport::*member, std::string (*text)(double)) {
       std::vector<double> out;
       for (const auto& neuron : r.neurons) out.push_back(neuron.*member);
-      return quantiles(out);
+      return quantiles(out, text);
     };
-    std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm), all(&NeuronReport::value_norm), all(&NeuronReport::cosine)};
+    std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text), all(&NeuronReport::cosine, cosine_text)};
     if (any_agreement) row.push_back(r.agreement ? percent(r.agreement->share) : "-"), row.push_back(r.agreement ? percent(r.agreement->by_chance) : "-");
     table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
   print_table(table, common);
-  if (any_agreement) print_text("cos: of key and value; agreement: neurons whose value favours, by the head, the very token that follows where the key is strongest; chance: how many would by the frequencies of tokens alone.", 0);
+  if (any_agreement) print_text("cos: of key and value; agrees: neurons whose value favours, by the head, the very token that follows where the key is strongest; chance: how many would by the frequencies of tokens alone.", 0);
 }
 
 void print_gates(const Inspection& i, const CommonOptions& common) {
@@ -153,7 +160,7 @@ void print_neurons(const Inspection& i, const CommonOptions& common) {
     for (const auto& [part, n] : writers_of(i.blocks[b])) {
       const auto& neuron = i.blocks[b].hidden[part].neurons[static_cast<std::size_t>(n)];
       const auto top = examples_of(i.values[b].hidden[part], n, i.inputs, {1, 0, 24}).top;
-      table.add_row({neuron_name(i, b, part, n), percent(neuron.fires), format_significant(neuron.writes(), 2), signed_number(neuron.cosine), classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1),
+      table.add_row({neuron_name(i, b, part, n), percent(neuron.fires), format_significant(neuron.writes(), 2), cosine_text(neuron.cosine), classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1),
                      classes_text(neuron.against, i.inputs, 1), top.empty() ? "" : prefix_text(top[0], 12) + "  " + signed_number(top[0].activation)});
     }
     print_heading("The " + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) + " that write most");
@@ -188,6 +195,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
 }
 
 void print_attention(const Inspection& i, const CommonOptions& common) {
+  if (i.inputs.length == 1) return;  // it can look nowhere else
   Table table({{"block.head", Align::left}, {"entropy", Align::right}, {"looks at", Align::left}});
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     for (std::size_t h = 0; h < i.blocks[b].heads.size(); ++h) {
@@ -211,17 +219,16 @@ void print_patterns(const Inspection& i) {
   std::size_t widest = 0;
   for (const auto& name : i.kinds.names) widest = std::max(widest, display_width(name));
   const int width = terminal_width_of(1);
-  const std::size_t room = width <= 0 ? 64 : std::max(8, width - static_cast<int>(widest) - 2);
+  const auto room = static_cast<std::size_t>(width <= 0 ? 64 : std::max(8, width - static_cast<int>(widest) - 2));
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, kMostRows, room);
-    if (patterns.kinds.empty()) return;
+    if (patterns.kinds.empty() || r.dead == r.width) return;
     print_heading("Input × neuron, block " + part_name(i, b, part) + (patterns.neurons.size() < static_cast<std::size_t>(r.width) ? ", the " + std::to_string(patterns.neurons.size()) + " neurons that differ most" : "") + ": mean activations");
     double peak = 0;
     for (const double x : patterns.mean) peak = std::max(peak, std::abs(x));
     for (std::size_t k = 0; k < patterns.kinds.size(); ++k) {
       const auto& name = i.kinds.names[static_cast<std::size_t>(patterns.kinds[k])];
-      std::cout << name << std::string(widest - display_width(name) + 2, ' ');
-      std::string bars;
+      std::string bars = name + std::string(widest - display_width(name) + 2, ' ');
       for (std::size_t n = 0; n < patterns.neurons.size(); ++n) bars += activation_bar(patterns.mean[k * patterns.neurons.size() + n], peak);
       std::cout << without_end(bars) << "\n";
     }
@@ -289,7 +296,7 @@ void print_neuron(const Inspection& i, const std::string& name) {
   const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
   const auto& rows = i.values[b].hidden[part];
   print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + format_significant(neuron.peak, 3) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
-                 (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + signed_number(neuron.cosine) + ".", 0);
+                 (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".", 0);
   if (!neuron.towards.empty()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
   if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
   const auto examples = examples_of(rows, neuron.index, i.inputs);

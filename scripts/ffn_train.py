@@ -636,7 +636,7 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
 
 # ---- tables
 
-NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every"}  # config keys that do not make another variant
+NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every", "log.tensorboard"}  # config keys that do not make another variant
 
 
 def find_runs(directory):

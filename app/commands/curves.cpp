@@ -62,7 +62,7 @@ void add_curves(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("curves", "learning curves in the terminal");
   auto options = std::make_shared<CurvesOptions>();
   add_grouping_options(command, options->question);
-  command.option("--metric", options->metric, "a logged metric; the compared one, or the target's, otherwise").type("NAME");
+  command.option("--metric", options->metric, "a logged metric; the compared one, or the target's, otherwise").type("METRIC");
   add_output_options(command, common);
   command.run([&common, options] { return curves(*options, common); });
 }

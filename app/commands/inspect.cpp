@@ -25,12 +25,16 @@ struct InspectOptions {
   std::string run, data = "task", neuron, trace, out;
 };
 
+Json to_json(const inspect::TraceStep& step) { return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}}; }
+
 Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
   Json blocks = Json::array();
   for (const auto& block : trace.blocks) {
     Json steps = Json::array();
-    for (const auto& step : block.steps) steps.push_back({{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}});
-    blocks.push_back({{"routes", block.routes}, {"steps", steps}});
+    for (const auto& step : block.steps) steps.push_back(to_json(step));
+    Json heads = Json::array();
+    for (const auto& head : block.attention) heads.push_back(to_json(head));
+    blocks.push_back({{"attention", heads}, {"routes", block.routes}, {"steps", steps}});
   }
   Json outcomes = Json::array();
   for (const auto& classes : trace.outcomes) {
@@ -78,7 +82,7 @@ void add_inspect(CommandLine program, CommonOptions& common) {
   command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();
   const auto neuron = command.option("--neuron", options->neuron, "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3").type("NAME");
   const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"").type("INPUT").excludes(neuron);
-  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html");
+  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html").excludes(neuron);
   add_output_options(command, common);
   command.run([&common, options, trace] { return inspect_run(*options, trace.given(), common); });
 }

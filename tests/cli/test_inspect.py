@@ -4,7 +4,9 @@ import json
 import os
 import re
 import struct
+import unittest
 
+import browser
 from program import ProgramTest, main
 from test_report import Page
 
@@ -159,6 +161,20 @@ class Text(InspectTest):
         run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
         self.assertIn("no feed-forward layer", self.ok("inspect", run).stdout)
 
+    def test_a_dead_layer_says_so(self):
+        run = self.trained(XOR, "train.optimizer.lr=1", "train.steps=1000")
+        text = self.ok("inspect", run).stdout
+        self.assertIn("all neurons of block 0 are dead", text)
+        self.assertNotIn("Input × neuron", text)
+        self.assertEqual(self.inspected(run)["blocks"][0]["hidden"][0]["dead"], 32)
+
+    def test_what_the_fused_engine_does_not_cover_is_refused(self):
+        run = self.tmp / self.trained(XOR)
+        config = json.loads((run / "config.json").read_text())
+        config["model"]["ffn"]["kind"] = "conv1x1"
+        (run / "config.json").write_text(json.dumps(config))
+        self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
+
     def test_what_is_no_trained_run_is_refused(self):
         self.assertIn("no run at nowhere", self.fails(2, "inspect", "nowhere"))
         run = self.trained(XOR)
@@ -198,6 +214,16 @@ class Pages(InspectTest):
         self.assertEqual(parts, ["steps-0", "outcome"])
         self.assertEqual(len(list(page.all("div", **{"class": "panel"}))), 4)
 
+    def test_the_page_of_a_text_s_trace_has_its_attention(self):
+        run = self.trained(TEXT)
+        _, parts = self.page(run, "--trace", "rain")
+        self.assertEqual(parts, ["steps-0", "heads-0", "outcome"])
+        for head in self.inspected(run, "--trace", "rain")["blocks"][0]["attention"]:
+            for row in range(4):
+                weights = head["values"][4 * row:4 * row + 4]
+                self.assertAlmostEqual(sum(weights), 1, places=5)
+                self.assertEqual(weights[row + 1:], [0] * (3 - row))
+
     def test_characters_of_a_text_stay_text(self):
         self.write("t.txt", "<script>alert('&')</script>\x07\u202e\n" * 60)
         self.ok(self.write("config.json", TEXT), "-q")
@@ -216,6 +242,38 @@ class Speed(InspectTest):
         before = spent()  # of the processor: others may be at work
         self.ok("inspect", "runs/text/seed-0")
         self.assertLess(spent() - before, 2)
+
+
+@unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
+class InABrowser(InspectTest):
+    def pages(self):
+        for name, run, *arguments in (("text", self.trained(TEXT)), ("moe", self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe")), ("trace", self.trained(XOR), "--trace", "00 01 10 11")):
+            self.ok("inspect", run, "-o", f"{name}.html", *arguments)
+            yield self.tmp / f"{name}.html"
+
+    def test_it_asks_for_nothing_says_nothing_and_fits_at_every_width_light_and_dark(self):
+        with browser.Browser() as chromium:
+            for path in self.pages():
+                for width, dark in ((400, False), (400, True), (1600, False), (1600, True)):
+                    with self.subTest(path.name, width=width, dark=dark):
+                        requests, said = chromium.open(path, width=width, dark=dark)
+                        self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
+                        self.assertEqual(said, [])
+                        self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                        small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
+                                                  "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
+                        self.assertGreaterEqual(small, 11)
+
+    def test_the_table_of_neurons_sorts(self):
+        path = next(self.pages())
+        with browser.Browser() as chromium:
+            chromium.open(path)
+            column = "[...document.querySelectorAll('#neurons tbody tr')].map(r => Number(r.children[7].dataset.v))"
+            before = chromium.evaluate(column)
+            chromium.evaluate("document.querySelectorAll('#neurons th button')[7].click()")
+            self.assertEqual(chromium.evaluate(column), sorted(before, reverse=True))
+            chromium.evaluate("document.querySelectorAll('#neurons th button')[7].click()")
+            self.assertEqual(chromium.evaluate(column), sorted(before))
 
 
 if __name__ == "__main__":

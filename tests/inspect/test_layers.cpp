@@ -114,10 +114,10 @@ TEST_CASE("a value is read through the last norm: centred, and by its scale") {
 
 TEST_CASE("smooth activations are near zero by their layer's root mean square, and fire where the pre-activation is positive") {
   Made made(model_with(PositionwiseConfig{}, 3, "gelu"), kPairs,
-            {{"projection.weight", kIdentity}, {"block0.ffn.up.weight", {10, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, -8, -0.75f}}, {"head.weight", kIdentity}});
+            {{"projection.weight", kIdentity}, {"block0.ffn.up.weight", {10, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, -4, -0.75f}}, {"head.weight", kIdentity}});
   show_corners(made);
   const auto report = report_of(made);
-  // h₀ = gelu(±10) = 10 and about 0; h₁ = gelu(-8) is about 0 everywhere; h₂ = gelu(-0.75) = -0.17
+  // h₀ = gelu(±10) = 10 and about 0; h₁ = gelu(-4) = -0.0001; h₂ = gelu(-0.75) = -0.17
   CHECK(report.near_zeros == Approx(6.0 / 12));
   CHECK(report.neurons.at(0).fires == Approx(0.5));
   CHECK(report.neurons.at(1).dead);
@@ -129,19 +129,19 @@ TEST_CASE("gate and up of a gated layer are told apart by their signs") {
   // gate = relu(x₀), up = x₁: h = relu(x₀)·x₁
   Made made(model_with(GatedConfig{}, 1, "relu"), kPairs,
             {{"projection.weight", kIdentity}, {"block0.ffn.gate.weight", {1, 0}}, {"block0.ffn.up.weight", {0, 2}}, {"block0.ffn.down.weight", {0, 1}}, {"head.weight", kIdentity}});
-  show_corners(made);
+  made.inputs.count = 4, made.inputs.vectors = {1, 1, 1, 1, 1, -1, -1, 1};
   const auto report = report_of(made);
   CHECK(report.gated);
-  CHECK(report.signs == std::array<double, 4>{0.25, 0.25, 0.25, 0.25});
-  CHECK(report.gate_near_zeros == Approx(0.5));
+  CHECK(report.signs == std::array<double, 4>{0.5, 0.25, 0.25, 0});
+  CHECK(report.gate_near_zeros == Approx(0.25));
   CHECK(report.up_near_zeros == 0);
-  CHECK(report.zeros == Approx(0.5));
+  CHECK(report.zeros == Approx(0.25));
   const auto& neuron = report.neurons.at(0);
-  CHECK(neuron.fires == Approx(0.5));
+  CHECK(neuron.fires == Approx(0.75));
   CHECK(neuron.key_norm == Approx(1));
   CHECK(neuron.up_norm == Approx(2));
   CHECK(neuron.peak == Approx(2));
-  CHECK(made.values().at(0).hidden.at(0).hidden == std::vector<float>{2, -2, 0, 0});
+  CHECK(made.values().at(0).hidden.at(0).hidden == std::vector<float>{2, 2, -2, 0});
 }
 
 namespace {

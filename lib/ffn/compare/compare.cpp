@@ -39,11 +39,9 @@ Metric find_metric(const std::string& name) {
   if (name == "steps_to_target") return {name, Measure::steps, false};
   if (name == "flops_to_target") return {name, Measure::flops, false};
   if (name == "seconds_to_target") return {name, Measure::seconds, false};
+  if (const auto* row = find_metric_row(name)) return {name, Measure::logged, row->higher_is_better};
   std::vector<std::string> names = {"steps_to_target", "flops_to_target", "seconds_to_target"};
-  for (const auto& row : metric_catalogue()) {
-    if (row.name == name) return {name, Measure::logged, row.higher_is_better};
-    names.push_back(row.name);
-  }
+  for (const auto& row : metric_catalogue()) names.push_back(row.name);
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
 }
 

@@ -11,6 +11,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/tasks/run_identity.hpp"
@@ -21,28 +22,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
-  if (!value.is_object()) {
-    const bool whole =
-        value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
-    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : dump_json(value);
-    return;
-  }
-  for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
-}
-
 // What a config says, into a run.
 void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.path = path;
   run.variant = path.parent_path().filename().string();
-  flatten(config, "", run.keys);
+  run.keys = flat_keys(config);
   run.seed = config.value("seed", std::int64_t{0});
   run.budget_steps = config.value("/train/steps"_json_pointer, std::int64_t{0});
   run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
   if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
-  for (const char* key : {"seed", "name", "train.checkpoint_every"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard"}) run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.

@@ -26,12 +26,18 @@ bool is_path_safe(const std::string& name) {
 // Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
-                                       "checkpoint",  "study.json", "log.txt",     "compare.json", "report.html"};
+                                       "checkpoint",  "study.json", "log.txt",     "compare.json", "report.html",
+                                       "runs.csv",    "curves.csv", "tensorboard"};
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   return has(".old-") || has(".tmp-") || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
 }  // namespace
+
+void LogConfig::describe(FieldVisitor& v) {
+  v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"}, tensorboard);
+  v.flag({"layers", "with train.layer_metrics: each block's own values, too (ffn/dead_units.0), beside their means"}, layers);
+}
 
 void RunConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of the run's directory"}, name);
@@ -40,6 +46,7 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
   v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
+  v.group({"log", "what is written beside metrics.jsonl; no part of the run's identity"}, log);
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
@@ -92,6 +99,7 @@ std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
   json.erase("name");
   json.erase("seed");
+  json.erase("log");
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");
   json["train"]["optimizer"].erase("weight_decay");

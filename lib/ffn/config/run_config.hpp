@@ -9,6 +9,12 @@
 
 namespace ffn {
 
+/// What is written beside metrics.jsonl. No part of a run's identity.
+struct LogConfig {
+  bool tensorboard = false, layers = false;
+  void describe(FieldVisitor& v);
+};
+
 struct RunConfig {
   std::string name = "run";
   std::int64_t seed = 0;
@@ -16,6 +22,7 @@ struct RunConfig {
   ModelConfig model;
   TrainConfig train;
   ComputeConfig compute;
+  LogConfig log;
   void describe(FieldVisitor& v);
 };
 
@@ -29,7 +36,7 @@ void keep_newer_width(Document& document);
 Json resolved_json(const RunConfig& config);
 
 /// Runs with equal keys have equal tensors and may train as one cohort: everything but name, seed, learning rate, weight
-/// decay and dropout rate.
+/// decay, dropout rate and what is logged.
 std::string cohort_key(const RunConfig& config);
 
 }  // namespace ffn

@@ -96,7 +96,6 @@ void Capture::see_attention(std::int64_t rows, std::int64_t length, const float*
     kept.heads = heads_, kept.length = length;
     kept.mean.assign(static_cast<std::size_t>(heads_ * square), 0);
     kept.entropy.assign(static_cast<std::size_t>(heads_), 0);
-    append(kept.first, weights, heads_ * square);
   }
   maps_.resize(blocks_.size());
   maps_[static_cast<std::size_t>(at_ - blocks_.data())] += static_cast<double>(maps);

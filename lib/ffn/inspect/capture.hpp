@@ -26,7 +26,6 @@ struct RoutedRows {
 struct AttentionRows {
   std::int64_t heads = 0, length = 0;
   std::vector<double> mean, entropy;  ///< (H, T, T) over the examples; (H) in nats, over examples and positions
-  std::vector<float> first;           ///< (H, T, T) of the first example
 };
 
 struct BlockValues {

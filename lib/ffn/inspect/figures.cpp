@@ -173,6 +173,20 @@ Figure attention_figure(const Inspection& i) {
   return out;
 }
 
+Figure heads_figure(const Trace& trace, std::size_t b) {
+  Figure out;
+  out.id = "heads-" + std::to_string(b), out.heading = trace.blocks.size() > 1 ? "Attention of block " + std::to_string(b) : "Attention";
+  out.reading = "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1.";
+  out.wide = false;
+  for (const auto& head : trace.blocks[b].attention) {
+    MatrixPicture picture;
+    picture.title = "Attention, " + head.name, picture.description = head.meaning + ".";
+    picture.rows = picture.columns = head.rows, picture.num_rows = picture.num_columns = head.rows.size(), picture.values = head.values, picture.peak = 1;
+    add_panel(out, head.name, std::move(picture));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of(const Inspection& i) {
@@ -208,6 +222,7 @@ std::vector<Figure> figures_of(const Trace& trace) {
       }
     }
     add_if_any(out, std::move(figure));
+    add_if_any(out, heads_figure(trace, b));
   }
   return out;
 }

@@ -32,7 +32,7 @@ TrainedNetwork::TrainedNetwork(const RunConfig& config, const TensorFile& weight
 }
 
 std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape) {
-  constexpr std::int64_t kMost = 1 << 17, kLeast = 1 << 10, kFlops = 10'000'000'000, kFloats = 1 << 26;
+  constexpr std::int64_t kMost = 1 << 17, kLeast = 1 << 8, kFlops = 10'000'000'000, kFloats = 1 << 26;
   const FfnSize* size = size_of(config.model.ffn);
   const auto* moe = std::get_if<MoeConfig>(&config.model.ffn);
   const bool gated = std::holds_alternative<GatedConfig>(config.model.ffn) || (moe && moe->gated);
@@ -100,6 +100,16 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
     out.blocks.push_back(std::move(block));
   }
   std::visit(Notes{out.notes}, model.ffn);
+  const auto& parts = out.blocks[0].hidden;
+  if (!parts.empty() && parts[0].rank_tokens > 0 && parts[0].rank_tokens < parts[0].width && parts[0].rank_tokens < inputs.num_tokens())
+    out.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(parts[0].rank_tokens) + " tokens and cannot be above that");
+  for (std::size_t b = 0; b < out.blocks.size(); ++b) {
+    for (const auto& part : out.blocks[b].hidden) {
+      if (part.tokens > 0 && part.dead == part.width) out.notes.push_back("all neurons of " + std::string(out.blocks[b].routing ? "an expert of " : "") + "block " + std::to_string(b) + " are dead: whatever it reads, it writes the same");
+    }
+  }
+  const auto norms = model.norm.places();
+  if (!parts.empty() && (norms.on_output || norms.after_sum)) out.notes.push_back("a norm stands behind the layer: the logits of values leave it out");
   if (!model.residual && model.blocks > 1) out.notes.push_back("without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");
   out.inputs = std::move(inputs);
   return out;

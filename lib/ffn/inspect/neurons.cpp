@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/inspect/spectrum.hpp"
+#include "ffn/kernels/spectrum.hpp"
 
 namespace ffn::inspect {
 
@@ -114,11 +114,17 @@ void read_out_value(const std::vector<double>& logits, NeuronReport& neuron) {
   }
 }
 
-// On so many tokens, evenly spread, that the work stays small.
+// How many tokens to measure the rank on so that the work, the product of both sides and the smaller one, stays below a second.
+std::int64_t rank_tokens(std::int64_t width) {
+  constexpr std::int64_t kMostTokens = 4096, kMostSide = 1024, kProducts = 2'000'000'000;
+  if (width <= kMostSide) return std::clamp(kProducts / (width * width), 2 * width, kMostTokens);
+  return std::clamp<std::int64_t>(std::llround(std::sqrt(kProducts / width)), 64, kMostSide);
+}
+
+// Evenly spread over all.
 void measure_rank(const HiddenRows& hidden, HiddenReport& report) {
-  constexpr std::int64_t kMostTokens = 4096, kMostSide = 1024;
   const std::int64_t rows = hidden.rows(), width = hidden.width;
-  report.rank_tokens = std::min(rows, width > kMostSide ? kMostSide : kMostTokens);
+  report.rank_tokens = std::min(rows, rank_tokens(width));
   std::vector<float> some;
   some.reserve(static_cast<std::size_t>(report.rank_tokens * width));
   for (std::int64_t i = 0; i < report.rank_tokens; ++i) {

@@ -8,11 +8,10 @@
 
 #include "ffn/core/parameters.hpp"
 #include "ffn/inspect/capture.hpp"
+#include "ffn/train/layer_meter.hpp"
 
 namespace ffn::inspect {
 
-/// An activation is near zero below this share of the root mean square of its layer's.
-inline constexpr double kNearZero = 0.01;
 /// Bins of the histogram of firing rates, equally wide from 0 to 1.
 inline constexpr std::size_t kRateBins = 10;
 
@@ -52,7 +51,7 @@ struct HiddenReport {
   std::int64_t dead = 0, always_on = 0;
   std::array<std::int64_t, kRateBins> rates{};  ///< neurons by firing rate
   double effective_rank = 0;
-  std::int64_t rank_tokens = 0;  ///< that it was measured on
+  std::int64_t rank_tokens = 0;  ///< that it was measured on, and which it cannot be above
   bool gated = false;
   double gate_near_zeros = 0, up_near_zeros = 0;  ///< of φ(gate) and of up by their own root mean squares
   std::array<double, 4> signs{};                  ///< mean of the neurons'

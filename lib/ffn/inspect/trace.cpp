@@ -20,6 +20,7 @@ class BlockTracer {
 
   TraceBlock trace() {
     TraceBlock out;
+    add_attention(out);
     if (values_.input.empty()) return out;
     add_ends(out, "x", "what the layer reads", values_.input);
     if (values_.routed.num_experts > 0) out.routes = routes();
@@ -43,6 +44,14 @@ class BlockTracer {
 
   void add_ends(TraceBlock& out, const std::string& name, const std::string& meaning, const std::vector<float>& values) const {
     out.steps.push_back({name, meaning, tokens_, static_cast<std::int64_t>(values.size() / tokens_.size()), {values.begin(), values.end()}});
+  }
+
+  void add_attention(TraceBlock& out) const {
+    const auto square = static_cast<std::ptrdiff_t>(values_.attention.length * values_.attention.length);
+    for (std::int64_t h = 0; h < values_.attention.heads; ++h) {
+      const auto first = values_.attention.mean.begin() + h * square;
+      out.attention.push_back({"head " + std::to_string(h), "who looks at whom", tokens_, values_.attention.length, {first, first + square}});
+    }
   }
 
   // Rows of all experts, by token.

@@ -17,6 +17,7 @@ struct TraceStep {
 struct TraceBlock {
   std::vector<std::string> routes;  ///< of a mixture: which experts a token goes to, a line each
   std::vector<TraceStep> steps;
+  std::vector<TraceStep> attention;  ///< one per head: rows look at columns, which are the tokens
 };
 
 struct Trace {

@@ -62,4 +62,8 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
 /// `most` of `count` in order of rank, evenly; all if there are no more.
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most);
 
+/// curve_point() at each of these steps at which some run has a value; a run that ended badly is gone from behind its last finite one.
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
+                                     double alpha);
+
 }  // namespace ffn::pictures

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ffn::inspect {
+namespace ffn {
 
 /// Eigenvalues of a symmetric matrix (n, n), ascending: Householder's tridiagonal form and implicit QL steps (Golub and Van Loan,
 /// "Matrix Computations", §8.3).
@@ -16,4 +16,4 @@ std::vector<double> singular_values(const float* x, std::int64_t rows, std::int6
 /// exp(-Σ p ln p), p = σ/Σσ: Roy and Vetterli 2007, "The effective rank". 0 for no values but zeros.
 double effective_rank(const std::vector<double>& singular_values);
 
-}  // namespace ffn::inspect
+}  // namespace ffn

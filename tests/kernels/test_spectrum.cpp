@@ -1,10 +1,10 @@
 // Singular values and effective rank against matrices whose values are known.
 #include <cmath>
 
-#include "ffn/inspect/spectrum.hpp"
+#include "ffn/kernels/spectrum.hpp"
 #include "support/catch_plain.hpp"
 
-using namespace ffn::inspect;
+using namespace ffn;
 
 TEST_CASE("eigenvalues of small symmetric matrices") {
   const auto two = symmetric_eigenvalues({2, 1, 1, 2}, 2);

@@ -1,9 +1,9 @@
-#include "ffn/inspect/spectrum.hpp"
+#include "ffn/kernels/spectrum.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace ffn::inspect {
+namespace ffn {
 
 namespace {
 
@@ -106,4 +106,4 @@ double effective_rank(const std::vector<double>& singular_values) {
   return std::exp(entropy);
 }
 
-}  // namespace ffn::inspect
+}  // namespace ffn

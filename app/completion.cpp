@@ -13,6 +13,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/demo/demo.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -139,6 +140,9 @@ Candidates values_of(const OptionDescription& option, const std::string& typed, 
   if (is("KEY=VALUE") && has_config) add(out, typed.find('=') == std::string::npos ? keys(typed, "=") : values(typed));
   else if (is("KEY") && !is("KEY=VALUE")) add(out, keys(typed, ""));
   if (is("METRIC")) add(out, metrics());
+  if (is("DEMO")) {
+    for (const auto& row : demo::demos()) out.push_back({row.name, row.doc});
+  }
   if (is("DIR") || is("RUN")) add(out, run_directories(typed));
   if (is("FILE")) add(out, paths(typed, false));
   return out;

@@ -76,7 +76,7 @@ int show(const std::string& name, const CommonOptions& common) {
 void add_demo(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("demo", "what courses say about feed-forward layers, with numbers");
   auto name = std::make_shared<std::string>();
-  command.option("name", *name, "which one; without a name, what there is").type("NAME");
+  command.option("name", *name, "which one; without a name, what there is").type("DEMO");
   add_output_options(command, common);
   command.run([&common, name] { return show(*name, common); });
 }

@@ -102,6 +102,7 @@ class Words(CompletionTest):
         self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.l")), {"train.optimizer.lr"})
         self.assertLess({"activations", "keys"}, set(self.asked("list", "")))
         self.assertEqual(set(self.asked("completion", "")), {"bash", "zsh", "fish"})
+        self.assertEqual(set(self.asked("demo", "")), {row["demo"] for row in json.loads(self.ok("demo", "--json").stdout)})
         self.assertEqual(self.asked("xor", "-j", ""), {})
 
     def test_it_answers_at_once(self):

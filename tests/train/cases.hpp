@@ -123,6 +123,7 @@ inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, con
     moe.num_experts = 3;
     moe.balance_weight = 0.7;
     out.emplace_back("moe of gated" + where, base(moe, attention));
+    out.back().second.train.layer_metrics = true;
     moe.gated = false;
     moe.top_k = 3;
     out.emplace_back("moe with all experts" + where, base(moe, attention));

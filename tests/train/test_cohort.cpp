@@ -89,6 +89,25 @@ TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") 
   CHECK(first > 0);
 }
 
+TEST_CASE("with log.layers each block's own values stand behind the means that they make", "[train]") {
+  auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), /*attention=*/true);
+  config.train.layer_metrics = true;
+  const auto means = train({config});
+  config.log.layers = true;
+  const auto each = train({config});
+  const auto& found = each.evaluations.at(0).back().metrics;
+  const std::map<std::string, double> values(found.begin(), found.end());
+  REQUIRE(config.model.blocks == 2);
+  CHECK(found.size() == means.evaluations.at(0).back().metrics.size() + 2 * 4);
+  for (const char* name : {"ffn/zero_fraction", "ffn/near_zero_fraction", "ffn/dead_units", "ffn/effective_rank"}) {
+    INFO(name);
+    const double first = values.at(std::string(name) + ".0"), second = values.at(std::string(name) + ".1");
+    CHECK(values.at(name) == Approx((first + second) / 2));
+  }
+  CHECK(values.at("ffn/zero_fraction") > 0.2);
+  CHECK(bits_of(means, 0) != bits_of(each, 0));
+}
+
 TEST_CASE("a run logs the metrics that the catalogue says it does, in that order", "[train]") {
   std::map<std::string, int> seen;
   for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {

@@ -353,9 +353,9 @@ class Merging(MachinesTest):
             self.assertEqual(steps("merged"), {run: max(one[run], two[run]) for run in one})
         self.merge(sources=("long-1/study",), out="over/study")
         self.merge(sources=("long-2/study",), out="over/study")
-        self.assertEqual(steps("over"), {run: max(one[run], two[run]) for run in one})
+        self.assertEqual({run: step for run, step in steps("over").items() if ".old-" not in run}, {run: max(one[run], two[run]) for run in one})
         self.assertEqual(list((self.tmp / "over").rglob("*.tmp-*")), [])
-        self.assertEqual(len(list((self.tmp / "over").rglob("state.safetensors"))), 2)
+        self.assertEqual(len([p for p in (self.tmp / "over").rglob("state.safetensors") if ".old-" not in str(p)]), 2)
 
     def test_what_is_moved_aside_locks_and_temporaries_stay_behind(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
@@ -370,6 +370,32 @@ class Merging(MachinesTest):
         result = self.merge()
         self.assertIn("machine-1/study/activation=relu/seed-0", result.stderr)
         self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
+    def test_what_is_in_the_target_is_moved_aside_if_it_is_ours_and_refused_if_not(self):
+        self.merge()
+        run = self.tmp / "merged/study/activation=relu/seed-0"
+        keep = self.contents("merged")
+        shutil.rmtree(run)
+        for place, content in ((run / "notes.txt", {"notes.txt": "mine"}), (run, "mine")):
+            place.parent.mkdir(exist_ok=True)
+            place.write_text("mine")
+            error = " ".join(self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study").split())
+            self.assertIn("merged/study/activation=relu/seed-0 is no ", error)
+            self.assertIn("nothing was copied", error)
+            self.assertEqual(place.read_text(), "mine")
+            shutil.rmtree(run, ignore_errors=True) if place != run else run.unlink()
+        elsewhere = self.tmp / "elsewhere"
+        shutil.copytree(self.tmp / "machine-1/study/activation=relu/seed-0", elsewhere)
+        run.symlink_to(elsewhere)
+        self.assertIn("seed-0 is a link", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
+        run.unlink()
+        self.merge()
+        self.assertEqual(self.contents("merged"), keep)
+        (run / "metrics.jsonl").write_text("{")
+        (run / "notes.txt").write_text("mine")
+        self.assertIn("moved to merged/study/activation=relu/seed-0.old-1", " ".join(self.merge().stderr.split()))
+        self.assertEqual((run.with_name("seed-0.old-1") / "notes.txt").read_text(), "mine")
+        self.assertIn("8 whole", self.ok("check", "merged").stdout)
 
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"

@@ -177,23 +177,50 @@ void read_files(const fs::path& from, const fs::path& below, std::vector<std::pa
   }
 }
 
-// The run appears whole, in place of a lesser copy.
-void copy_run(const fs::path& from, const fs::path& to) {
-  const std::string number = std::to_string(::getpid());
-  const fs::path incoming = to.string() + ".tmp-" + number, lesser = to.string() + ".tmp-" + number + "-lesser";
+// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved.
+enum class InTheWay { nothing, lesser };
+
+// Throws DataError that names what is there and is not ours.
+InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& copy) {
+  fs::path place = target;
+  for (const auto& part : run) {
+    place /= part;
+    const auto type = fs::symlink_status(place).type();
+    if (type == fs::file_type::not_found) return InTheWay::nothing;
+    if (type != fs::file_type::directory)
+      throw DataError(place.string() + (type == fs::file_type::symlink ? " is a link" : " is no directory"));
+  }
+  if (fs::is_empty(place)) return InTheWay::nothing;
+  const std::string source = RunDirectory(copy.directory).config_path().string();
+  auto config = read_run_config(parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, copy.directory.string()), source);
+  config.compute.engine = ComputeConfig().engine;  // whoever computed the lesser copy
+  const RunLook look = look_at(RunDirectory(place), config, copy.identity);
+  if (look.standing == Standing::foreign || look.standing == Standing::unreadable || look.standing == Standing::another)
+    throw DataError(look.standing == Standing::unreadable ? look.about : place.string() + " " + (look.standing == Standing::another ? "holds " : "") + look.about);
+  return InTheWay::lesser;
+}
+
+// The run appears whole; a lesser copy has stepped aside. Returns where that went, or nothing.
+fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
+  const fs::path incoming = to.string() + ".tmp-" + std::to_string(::getpid());
   make_directories(to.parent_path());
-  fs::remove_all(incoming);
   std::vector<std::pair<fs::path, std::string>> files;
   read_files(from, "", files);
-  FileGroup group;
-  for (const auto& [name, bytes] : files) {
-    make_directories((incoming / name).parent_path());
-    group.write(incoming / name, bytes);
+  try {
+    FileGroup group;
+    for (const auto& [name, bytes] : files) {
+      make_directories((incoming / name).parent_path());
+      group.write(incoming / name, bytes);
+    }
+    group.commit();
+  } catch (...) {
+    std::error_code error;
+    fs::remove_all(incoming, error);
+    throw;
   }
-  group.commit();
-  if (path_exists(to)) fs::rename(to, lesser);
+  const fs::path aside = there == InTheWay::lesser ? move_aside(to) : fs::path();
   fs::rename(incoming, to);
-  fs::remove_all(lesser);
+  return aside;
 }
 
 std::string version_of(const fs::path& run) {
@@ -269,14 +296,24 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
       if (better(*copy, other)) other = std::move(*copy);
     }
   }
+  std::map<fs::path, InTheWay> there;  // of the runs that are to be copied
+  for (const auto& [run, copy] : best) {
+    if (exists && copy.source == 0) continue;
+    try {
+      there[run] = in_the_way(target, run, copy);
+    } catch (const DataError& error) {
+      problems += std::string("\n  ") + error.what();
+    }
+  }
   if (!problems.empty())
-    throw DataError("these do not fit together; nothing was copied:" + problems, "`ffn-train compare` looks at each directory by itself");
+    throw DataError("these do not fit together; nothing was copied:" + problems, "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
 
   const StudyLock lock(fs::weakly_canonical(target), sha256_hex(dump_json(essence(study))), /*exclusive=*/true);
   make_directories(target);
   for (const auto& [run, copy] : best) {
-    if (!exists || copy.source > 0) {
-      copy_run(copy.directory, target / run);
+    if (const auto way = there.find(run); way != there.end()) {
+      const fs::path aside = copy_run(copy.directory, target / run, way->second);
+      if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
       ++result.copied[directories[copy.source].string()];
     }
     ++(copy.summary ? result.finished : result.unfinished);

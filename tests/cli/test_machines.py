@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -396,6 +397,32 @@ class Merging(MachinesTest):
         self.assertIn("moved to merged/study/activation=relu/seed-0.old-1", " ".join(self.merge().stderr.split()))
         self.assertEqual((run.with_name("seed-0.old-1") / "notes.txt").read_text(), "mine")
         self.assertIn("8 whole", self.ok("check", "merged").stdout)
+
+    def test_a_merge_that_ends_early_leaves_a_study_that_lacks_runs_and_goes_on(self):
+        self.merge()
+        whole = self.contents("merged")
+        shutil.rmtree(self.tmp / "merged")
+        (self.tmp / "machine-2/study/activation=silu/seed-3/log.txt").write_text("x" * 1_000_000)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        result = self.run_program("merge", "machine-1/study", "machine-2/study", "-o", "merged/study", preexec_fn=limit)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(list((self.tmp / "merged").rglob("*.tmp-*")), [])
+        self.assertIn("not there, but listed in study.json", " ".join(self.ok("compare", "merged/study").stdout.split()))
+        self.assertIn("1 missing", self.run_program("check", "merged/study").stdout)
+        # What a kill leaves: the run that was being copied. The next merge takes it away, and so does clean.
+        (self.tmp / "machine-2/study/activation=silu/seed-3/log.txt").unlink()
+        for command in (("clean", "merged", "--yes"), ("merge", "machine-1/study", "machine-2/study", "-o", "merged/study")):
+            left = [self.tmp / f"merged/study/activation=silu/seed-3.tmp-{pid}" for pid in (98, 99)]
+            for directory in left:
+                directory.mkdir()
+                (directory / "config.json.tmp-99-0").write_text("{")
+            self.ok(*command)
+            self.assertEqual([d for d in left if d.exists()], [], command)
+        self.assertEqual({k: v for k, v in self.contents("merged").items() if "log.txt" not in k}, {k: v for k, v in whole.items() if "log.txt" not in k})
+        shutil.rmtree(self.tmp / "merged/study")
+        self.write("merged/study/study.json.tmp-99-0", "{")
+        self.merge()
+        self.assertEqual({k: v for k, v in self.contents("merged").items() if "log.txt" not in k}, {k: v for k, v in whole.items() if "log.txt" not in k})
 
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"

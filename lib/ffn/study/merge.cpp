@@ -10,6 +10,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -223,6 +224,23 @@ fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
   return aside;
 }
 
+// A merge that was killed leaves the copy that it was writing. Only under the target's lock.
+void remove_incoming(const fs::path& run) {
+  std::error_code error;  // what cannot be read or removed harms nobody
+  for (const auto& entry : fs::directory_iterator(run.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(run.filename().string(), 0) == 0 && is_incoming_run(name) && fs::is_directory(entry.symlink_status(error))) fs::remove_all(entry.path(), error);
+  }
+}
+
+// Whether somebody has been here. A merge that was killed at once leaves the beginning of a study.json.
+bool has_content(const fs::path& target) {
+  if (!fs::is_directory(target)) return path_exists(target);
+  return std::any_of(fs::directory_iterator(target), fs::directory_iterator(), [](const fs::directory_entry& entry) {
+    return entry.path().filename().string().rfind(study_file_path("").string() + ".tmp-", 0) != 0;
+  });
+}
+
 std::string version_of(const fs::path& run) {
   const fs::path file = run / "meta.json";
   if (!fs::is_regular_file(file)) return "unknown";
@@ -262,7 +280,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   }
   // The target takes part like a source, and first: of two equal copies its own stays.
   std::vector<fs::path> directories;
-  const bool exists = path_exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
+  const bool exists = has_content(target);
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
     const Json there = read_study(target);
@@ -310,7 +328,12 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
 
   const StudyLock lock(fs::weakly_canonical(target), sha256_hex(dump_json(essence(study))), /*exclusive=*/true);
   make_directories(target);
+  if (!exists) {  // before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on
+    remove_temporaries(target);
+    write_file_atomically(study_file_path(target), study_text(study));
+  }
   for (const auto& [run, copy] : best) {
+    remove_incoming(target / run);
     if (const auto way = there.find(run); way != there.end()) {
       const fs::path aside = copy_run(copy.directory, target / run, way->second);
       if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
@@ -321,7 +344,6 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     ++result.computed_by[hands(*copy.summary)];
     ++result.versions[version_of(target / run)];
   }
-  if (!exists) write_file_atomically(study_file_path(target), study_text(study));
   return result;
 }
 

@@ -168,7 +168,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   // Nothing is loaded, whatever a name in it says.
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                    "<meta name=\"generator\" content=\"ffn-train " + escaped(facts.version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(facts.title) + "</title>\n<style>" + page_style() + "</style>\n</head>\n<body>\n<main>\n";
+                    "<meta " + std::string(kPageMark) + " " + escaped(facts.version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(facts.title) + "</title>\n<style>" + page_style() + "</style>\n</head>\n<body>\n<main>\n";
   out += "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
   if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
   out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";

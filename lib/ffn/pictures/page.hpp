@@ -32,6 +32,9 @@ struct ReportFacts {
 /// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
 std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
 
+/// What stands near the beginning of every page, before the version.
+inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
+
 /// The whole file.
 std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts);
 

@@ -27,7 +27,7 @@ bool is_our_file(std::string name) {
   for (std::string before = name_before(name); !before.empty(); before = name_before(name)) name = before;
   if (const auto temporary = name.find(".tmp-"); temporary != std::string::npos) name.resize(temporary);
   return is_one_of(name, {"config.json", "meta.json", "status.json", "summary.json", "metrics.jsonl", "model.safetensors", "log.txt", "state.safetensors",
-                          "study.json", "compare.json", ".lock"}) ||
+                          "study.json", "study.json.bak", "compare.json", ".lock"}) ||
          name.rfind(".at-work-", 0) == 0;
 }
 
@@ -37,7 +37,7 @@ bool has_file(const fs::path& directory, const char* name) {
 }
 
 bool is_run_or_study(const fs::path& directory) {
-  for (const char* name : {"status.json", "summary.json", "meta.json", "study.json"}) {
+  for (const char* name : {"status.json", "summary.json", "meta.json", "study.json", "study.json.bak"}) {
     if (has_file(directory, name)) return true;
   }
   return false;

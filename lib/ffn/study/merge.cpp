@@ -24,13 +24,16 @@ constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_
 
 // ---- studies
 
-Json read_study(const fs::path& directory) {
+Json read_study(const fs::path& directory, std::vector<std::string>& notes) {
   if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-  if (!path_exists(study_file_path(directory))) {
+  if (!has_study_file(directory)) {
     throw DataError(directory.string() + " is no study: it has no study.json",
                     "name the study's own directory, for example runs/<study>, not the one that it stands in");
   }
-  return read_study_json(directory);
+  std::string lost;
+  Json study = read_study_json(directory, &lost);
+  if (!lost.empty()) notes.push_back(lost + "; its copy, " + study_copy_path(directory).filename().string() + ", was read");
+  return study;
 }
 
 // What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
@@ -237,7 +240,8 @@ void remove_incoming(const fs::path& run) {
 bool has_content(const fs::path& target) {
   if (!fs::is_directory(target)) return path_exists(target);
   return std::any_of(fs::directory_iterator(target), fs::directory_iterator(), [](const fs::directory_entry& entry) {
-    return entry.path().filename().string().rfind(study_file_path("").string() + ".tmp-", 0) != 0;
+    const std::string name = entry.path().filename().string();
+    return name.rfind("study.json.", 0) != 0;  // the copy comes first
   });
 }
 
@@ -264,9 +268,10 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const fs::path target = named(given_target);
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
-  const Json study = read_study(sources.at(0));
+  MergeResult result;
+  const Json study = read_study(sources.at(0), result.notes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Json other = read_study(sources[i]);
+    const Json other = i == 0 ? study : read_study(sources[i], result.notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     if (essence(other) == essence(study)) continue;
@@ -283,7 +288,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const bool exists = has_content(target);
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-    const Json there = read_study(target);
+    const Json there = read_study(target, result.notes);
     if (essence(there) != essence(study)) {
       throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
                           first_difference(essence(there), essence(study)) + " differs in their study.json",
@@ -293,7 +298,6 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   }
   directories.insert(directories.end(), sources.begin(), sources.end());
 
-  MergeResult result;
   result.planned = study["seeds"].size() * study["variants"].size();
   std::map<fs::path, Copy> best;  // by the run's place within the study
   std::string problems;
@@ -330,7 +334,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   make_directories(target);
   if (!exists) {  // before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on
     remove_temporaries(target);
-    write_file_atomically(study_file_path(target), study_text(study));
+    write_study_file(target, study_text(study));
   }
   for (const auto& [run, copy] : best) {
     remove_incoming(target / run);

@@ -7,6 +7,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/study/other_tuning.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -52,6 +53,7 @@ std::string grid_text(const TuningConfig& tune) {
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty())
     throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
+  if (!options.fresh && !options.goes_on) refuse_other_tuning(study, common.out);
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;
   if (!tune.per_seed && study.variants.size() > 1) {

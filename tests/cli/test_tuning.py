@@ -122,6 +122,14 @@ class Tuning(ProgramTest):
         said = [json.loads((self.tmp / out / "study/study.json").read_text())["tuning"] for out in ("whole", "runs")]
         self.assertEqual(said[0], said[1])
 
+    def test_other_values_to_choose_from_are_refused_before_anything_is_trained(self):
+        self.trained(STUDY)
+        before = {name: (self.tmp / name).read_bytes() for name in self.files()}
+        for key, value in (("train.optimizer.lr", [0.003, 0.01]), ("train.optimizer.lr", [0.003, 0.01, 0.03, 0.1]), ("seeds", 4), ("metric", "train/loss")):
+            self.refused(f"was tuned otherwise: tune.{key}: ", self.write("other/study.json", {**STUDY, "tune": {**STUDY["tune"], key: value}}), "-q")
+            self.assertEqual({name: (self.tmp / name).read_bytes() for name in self.files() if not name.startswith("other/")}, before)
+        self.trained({**STUDY, "tune": {"metric": "val/loss", "retune": "once", **STUDY["tune"]}})  # says what it was
+
     def test_other_choices_are_refused_rather_than_mixed(self):
         self.trained(STUDY)
         self.refused("train.optimizer.lr", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.0001, 0.0002, 0.0001999999]}}), "-q")

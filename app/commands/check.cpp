@@ -30,6 +30,8 @@ const char* name_of(Verdict verdict) {
       return "unreadable";
     case Verdict::old:
       return "without checksums (version 0.1)";
+    case Verdict::misplaced:
+      return "in another run's directory";
   }
   return "?";
 }
@@ -45,6 +47,8 @@ const char* remedy_of(Verdict verdict) {
       return "starting it again goes on from its checkpoint";
     case Verdict::unreadable:
       return "nothing is known of what cannot be read, and starting it again touches nothing of it";
+    case Verdict::misplaced:
+      return "move it to where it belongs; starting the study again refuses it here";
     default:
       return "";
   }

@@ -424,6 +424,25 @@ class Merging(MachinesTest):
         self.merge()
         self.assertEqual({k: v for k, v in self.contents("merged").items() if "log.txt" not in k}, {k: v for k, v in whole.items() if "log.txt" not in k})
 
+    def test_runs_in_each_others_directories_are_named_and_not_merged(self):
+        study = self.tmp / "machine-1/study"
+        places = {"seeds": ("activation=relu/seed-0", "activation=relu/seed-2"), "variants": ("activation=relu/seed-0", "activation=silu/seed-0")}
+        said = {"seeds": ("the run of seed 2", "the run of seed 0"), "variants": ("a run of activation=silu", "a run of activation=relu")}
+        for kind, (a, b) in places.items():
+            swap = lambda: ((study / a).rename(study / "x"), (study / b).rename(study / a), (study / "x").rename(study / b))
+            swap()
+            result = self.run_program("check", "machine-1")
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("2 in another run's directory", result.stdout)
+            error = self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study")
+            for text in said[kind]:
+                self.assertIn(text, result.stdout)
+                self.assertIn(text, " ".join(error.split()))
+            self.assertIn("of another config", self.fails(2, "study.json", "-o", "machine-1", "--shard", "1/2"))
+            swap()
+        self.assertIn("missing", self.run_program("check", "machine-1").stdout)  # the other shard's, and nothing else
+        self.assertNotIn("another run's", self.run_program("check", "machine-1").stdout)
+
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
         meta = json.loads((run / "meta.json").read_text())

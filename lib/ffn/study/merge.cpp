@@ -10,6 +10,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
@@ -305,6 +306,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     std::vector<fs::path> runs;
     find(directories[i], "", runs);
     for (const auto& run : runs) {
+      if (const std::string what = misplaced(directories[i] / run); !what.empty()) problems += "\n  " + (directories[i] / run).string() + " " + what;
       auto copy = examine(directories[i] / run, i, result.notes);
       if (!copy) continue;
       const auto [known, is_new] = best.emplace(run, *copy);

@@ -113,7 +113,7 @@ namespace {
 
 bool is_missing(const fs::path& file) {
   std::error_code error;
-  return fs::symlink_status(file, error).type() == fs::file_type::not_found;
+  return fs::symlink_status(file, error).type() == fs::file_type::not_found || error == std::errc::filename_too_long;
 }
 
 Json read_whole(const fs::path& file) {

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "commands.hpp"
+#include "completion.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/files.hpp"
@@ -20,70 +22,117 @@
 
 namespace ffn::app {
 
-Option Option::required() { return Option(*option_->required()); }
-Option Option::type(const char* name) { return Option(*option_->type_name(name)); }
-Option Option::shows_default() { return Option(*option_->capture_default_str()); }
+struct Declarations {
+  Action chosen;
+  std::map<const CLI::Option*, std::vector<std::string>> words;  // that an option takes
+};
+
+Option Option::required() {
+  option_->required();
+  return *this;
+}
+Option Option::type(const char* name) {
+  option_->type_name(name);
+  return *this;
+}
+Option Option::shows_default() {
+  option_->capture_default_str();
+  return *this;
+}
 Option Option::at_least(std::int64_t low) {
-  return Option(*option_->check([low](const std::string& given) {
+  option_->check([low](const std::string& given) {
     std::int64_t value = 0;
     const bool fits = CLI::detail::lexical_cast(given, value) && value >= low;
     return fits ? std::string() : "expected an integer of at least " + std::to_string(low) + ", got " + given;
-  }));
+  });
+  return *this;
 }
-Option Option::integer_in(std::int64_t low, std::int64_t high) { return Option(*option_->check(CLI::Range(low, high))); }
+Option Option::integer_in(std::int64_t low, std::int64_t high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
 // CLI::Range lets NaN pass: it is neither below nor above.
 Option Option::real_in(double low, double high) {
   const auto is_number = [](std::string& given) { return std::isnan(std::strtod(given.c_str(), nullptr)) ? "expected a number, got " + given : std::string(); };
-  return Option(*option_->check(CLI::Validator(is_number, ""))->check(CLI::Range(low, high)));
+  option_->check(CLI::Validator(is_number, ""))->check(CLI::Range(low, high));
+  return *this;
 }
-Option Option::non_negative() { return Option(*option_->check(CLI::NonNegativeNumber)); }
+Option Option::non_negative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
 Option Option::one_of(std::vector<std::string> words, bool listed_in_help) {
+  declarations_->words[option_] = words;
   CLI::Validator is_member = CLI::IsMember(std::move(words));
   if (!listed_in_help) is_member.description("");
-  return Option(*option_->check(is_member));
+  option_->check(is_member);
+  return *this;
 }
-Option Option::excludes(const Option& other) { return Option(*option_->excludes(other.option_)); }
+Option Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
 Option Option::directory() {
   const auto check = [option = option_](std::string& given) {
     if (given.empty()) throw UsageError(option->get_name() + " names no directory", "leave it out, or write " + option->get_name() + " DIR");
     given = expand_home(given);
     return std::string();
   };
-  return Option(*option_->transform(CLI::Validator(check, "")));
+  option_->transform(CLI::Validator(check, ""));
+  return *this;
 }
 bool Option::given() const { return option_->count() > 0; }
 
-CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *chosen_}; }
+CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *declarations_}; }
 
-Option CommandLine::option(const char* names, std::string& value, const char* doc) { return Option(*app_->add_option(names, value, doc)); }
+Option CommandLine::option(const char* names, std::string& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
 Option CommandLine::option(const char* names, std::optional<std::string>& value, const char* doc) {
   const auto take = [&value](const std::string& given) { value = given; };
-  return Option(*app_->add_option_function<std::string>(names, take, doc));
+  return {*app_->add_option_function<std::string>(names, take, doc), *declarations_};
 }
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
-  return Option(*app_->add_option(names, value, doc));
+  return {*app_->add_option(names, value, doc), *declarations_};
 }
-Option CommandLine::option(const char* names, int& value, const char* doc) { return Option(*app_->add_option(names, value, doc)); }
-Option CommandLine::option(const char* names, std::int64_t& value, const char* doc) { return Option(*app_->add_option(names, value, doc)); }
-Option CommandLine::option(const char* names, double& value, const char* doc) { return Option(*app_->add_option(names, value, doc)); }
-Option CommandLine::flag(const char* names, bool& value, const char* doc) { return Option(*app_->add_flag(names, value, doc)); }
+Option CommandLine::option(const char* names, int& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
+Option CommandLine::option(const char* names, std::int64_t& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
+Option CommandLine::option(const char* names, double& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
+Option CommandLine::flag(const char* names, bool& value, const char* doc) { return {*app_->add_flag(names, value, doc), *declarations_}; }
 Option CommandLine::flag(const char* names, std::function<void(std::int64_t)> count, const char* doc) {
-  return Option(*app_->add_flag_function(names, std::move(count), doc));
+  return {*app_->add_flag_function(names, std::move(count), doc), *declarations_};
 }
 
 void CommandLine::run(Action action) {
-  app_->callback([app = app_, chosen = chosen_, action = std::move(action)] {
+  app_->callback([app = app_, chosen = &declarations_->chosen, action = std::move(action)] {
     if (app->get_subcommands().empty()) *chosen = action;
   });
 }
 
 std::string CommandLine::help() const { return app_->help(); }
 
-std::vector<std::string> CommandLine::subcommands() const {
-  std::vector<std::string> names;
-  for (const auto* command : app_->get_subcommands({})) names.push_back(command->get_name());
-  return names;
+namespace {
+
+OptionDescription description_of(const CLI::Option& option, const Declarations& declarations) {
+  OptionDescription out;
+  for (const auto& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) out.names.push_back("--" + name);
+  const std::string value = option.get_type_size_max() == 0 ? "" : option.get_type_name();
+  out.value = value.substr(0, value.find(':'));  // a check's description stands behind
+  if (const auto found = declarations.words.find(&option); found != declarations.words.end()) out.words = found->second;
+  out.fallback = option.get_default_str(), out.doc = option.get_description();
+  out.takes_word = option.get_positional(), out.many = option.get_items_expected_max() > 1;
+  return out;
 }
+
+CommandDescription description_of(const CLI::App& app, const Declarations& declarations) {
+  CommandDescription out{app.get_name(), app.get_description(), {}, {}};
+  for (const auto* option : app.get_options()) out.options.push_back(description_of(*option, declarations));
+  for (const auto* command : app.get_subcommands({})) out.subcommands.push_back(description_of(*command, declarations));
+  return out;
+}
+
+}  // namespace
+
+CommandDescription CommandLine::description() const { return description_of(*app_, *declarations_); }
 
 namespace {
 
@@ -175,26 +224,21 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   CommonOptions common;
   common.argv.assign(argv, argv + argc);
-  Action chosen;
-  const CommandLine program(app, chosen);
+  Declarations declarations;
+  const CommandLine program(app, declarations);
   add_commands(program, common);
-  common.commands = program.subcommands();
+  common.description = program.description();
   // After the commands: those added later would inherit it.
-  app.footer(
-      "Examples:\n"
-      "  ffn-train xor\n"
-      "  ffn-train xor model.ffn.activation=relu,silu seeds=10\n"
-      "  ffn-train text task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
-      "  ffn-train cp activations my-study.json && ffn-train my-study.json\n"
-      "  ffn-train list keys model.ffn");
+  app.footer(std::string("Examples:\n") + kExamples);
+  if (std::getenv(kCompleteVariable)) return print_completions(common.description, {argv + 1, argv + argc});
   const auto words = words_of(argc, argv);
-  if (!words.empty() && std::find(common.commands.begin(), common.commands.end(), words[0]) == common.commands.end()) require_command(words[0], common);
+  if (!words.empty() && !is_command(words[0], common)) require_command(words[0], common);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, words);
   }
-  return chosen();
+  return declarations.chosen();
 }
 
 }  // namespace ffn::app

@@ -15,13 +15,31 @@ class Option;
 
 namespace ffn::app {
 
+/// What can be typed, for completion and the manual: the same declarations that parse it.
+struct OptionDescription {
+  std::vector<std::string> names;  ///< "-o", "--out"; none for a word without a name
+  std::string value;               ///< what its help calls the value: "DIR"; empty for a flag
+  std::vector<std::string> words;  ///< that it takes, where these are few
+  std::string fallback, doc;
+  bool takes_word = false;  ///< also without its name
+  bool many = false;
+};
+struct CommandDescription {
+  std::string name, doc;
+  std::vector<OptionDescription> options;
+  std::vector<CommandDescription> subcommands;
+};
+
 /// What a command does; returns the exit code. Errors are thrown.
 using Action = std::function<int()>;
+
+/// What CLI11 does not keep.
+struct Declarations;
 
 /// An option that was declared. Each call narrows what it accepts or adds to its help.
 class Option {
  public:
-  explicit Option(CLI::Option& option) : option_(&option) {}
+  Option(CLI::Option& option, Declarations& declarations) : option_(&option), declarations_(&declarations) {}
 
   Option required();
   Option type(const char* name);  ///< what its help calls the value
@@ -39,13 +57,14 @@ class Option {
 
  private:
   CLI::Option* option_;
+  Declarations* declarations_;
 };
 
 /// The program's command line or one subcommand's. A handle: copies mean the same command. Values are written before the
 /// action runs and have to live until then.
 class CommandLine {
  public:
-  CommandLine(CLI::App& app, Action& chosen) : app_(&app), chosen_(&chosen) {}
+  CommandLine(CLI::App& app, Declarations& declarations) : app_(&app), declarations_(&declarations) {}
 
   CommandLine subcommand(const char* name, const char* doc);
 
@@ -64,11 +83,11 @@ class CommandLine {
   void run(Action action);
 
   std::string help() const;
-  std::vector<std::string> subcommands() const;
+  CommandDescription description() const;
 
  private:
   CLI::App* app_;
-  Action* chosen_;
+  Declarations* declarations_;
 };
 
 /// Parses, then runs what was asked for. Returns the exit code; errors other than those of usage are thrown.

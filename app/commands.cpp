@@ -1,5 +1,7 @@
 #include "commands.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -30,9 +32,11 @@ Error current_error() {
   }
 }
 
+// Folded for a person; whoever reads a pipe or a log gets each problem on one line.
 int report_error(const Error& error) {
-  std::cerr << "error: " << error.what() << "\n";
-  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << "\n";
+  const int width = ::isatty(STDERR_FILENO) ? terminal_width_of(STDERR_FILENO) : 0;
+  std::cerr << indented(std::string("error: ") + error.what() + "\n", width, 2);
+  if (!error.hint().empty()) std::cerr << indented("hint: " + error.hint() + "\n", width, 2);
   return static_cast<int>(error.code());
 }
 
@@ -84,9 +88,18 @@ bool is_override(const std::string& word) { return word.find('=') != std::string
 
 }  // namespace
 
+bool is_command(const std::string& word, const CommonOptions& common) {
+  const auto& all = common.description.subcommands;
+  return std::any_of(all.begin(), all.end(), [&](const auto& command) { return command.name == word; });
+}
+
 void require_command(const std::string& word, const CommonOptions& common) {
   if (word.empty() || word[0] == '-' || is_override(word) || names_config(word)) return;
-  const auto meant = did_you_mean(word, common.commands);
+  if (word == "help") throw UsageError("no command 'help'", "`ffn-train --help` shows the commands, `ffn-train COMMAND --help` one of them");
+  if (word == "train" || word == "run") throw UsageError("no command '" + word + "'", "training needs none: `ffn-train xor`, `ffn-train my.json`");
+  std::vector<std::string> names;
+  for (const auto& command : common.description.subcommands) names.push_back(command.name);
+  const auto meant = did_you_mean(word, names);
   if (!meant.empty()) throw UsageError("no command and no config '" + word + "'" + meant, "`ffn-train --help` shows the commands");
 }
 
@@ -145,6 +158,9 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_train(program, common);
   add_compare(program, common);
   add_report(program, common);
+  add_curves(program, common);
+  add_demo(program, common);
+  add_watch(program, common);
   add_check(program, common);
   add_plan(program, common);
   add_validate(program, common);
@@ -152,6 +168,7 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_list(program, common);
   add_schema(program, common);
   add_bench(program, common);
+  add_inspect(program, common);
   add_sample(program, common);
   add_verify(program, common);
   add_merge(program, common);
@@ -159,6 +176,9 @@ void add_commands(CommandLine program, CommonOptions& common) {
   add_cp(program, common);
   add_runs(program, common);
   add_clean(program, common);
+  add_export(program, common);
+  add_completion(program, common);
+  add_man(program, common);
 }
 
 }  // namespace ffn::app

@@ -25,11 +25,19 @@ struct CommonOptions {
   std::string color = "auto";
   std::optional<std::string> engine, device;  ///< short for overrides of compute.engine and compute.device
   std::vector<std::string> argv;
-  std::vector<std::string> commands;  ///< the names of the subcommands
+  CommandDescription description;  ///< of the whole program
 };
 
 /// The option whose number may be left out, and what it then is.
 inline constexpr const char *kFastDevRun = "--fast-dev-run", *kFastDevRunSteps = "10";
+
+/// For the help and the manual.
+inline constexpr const char* kExamples =
+    "  ffn-train xor\n"
+    "  ffn-train xor model.ffn.activation=relu,silu seeds=10\n"
+    "  ffn-train text task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
+    "  ffn-train cp activations my-study.json && ffn-train my-study.json\n"
+    "  ffn-train list keys model.ffn";
 
 ColorMode color_mode(const CommonOptions& common);
 
@@ -48,6 +56,9 @@ void print_text(const std::string& lines, int hanging = 2);
 void add_train(CommandLine program, CommonOptions& common);
 void add_compare(CommandLine program, CommonOptions& common);
 void add_report(CommandLine program, CommonOptions& common);
+void add_curves(CommandLine program, CommonOptions& common);
+void add_demo(CommandLine program, CommonOptions& common);
+void add_watch(CommandLine program, CommonOptions& common);
 void add_check(CommandLine program, CommonOptions& common);
 void add_plan(CommandLine program, CommonOptions& common);
 void add_validate(CommandLine program, CommonOptions& common);
@@ -55,6 +66,7 @@ void add_params(CommandLine program, CommonOptions& common);
 void add_list(CommandLine program, CommonOptions& common);
 void add_schema(CommandLine program, CommonOptions& common);
 void add_bench(CommandLine program, CommonOptions& common);
+void add_inspect(CommandLine program, CommonOptions& common);
 void add_sample(CommandLine program, CommonOptions& common);
 void add_verify(CommandLine program, CommonOptions& common);
 void add_merge(CommandLine program, CommonOptions& common);
@@ -62,6 +74,9 @@ void add_slurm(CommandLine program, CommonOptions& common);
 void add_cp(CommandLine program, CommonOptions& common);
 void add_runs(CommandLine program, CommonOptions& common);
 void add_clean(CommandLine program, CommonOptions& common);
+void add_export(CommandLine program, CommonOptions& common);
+void add_completion(CommandLine program, CommonOptions& common);
+void add_man(CommandLine program, CommonOptions& common);
 
 /// All of them. `common` has to live as long as the command runs.
 void add_commands(CommandLine program, CommonOptions& common);
@@ -81,6 +96,8 @@ void require_config(CommonOptions& common);
 /// The same for several configs; the overrides are for each.
 void add_configs_options(CommandLine command, std::vector<std::string>& configs);
 void require_configs(std::vector<std::string>& configs, CommonOptions& common);
+/// Whether it is the name of a subcommand.
+bool is_command(const std::string& word, const CommonOptions& common);
 /// Throws UsageError if the word is no config and nearly a subcommand.
 void require_command(const std::string& word, const CommonOptions& common);
 

@@ -60,7 +60,7 @@ struct Owners {
   std::optional<std::filesystem::path> whole;    ///< the study that these runs are all of, and nothing else
 };
 
-Owners owners_of(const std::vector<std::filesystem::path>& directories) {
+Owners owners_of(const RunPlaces& places) {
   namespace fs = std::filesystem;
   struct Member {
     std::set<fs::path> runs;  ///< that it lists and that are there
@@ -70,7 +70,7 @@ Owners owners_of(const std::vector<std::filesystem::path>& directories) {
   std::map<fs::path, Member> studies;
   std::set<fs::path> compared;
   bool all_listed = true;
-  for (const auto& run : find_run_places(directories).there) {
+  for (const auto& run : places.there) {
     const fs::path path = fs::absolute(run).lexically_normal();
     const fs::path study = path.parent_path().parent_path();
     if (!studies.count(study)) {
@@ -113,7 +113,8 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
   std::string note;
-  const auto owners = owners_of(directories);
+  const auto places = find_judging_places(directories);
+  const auto owners = owners_of(places);
   const bool is_named = directories.size() == 1 && has_study_file(directories[0]);
   if (owners.whole && !is_named && !question.all) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], question, request);
@@ -121,6 +122,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   auto found = find_runs(directories, question.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
+  found.tuning = places.tuning;
   if (look) look(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
@@ -128,11 +130,17 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   return comparison;
 }
 
+void add_grouping_options(CommandLine command, CompareQuestion& question) {
+  command.option("directories", question.directories, "studies or runs").required().type("DIR...");
+  command.option("--by", question.request.config.by, "key whose values are compared; the first that varies otherwise").type("KEY");
+  command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
+  question.alpha_given = question.min_effect_given = question.scale_given = [] { return false; };
+}
+
 void add_question_options(CommandLine command, CompareQuestion& question) {
   auto& asked = question.request.config;
-  command.option("directories", question.directories, "studies or runs").required().type("DIR...");
-  command.option("--by", asked.by, "key whose values are compared; the first that varies otherwise").type("KEY");
-  command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("NAME");
+  add_grouping_options(command, question);
+  command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("METRIC");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
   const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise").non_negative();
@@ -140,7 +148,6 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
   question.alpha_given = [alpha] { return alpha.given(); };
   question.min_effect_given = [min_effect] { return min_effect.given(); };
   question.scale_given = [scale] { return scale.given(); };
-  command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
 }
 
 }  // namespace ffn::app

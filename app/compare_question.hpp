@@ -17,8 +17,10 @@ struct CompareQuestion {
   std::function<bool()> alpha_given, min_effect_given, scale_given;
 };
 
-/// `question` has to live as long as the command runs.
+/// Both: `question` has to live as long as the command runs.
 void add_question_options(CommandLine command, CompareQuestion& question);
+/// Which runs, and what makes variants of them, alone: for a command that judges nothing.
+void add_grouping_options(CommandLine command, CompareQuestion& question);
 
 /// Where the options say nothing, a single study's own comparison holds. `look` sees the runs that were found.
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& look = {});

@@ -7,50 +7,26 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/interval_bar.hpp"
 
 namespace ffn::app {
 
 namespace {
 
-/// Where intervals are drawn: one axis for all pairs, with 0 on it.
-struct Axis {
+// One axis for all pairs, with 0 on it.
+IntervalAxis axis_of_pairs(const Comparison& c, int columns) {
   double low = 0, high = 0;
-  int columns;
-
-  Axis(const Comparison& c, int how_wide) : columns(how_wide) {
-    for (const auto& facet : c.facets) {
-      for (const auto& pair : facet.pairs) {
-        const auto e = effect_of(pair);
-        if (!e) continue;
-        for (const double x : {e->size, e->low, e->high}) {
-          if (std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
-        }
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      const auto e = effect_of(pair);
+      if (!e) continue;
+      for (const double x : {e->size, e->low, e->high}) {
+        if (std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
       }
     }
   }
-
-  int column_of(double x) const {
-    if (!(high > low)) return columns / 2;
-    const double place = (x - low) / (high - low) * (columns - 1);
-    return static_cast<int>(std::lround(std::min(std::max(place, 0.0), columns - 1.0)));
-  }
-
-  // "  ├──●──┤ │"; an arrow where it goes on.
-  std::string bar(const Effect& e) const {
-    std::vector<std::string> cells(static_cast<std::size_t>(columns), " ");
-    const bool endless = std::isinf(e.size);
-    const int first = endless && e.size > 0 ? column_of(0) : column_of(e.low), last = endless && e.size < 0 ? column_of(0) : column_of(e.high);
-    for (int i = first; i <= last; ++i) cells[static_cast<std::size_t>(i)] = "─";
-    cells[static_cast<std::size_t>(first)] = std::isinf(e.low) ? "←" : "├";
-    cells[static_cast<std::size_t>(last)] = std::isinf(e.high) ? "→" : "┤";
-    if (endless) cells[static_cast<std::size_t>(column_of(0))] = "│";
-    auto& zero = cells[static_cast<std::size_t>(column_of(0))];
-    if (zero == " ") zero = "│";
-    else if (zero == "─") zero = "┼";
-    if (!endless) cells[static_cast<std::size_t>(column_of(e.size))] = "●";
-    return join(cells, "");
-  }
-};
+  return {low, high, columns, 0.0};
+}
 
 constexpr int kMostBar = 25, kLeastBar = 9;
 
@@ -58,8 +34,8 @@ constexpr int kMostBar = 25, kLeastBar = 9;
 std::string bar_header(const Comparison& c, int columns) {
   const std::string better = stats::to_string(stats::Verdict::better), worse = stats::to_string(stats::Verdict::worse);
   const std::string left = c.higher_is_better ? worse : better, right = c.higher_is_better ? better : worse;
-  if (columns >= 15) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
-  return columns >= 13 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
+  if (columns >= 16) return "← " + left + std::string(static_cast<std::size_t>(columns - 15), ' ') + right + " →";
+  return columns >= 12 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
 
 // `bar_columns` 0: without bars.
@@ -77,7 +53,7 @@ Table short_table(const Comparison& c, int bar_columns) {
   }
   if (!seeds) columns.push_back({"seeds", Align::right});
   Table table(columns);
-  const Axis axis(c, std::max(1, bar_columns));
+  const auto axis = axis_of_pairs(c, std::max(1, bar_columns));
   std::string before;
   for (const auto& facet : c.facets) {
     for (const auto& g : facet.groups) {

@@ -29,7 +29,7 @@ std::string runs_text(const GroupResult& g) {
 }
 
 std::string optional_number(const std::optional<double>& x, int digits = 3) {
-  return x && std::isinf(*x) ? "never" : x ? format_significant(*x, digits) : "-";
+  return x && std::isinf(*x) ? "no value" : x ? format_significant(*x, digits) : "-";
 }
 
 // One table over all facets, the facet's keys as its first columns: a study of twelve variants is twelve rows.
@@ -56,7 +56,7 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), optional_number(g.iqm, 4)});
+      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
@@ -155,14 +155,18 @@ std::string how_it_was_looked_at(const Comparison& c) {
 
 std::string how_to_read(const Comparison& c) {
   const std::size_t pairs = c.num_comparisons;
-  bool by_ranks = false, by_mean = false;
+  bool by_ranks = false, by_mean = false, exact = true;
   for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
+    for (const auto& pair : facet.pairs) {
+      (pair.paired.test == stats::PairedTest::signed_rank ? by_ranks : by_mean) = true;
+      exact = exact && pair.paired.exact_p;
+    }
   }
   if (c.sequential) return how_it_was_looked_at(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
-  const std::string ranks = "exact signed-rank test, a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
-  return "Paired by seed; " + (by_mean ? "exact sign-flip test of the mean " + difference + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
+  const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
+  const std::string ranks = which + "signed-rank test" + how + ", a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
+  return "Paired by seed; " + (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
          "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
@@ -239,38 +243,6 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);
   if (view.explain) out += "\n" + wrapped(explanation(c), view.width);
   for (const auto& note : c.notes) out += wrapped("note: " + note, view.width);
-  return out;
-}
-
-std::string standing_text(const Comparison& c, int width) {
-  std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
-  columns.push_back({last_segment(c.by), Align::left});
-  columns.push_back({"runs", Align::right});
-  columns.push_back({c.metric, Align::right});
-  Table table(columns);
-  constexpr std::size_t kMostRows = 12;
-  std::size_t rows = 0, left_out = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& g : facet.groups) {
-      if (rows == kMostRows) {
-        ++left_out;
-        continue;
-      }
-      std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
-      table.add_row(row);
-      ++rows;
-    }
-  }
-  std::istringstream lines(table.terminal_text(false));
-  std::string out, line;
-  while (std::getline(lines, line)) {
-    if (static_cast<int>(display_width(line)) >= width) line = line.substr(0, static_cast<std::size_t>(width) - 1);
-    out += line + "\n";
-  }
-  if (left_out > 0) out += "… and " + std::to_string(left_out) + " more\n";
   return out;
 }
 

@@ -69,4 +69,11 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
   return document;
 }
 
+RunConfig trained_config(const RunDirectory& directory) {
+  const std::string run = directory.path().string(), config = directory.config_path().string();
+  if (!path_exists(directory.config_path())) throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
+  if (!path_exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
+  return read_run_config(load_document(config), config);
+}
+
 }  // namespace ffn::app

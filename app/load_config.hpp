@@ -3,6 +3,7 @@
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/record/run_directory.hpp"
 
 namespace ffn::app {
 
@@ -24,5 +25,8 @@ bool names_config(const std::string& config);
 
 /// The config, its bases and the overrides.
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
+
+/// The config of a run that has weights. Throws UsageError where there is no run, DataError for one that is not trained yet.
+RunConfig trained_config(const RunDirectory& directory);
 
 }  // namespace ffn::app

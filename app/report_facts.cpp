@@ -100,6 +100,19 @@ std::string why_lost(const FoundRun& run) {
 
 }  // namespace
 
+std::unique_ptr<Report> make_report(const CompareQuestion& question) {
+  auto out = std::make_unique<Report>();
+  const std::vector<fs::path> directories(question.directories.begin(), question.directories.end());
+  Targets targets;
+  out->comparison = answer_to(question, [&](const FoundRuns& found) {
+    out->facts = facts_of(found, directories);
+    targets = targets_of(found);
+  });
+  out->curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric));
+  out->figures = pictures::figures_of(out->comparison, out->curves);
+  return out;
+}
+
 pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::path>& directories) {
   pictures::ReportFacts facts;
   std::vector<std::string> names, words = {"ffn-train", "compare"};

@@ -1,16 +1,27 @@
-// What a report says beside its comparison, gathered from the runs' directories.
+// A report, gathered from the runs' directories: the comparison, its pictures, and what is said beside them.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compare_question.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/pictures/page.hpp"
 
 namespace ffn::app {
+
+/// Everything of a page. The pictures refer to the rest: it stays where it is.
+struct Report {
+  Comparison comparison;
+  std::vector<pictures::CurveSet> curves;
+  std::vector<pictures::Figure> figures;
+  pictures::ReportFacts facts;
+};
+std::unique_ptr<Report> make_report(const CompareQuestion& question);
 
 /// From the runs as they were found. The commands are added by who knows them.
 pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<std::filesystem::path>& directories);

@@ -33,6 +33,11 @@ extern "C" void on_stop_signal(int signal) {
 
 extern "C" void on_worker_signal(int) { signals_seen = 1; }
 
+extern "C" void on_end_signal(int signal) {
+  if (signals_seen > 0) ::_exit(128 + signal);
+  signals_seen = 1;
+}
+
 void install(void (*handler)(int), std::initializer_list<int> signals) {
   for (const int signal : signals) {
     struct sigaction old = {}, action = {};
@@ -48,6 +53,11 @@ void install(void (*handler)(int), std::initializer_list<int> signals) {
 
 void handle_stop_signals() {
   install(on_stop_signal, {SIGINT, SIGTERM, SIGUSR1, SIGHUP});
+  install(SIG_IGN, {SIGPIPE});
+}
+
+void handle_end_signals() {
+  install(on_end_signal, {SIGINT, SIGTERM, SIGHUP});
   install(SIG_IGN, {SIGPIPE});
 }
 

@@ -7,6 +7,9 @@ namespace ffn::app {
 /// when the program started (nohup) stay so. A broken pipe is an error of the write, not the end of the program.
 void handle_stop_signals();
 
+/// The first sets stop_requested(), without a word: for a command that has nothing to finish. A later one ends at once.
+void handle_end_signals();
+
 /// A worker's: the flag alone. Ctrl-C is left to the parent, which tells its workers.
 void handle_worker_signals();
 

@@ -36,7 +36,15 @@ struct Tuned {
 /// the end of grows there for all variants, at most twice.
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common);
 
-/// The same, tuned before where the study asks for it.
+/// How far the tuning of a study has come, for whoever does not go on with it.
+struct TuningStanding {
+  Study study;  ///< its grid as far as it has grown
+  Plan plan;    ///< of its tuning runs
+  std::optional<Study> chosen;  ///< once all of them have ended
+};
+TuningStanding tuning_standing(Study study, const std::string& out);
+
+/// train_runs, tuned before where the study asks for it.
 TrainedStudy train_tuned(const Study& study, const TrainOptions& options, const CommonOptions& common);
 
 /// The same for a study that adds seeds, look by look, until its comparisons are settled or its maximum is reached. What comes back is

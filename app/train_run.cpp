@@ -1,4 +1,5 @@
 // One run from the command line. Finished work is recognised, half-finished work resumes.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/record/run_standing.hpp"
+#include "ffn/report/canvas.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
@@ -23,6 +25,35 @@ namespace ffn::app {
 
 namespace {
 
+// A run's evaluations; none where they cannot be read, which is said elsewhere.
+std::vector<Evaluation> evaluations_of(const RunDirectory& directory) {
+  try {
+    return read_metrics(directory.metrics_path());
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// How a metric went, as a row of blocks from its least to its most: by its logarithm where it is positive and spans decades.
+std::string curve_of(const std::vector<Evaluation>& evaluations, const std::string& metric) {
+  constexpr int kColumns = 16;
+  std::vector<double> values;
+  double least = INFINITY, most = -INFINITY;
+  for (const auto& evaluation : evaluations) {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name != metric) continue;
+      values.push_back(value);
+      if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
+    }
+  }
+  if (values.size() < 2) return "";
+  if (least > 0 && most > 20 * least) {
+    for (auto& value : values) value = std::log(value);
+    least = std::log(least), most = std::log(most);
+  }
+  return sparkline(values, least, most, kColumns, process_charset());
+}
+
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
 void print_summary(const RunDirectory& directory, const RunConfig& config, const RunSummary& summary, const CommonOptions& common) {
   if (common.json) {
@@ -31,12 +62,13 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     print_json(out);
     return;
   }
-  Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
+  Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}, {"curve", Align::left}});
+  const auto evaluations = evaluations_of(directory);
   for (const auto& m : summary.metrics) {
     table.add_row({m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-",
-                   m.best ? format_count(m.best->step) : "-"});
+                   m.best ? format_count(m.best->step) : "-", curve_of(evaluations, m.name)});
   }
-  std::cout << table.terminal_text(color_enabled(color_mode(common), 1));
+  print_table(table, common);
   std::cout << "\n"
             << format_count(summary.cost.parameters) << " parameters, " << format_count(summary.steps) << " steps in "
             << format_duration(summary.train_seconds) << "\n";
@@ -51,7 +83,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
   std::cout << "results: " << directory.path().string() << "\n";
   if (std::holds_alternative<TextConfig>(config.task))
-    std::cout << "next: ffn-train sample " << directory.path().string() << " --prompt \"The \"\n";
+    std::cout << "next: ffn-train sample " << directory.path().string() << "\n";
 }
 
 int exit_code(RunEnd end) {

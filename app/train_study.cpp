@@ -16,6 +16,7 @@
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/progress.hpp"
@@ -27,6 +28,7 @@
 #include "ffn/study/study_lock.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
+#include "next_command.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -95,7 +97,7 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
   if (from_disk == FromDisk::yes && path_exists(plan.directory)) found = find_runs({plan.directory});
   const auto damage = found.left_out;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
-  for (auto& note : notes_about({{}, damage, {}, {}, {}})) comparison.notes.push_back(std::move(note));
+  for (auto& note : notes_about({{}, damage, {}, {}, {}, {}})) comparison.notes.push_back(std::move(note));
   return comparison;
 }
 
@@ -162,13 +164,14 @@ class StudyDisplay {
     standing_lines_ = 0;
   }
 
-  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds.
+  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds and in a twentieth of the time.
   void show_standing() {
-    const bool due = finished_cohorts_ > shown_cohorts_ && Clock::now() - standing_time_ > std::chrono::seconds(2);
+    const auto now = Clock::now();
+    const bool due = finished_cohorts_ > shown_cohorts_ && now > next_standing_;
     if (due) {
-      standing_ = standing_table();
+      standing_ = standing();
       shown_cohorts_ = finished_cohorts_;
-      standing_time_ = Clock::now();
+      next_standing_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - now));
     }
     if (standing_.empty() || (!due && standing_lines_ > 0)) return;
     take_off_screen();
@@ -176,7 +179,13 @@ class StudyDisplay {
     standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
   }
 
-  std::string standing_table() const { return standing_text(compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true), terminal_width_of(2)); }
+  std::string standing() const {
+    const auto comparison = compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
+    const auto& target = plan_.study.variants[0].config.train.target;
+    const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
+    const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
+    return standing_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
+  }
 
   std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
     std::set<std::string> variants;
@@ -196,7 +205,7 @@ class StudyDisplay {
   std::string standing_;
   int standing_lines_ = 0;
   std::size_t shown_cohorts_ = 0;
-  Clock::time_point standing_time_;
+  Clock::time_point next_standing_;
   std::unique_ptr<ProgressBar> bar_;
   std::map<std::size_t, std::int64_t> running_;  // run-steps of cohorts in progress
   std::int64_t done_steps_ = 0;
@@ -220,8 +229,7 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
 }
 
 // The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
-bool compare_and_save(const Plan& plan, const std::string& source, const CommonOptions& common) {
-  const auto comparison = compare_plan(plan, CompareRequest().resamples);
+bool print_and_save(const Comparison& comparison, const Plan& plan, const std::string& source, const CommonOptions& common) {
   const auto expectations = check_expectations(*plan.study.config.expect, comparison, source);
   Json json = comparison_json(comparison);
   for (const auto& e : expectations) {
@@ -388,7 +396,8 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
   ExitCode code = exit_code_of(outcome);
   if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-  const bool claims_hold = compare_and_save(plan, source, common);
+  const auto comparison = compare_plan(plan, CompareRequest().resamples);
+  const bool claims_hold = print_and_save(comparison, plan, source, common);
   // A claim about the whole study is not judged by a part of it.
   if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
   log_info((part.empty() ? "" : part + ": ") + number(outcome.total) + (part.empty() ? "" : " of " + number(plan.runs.size())) +
@@ -396,9 +405,10 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
   if (outcome.interrupted) say_how_to_go_on(common);
+  else if (part.empty()) log_info(last_lines(plan, comparison, common));
   else
     log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
-             (part.empty() ? " --details" : " when the other shards are through (ffn-train merge first if they are elsewhere)"));
+             " when the other shards are through (ffn-train merge first if they are elsewhere)");
   return static_cast<int>(code);
 }
 

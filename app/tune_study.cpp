@@ -7,14 +7,13 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
 
 namespace {
-
-constexpr int kMostGrowth = 2;  // times
 
 bool all_ended(const Plan& plan) {
   const auto found = progress_of(plan.runs);
@@ -38,6 +37,24 @@ bool is_possible(const Study& study) {
   return true;
 }
 
+TuningChoices choices_of(const Study& study, const Plan& plan) {
+  std::vector<std::filesystem::path> runs;
+  for (const auto& run : plan.runs) runs.push_back(run.directory);
+  return choose_points(study, runs);
+}
+
+// Nothing where the grid is as it stays.
+std::optional<Study> with_longer_grid(const Study& study, const TuningChoices& choices, int growth) {
+  Study longer = study;
+  return growth < kMostGridGrowth && grow(*longer.tune, choices.at_ends) && is_possible(longer) ? std::optional<Study>(std::move(longer)) : std::nullopt;
+}
+
+Study chosen_study(const Study& study, TuningChoices choices) {
+  Study out = with_choices(study, choices.of);
+  out.tuned = std::move(choices.result);
+  return out;
+}
+
 std::string grid_text(const TuningConfig& tune) {
   std::vector<std::string> parts;
   for (const auto& axis : tune.axes) {
@@ -50,10 +67,24 @@ std::string grid_text(const TuningConfig& tune) {
 
 }  // namespace
 
+TuningStanding tuning_standing(Study study, const std::string& out) {
+  for (int growth = 0;; ++growth) {
+    Plan plan = make_plan(tuning_study(study), out);
+    if (!all_ended(plan)) return {std::move(study), std::move(plan), std::nullopt};
+    auto choices = choices_of(study, plan);
+    if (auto longer = with_longer_grid(study, choices, growth)) study = std::move(*longer);
+    else {
+      Study chosen = chosen_study(study, std::move(choices));
+      return {std::move(study), std::move(plan), std::move(chosen)};
+    }
+  }
+}
+
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty())
     throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
   if (!options.fresh && !options.goes_on) refuse_other_tuning(study, common.out);
+  if (!options.fresh && !options.goes_on) refuse_untuned_study(study, common.out);
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;
   if (!tune.per_seed && study.variants.size() > 1) {
@@ -70,16 +101,12 @@ Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& 
       tuning_options.fresh = false;
       if (out.outcome.interrupted || out.outcome.directory_lost || !out.outcome.failed.empty()) return out;
     }
-    std::vector<std::filesystem::path> runs;
-    for (const auto& run : plan.runs) runs.push_back(run.directory);
-    auto choices = choose_points(study, runs);
-    Study longer = study;
-    if (growth < kMostGrowth && grow(*longer.tune, choices.at_ends) && is_possible(longer)) {
-      study = std::move(longer);
+    auto choices = choices_of(study, plan);
+    if (auto longer = with_longer_grid(study, choices, growth)) {
+      study = std::move(*longer);
       continue;
     }
-    out.study = with_choices(study, choices.of);
-    out.study->tuned = std::move(choices.result);
+    out.study = chosen_study(study, std::move(choices));
     return out;
   }
 }

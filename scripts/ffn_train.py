@@ -644,28 +644,75 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
 
 # ---- tables
 
-NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every"}  # config keys that do not make another variant
+def warn(text):
+    """Seen from the line that called this file."""
+    level, frame = 1, sys._getframe()
+    while frame and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
-def find_runs(directory):
-    """Directories of runs at and below one; what was moved aside (NAME.old-1) is left out. Warns of runs that a study lacks."""
+NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every", "log.tensorboard"}  # config keys that do not make another variant
+
+
+FIRST_TUNING_SEED = 1_000_000
+
+
+def is_tuning_run(path):
+    """NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME, and judges nothing."""
+    study, seed = path.resolve().parent.parent.name, path.name[len("seed-"):]
+    return study.endswith("-tuning") and seed.isdigit() and int(seed) >= FIRST_TUNING_SEED
+
+
+def listed_runs(study):
+    """Directories of the runs that belong to a study: those that its study.json lists. None where it cannot be read."""
+    try:
+        content = read_json(study / "study.json")
+        return [study / variant["name"] / f"seed-{seed}" for variant in content["variants"] for seed in content["seeds"]]
+    except (RunError, KeyError, TypeError) as error:
+        problem = error if isinstance(error, RunError) else f"{study / 'study.json'}: no study's file"
+        warn(f"{problem}; every run below it is taken (starting the study once more writes the file again)")
+
+
+def some(paths):
+    return ", ".join(map(str, paths[:5])) + (", …" if len(paths) > 5 else "")
+
+
+def in_order(paths):
+    """seed-10 behind seed-9"""
+    return sorted(paths, key=lambda path: [[int(p) if p.isdigit() else p for p in re.split(r"(\d+)", part)] for part in path.parts])
+
+
+def find_runs(directory, all=False):
+    """Directories of runs at and below one; what was moved aside (NAME.old-1) is left out.
+
+    So is, with a warning and unless `all`, what is no part of a study: runs in its directory that study.json does not list, and
+    tuning runs beside others. Warns of runs that a study lacks.
+    """
     if not Path(directory).is_dir():
         raise RunError(f"no directory {directory}")
-    found, stack = [], [Path(directory)]
+    found, extra, stack = [], [], [(Path(directory), None)]
     while stack:
-        path = stack.pop()
+        path, around = stack.pop()  # around: the runs of the study that this lies in
         if any((path / name).exists() for name in ("status.json", "summary.json", "meta.json")):
-            found.append(path)
+            (found if around is None or path in around else extra).append(path)
             continue
-        if (path / "study.json").exists():
-            study = read_json(path / "study.json")
-            lost = [r for v in study["variants"] for s in study["seeds"] if not (r := path / v["name"] / f"seed-{s}").is_dir()]
-            if lost:
-                some = ", ".join(map(str, lost[:5])) + (", …" if len(lost) > 5 else "")
-                warnings.warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some}")
-        stack += [child for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
-    # seed-10 behind seed-9
-    return sorted(found, key=lambda path: [[int(p) if p.isdigit() else p for p in re.split(r"(\d+)", part)] for part in path.parts])
+        if (path / "study.json").exists() and (listed := listed_runs(path)) is not None:
+            around = set(listed)
+            if lost := [run for run in listed if not run.is_dir()]:
+                warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some(lost)}")
+        stack += [(child, around) for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
+    everything = found + extra
+    if all:
+        return in_order(everything)
+    tuning = [path for path in found if is_tuning_run(path)]
+    if len(tuning) < len(found) and tuning:
+        found = [path for path in found if not is_tuning_run(path)]
+        studies = in_order({path.parent.parent for path in tuning})
+        warn(f"{len(tuning)} of {len(everything)} runs left out, which tune and judge nothing: {some(studies)}; all=True takes them in")
+    if extra:
+        warn(f"{len(extra)} of {len(everything)} runs left out, no part of the study (study.json): {some(in_order(extra))}; all=True takes them in")
+    return in_order(found)
 
 
 def number(value):
@@ -675,11 +722,11 @@ def number(value):
     return float(value) if isinstance(value, str) else value
 
 
-def read_runs(directory):
+def read_runs(directory, all):
     """→ (directory of a run, the columns that identify it, status, summary). Runs that cannot be read are named and left out."""
     runs = []
     file = None
-    for path in find_runs(directory):
+    for path in find_runs(directory, all):
         try:
             status, config = read_json(file := path / "status.json"), flat(read_json(path / "config.json"))
             if not isinstance(status["state"], str):
@@ -687,7 +734,7 @@ def read_runs(directory):
             summary = read_json(path / "summary.json") if status["state"] in ("done", "diverged") else {}
             runs.append((path, config, status, summary_columns(summary, file := path / "summary.json")))
         except (RunError, *NOT_OURS) as error:
-            warnings.warn(f"left out: {error if isinstance(error, RunError) else unlike(file, error)}")
+            warn(f"left out: {error if isinstance(error, RunError) else unlike(file, error)}")
     keys = dict.fromkeys(key for _, config, _, _ in runs for key in config if key not in NO_OTHER_RUN)
     varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
     for path, config, status, summary in runs:
@@ -708,33 +755,37 @@ def summary_columns(summary, file):
         raise RunError(unlike(file, error)) from None
 
 
-def runs_as_dicts(directory):
+def runs_as_dicts(directory, all=False):
     """runs() without pandas: a list of dicts."""
-    return [{**row, **summary} for _, row, summary in read_runs(directory)]
+    return [{**row, **summary} for _, row, summary in read_runs(directory, all)]
 
 
-def runs(directory):
+def runs(directory, all=False):
     """A DataFrame with a row for each run at and below a directory: run (its directory, for load()), seed, state, the config keys
-    in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss") and the best ("best val/loss")."""
+    in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss") and the best ("best val/loss").
+
+    Of a study, its runs: others in its directory (an earlier single run, another sweep of its name) and its tuning runs are left out
+    with a warning. all=True takes them in.
+    """
     import pandas
 
-    return pandas.DataFrame(runs_as_dicts(directory))
+    return pandas.DataFrame(runs_as_dicts(directory, all))
 
 
-def metrics(directory):
-    """The learning curves of all runs at and below a directory as a tidy DataFrame: run, seed, state, the config keys in which
-    they differ, step, metric, value."""
+def metrics(directory, all=False):
+    """The learning curves of the same runs as a tidy DataFrame: run, seed, state, the config keys in which they differ, step,
+    metric, value."""
     import pandas
 
     rows = []
-    for path, row, _ in read_runs(directory):
+    for path, row, _ in read_runs(directory, all):
         try:
             lines = (path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
             entries = [json.loads(line) for line in lines]
             rows += [{**row, "step": entry["step"], "metric": name, "value": number(value)}
                      for entry in entries for name, value in entry.items() if "/" in name]
         except (OSError, RecursionError, *NOT_OURS) as error:
-            warnings.warn(f"left out: {unlike(path / 'metrics.jsonl', error)}")
+            warn(f"left out: {unlike(path / 'metrics.jsonl', error)}")
     return pandas.DataFrame(rows)
 
 

@@ -148,7 +148,7 @@ int copy(const std::string& name, const std::string& to) {
 void add_cp(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("cp", "a shipped config as a file of your own");
   auto name = std::make_shared<std::string>(), to = std::make_shared<std::string>();
-  command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them").required().type("NAME");
+  command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them").required().type("SHIPPED");
   command.option("file", *to, "new file, or the directory that it goes to").required().type("FILE");
   add_output_options(command, common);
   command.run([name, to] { return copy(*name, *to); });

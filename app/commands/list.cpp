@@ -11,7 +11,11 @@
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/kernels/activations.hpp"
+#include "ffn/pictures/activations.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 
@@ -148,8 +152,37 @@ void print(const std::string& what, const Listing& listing, const CommonOptions&
 }
 
 struct ListOptions {
-  std::string what = "activations", prefix;
+  std::string what = "activations", prefix, figures;
+  bool plot = false;
 };
+
+// Every activation with its derivative: in the terminal, and as files.
+void plot_activations(const ListOptions& options, const CommonOptions& common) {
+  if (!options.figures.empty()) {
+    const std::filesystem::path directory = expand_home(options.figures);
+    const auto files = pictures::svg_files(pictures::activation_figure(activations()));
+    std::vector<NamedFile> named;  // what cannot be written is found before any is
+    for (const auto& file : files) named.emplace_back(directory / file.name, "picture", pictures::kFileMark);
+    make_directories(directory);
+    for (std::size_t i = 0; i < files.size(); ++i) named[i].write(files[i].content);
+    std::cout << printable(directory.string()) << ": " << files.size() << " pictures as SVG\n";
+  }
+  if (!options.plot) return;
+  constexpr int kColumns = 38, kRows = 9;
+  const auto charset = process_charset();
+  std::vector<Block> charts;
+  for (const auto& a : activations()) charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
+  std::cout << pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots\n\n", charset) << beside_each_other(charts, terminal_width_of(1));
+}
+
+int list_or_plot(const ListOptions& options, const CommonOptions& common) {
+  const bool draws = options.plot || !options.figures.empty();
+  if (draws && options.what != "activations") throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
+  if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
+  if (draws) plot_activations(options, common);
+  else print(options.what, list(options.what, options.prefix), common);
+  return 0;
+}
 
 }  // namespace
 
@@ -160,11 +193,10 @@ void add_list(CommandLine program, CommonOptions& common) {
       .type("")
       .one_of({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"});
   command.option("prefix", options->prefix, "only keys that begin so").type("KEY");
+  command.flag("--plot", options->plot, "draw the activations and their derivatives");
+  command.option("--figures", options->figures, "write them as SVG").type("DIR").directory();
   add_output_options(command, common);
-  command.run([&common, options] {
-    print(options->what, list(options->what, options->prefix), common);
-    return 0;
-  });
+  command.run([&common, options] { return list_or_plot(*options, common); });
 }
 
 }  // namespace ffn::app

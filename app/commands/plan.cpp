@@ -6,10 +6,14 @@
 #include "../load_config.hpp"
 #include "../train.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_directory.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/study/estimate.hpp"
+#include "ffn/study/other_study.hpp"
+#include "ffn/study/other_tuning.hpp"
+#include "ffn/study/standing_choices.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -41,7 +45,8 @@ struct Estimate {
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
-  std::size_t tuning_runs = 0;    ///< before these; pending ones are in `seconds`, none in the other numbers
+  std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
+  std::optional<UsageError> refusal;  ///< what starting it would end with
 };
 
 Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
@@ -78,19 +83,32 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
 }
 
 // Grids may grow: that is known later.
-void add_tuning(const Study& study, const std::string& directory, std::size_t jobs, bool probe, Estimate& out) {
-  if (!study.tune) return;
-  const Plan plan = make_plan(tuning_study(study), directory);
-  const Estimate tuning = estimate(plan, jobs, probe);
-  out.tuning_runs = tuning.runs;
+void add_tuning(const Plan& plan, bool probe, Estimate& out) {
+  const Estimate tuning = estimate(plan, out.jobs, probe);
+  out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
+  out.bytes += tuning.bytes, out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
+}
+
+// What else holds the name, where that is refused; `tuning`: null if nothing is tuned.
+std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const Plan* tuning, bool single, const CommonOptions& common) {
+  try {
+    const auto found = progress_of(plan.runs);
+    if (single && found[0] != Progress::another) return std::nullopt;  // the directory may have a study as well
+    if (!single) looks_so_far(study, plan.directory);
+    if (tuning) refuse_other_tuning(study, common.out), refuse_other_study(*tuning, progress_of(tuning->runs)), refuse_untuned_study(study, common.out);
+    refuse_other_study(plan, found);
+  } catch (const UsageError& error) {
+    return error;
+  }
+  return std::nullopt;
 }
 
 std::string tuning_line(const Study& study, const Estimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
-  return "tuned before: " + counted(e.tuning_runs, "run") + " (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
+  return "tuned before: " + counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + counted(once, "run") : "retune per_seed, with 1 seed each: " + counted(per_seed, "run")) +
          "); a grid that a choice stands at the end of grows, at most twice\n";
 }
@@ -140,6 +158,8 @@ Json to_json(const Study& study, const Estimate& e) {
           {"jobs", e.jobs},
           {"engines", engines},
           {"tuning_runs", e.tuning_runs},
+          {"tuning_pending", e.tuning_pending},
+          {"refused", e.refusal ? Json(e.refusal->what()) : Json(nullptr)},
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
           {"until_settled", growing},
           {"smallest_detectable_difference_sd", !study.growing && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
@@ -196,27 +216,36 @@ std::string power_text(const Power& power) {
 void print(const Study& study, const Estimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
   print_text("\n" + counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " + counted(e.cohorts, "cohort") + " on " +
-             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk");
+             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
-  if (e.seconds && e.pending > 0) print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
+  if (e.seconds && e.pending + e.tuning_pending > 0) print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
   if (study.growing) return print_growth(study, e);
   if (study.variants.size() > 1) print_text(power_text(power_of(study)));
 }
+
+// As "seeds" of a study: what is wrong with the seed is said where it stands.
+Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
 int plan_study(const CommonOptions& common, bool probe) {
   set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
   auto document = load_with_overrides(common.config, all_overrides(common));
   const bool single = !is_study(document);
-  if (single) document.tree()["seeds"] = 1;
+  if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
   take_first_seeds(study);
   if (!single) check_study(study, common.config);
-  const Plan plan = make_plan(std::move(study), common.out);
+  std::optional<TuningStanding> tuning;
+  if (study.tune) tuning = tuning_standing(study, common.out);
+  Plan plan = !tuning ? make_plan(study, common.out) : tuning->chosen ? make_plan(*tuning->chosen, common.out) : plan_as_it_stands(study, common.out);
+  if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
   Estimate found = estimate(plan, job_count(common, plan.study), probe);
-  add_tuning(plan.study, common.out, found.jobs, probe, found);
-  if (common.json) print_json(to_json(plan.study, found));
-  else print(plan.study, found, common);
+  if (tuning) add_tuning(tuning->plan, probe, found);
+  found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
+  const Study& shown = tuning ? tuning->study : plan.study;
+  if (common.json) print_json(to_json(shown, found));
+  else print(shown, found, common);
+  if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/html.hpp"
 #include "ffn/pictures/page.hpp"
 #include "ffn/report/format.hpp"
 
@@ -65,21 +66,14 @@ void open_in_browser(const fs::path& path) {
   if (!opened) throw SystemError("cannot open " + path.string() + ": xdg-open is not there or found no browser", "the report is written; open the file yourself");
 }
 
-int report(const ReportOptions& options, const CommonOptions& common) {
-  pictures::ReportFacts facts;
-  const std::vector<fs::path> directories(options.question.directories.begin(), options.question.directories.end());
-  Targets targets;
-  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) {
-    facts = facts_of(found, directories);
-    targets = targets_of(found);
-  });
-  const auto curves = pictures::read_curves(comparison, curves_worth_drawing(targets, comparison.metric));
-  const auto figures = pictures::figures_of(comparison, curves);
+int write_report(const ReportOptions& options, const CommonOptions& common) {
+  const auto report = make_report(options.question);
+  const auto& facts = report->facts;
   const auto path = page_path(options);
-  const std::string html = pictures::page(comparison, figures, facts);
+  const std::string html = pictures::page(report->comparison, report->figures, facts);
   const NamedFile page(path, "report", pictures::kPageMark);
   std::vector<NamedFigure> pictures;
-  if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), comparison, figures);
+  if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), report->comparison, report->figures);
   page.write(html);
   std::vector<std::string> files;
   if (!pictures.empty()) make_directories(expand_home(options.figures));
@@ -108,7 +102,7 @@ void add_report(CommandLine program, CommonOptions& common) {
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);
-  command.run([&common, options] { return report(*options, common); });
+  command.run([&common, options] { return write_report(*options, common); });
 }
 
 }  // namespace ffn::app

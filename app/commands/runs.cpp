@@ -37,9 +37,8 @@ struct Standing {
 
 // Seconds since a time as utc_now() writes it.
 std::optional<double> seconds_since(const std::string& utc) {
-  std::tm parts{};
-  if (!::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts)) return std::nullopt;
-  return std::difftime(std::time(nullptr), ::timegm(&parts));
+  const auto then = seconds_of(utc);
+  return then ? std::optional(static_cast<double>(std::time(nullptr)) - *then) : std::nullopt;
 }
 
 // Of a run whose status says that it trains: whether the process that wrote so is gone.

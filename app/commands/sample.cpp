@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
-#include "ffn/core/files.hpp"
+#include "../load_config.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/train/sampler.hpp"
@@ -16,12 +16,7 @@ namespace {
 
 int sample(const std::string& run, const SampleRequest& request, bool json) {
   const RunDirectory directory{fs::path(run)};
-  if (!path_exists(directory.config_path())) {
-    throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
-  }
-  if (!path_exists(directory.weights_path()))
-    throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
-  const auto config = read_run_config(load_document(directory.config_path().string()), directory.config_path().string());
+  const auto config = trained_config(directory);
   const auto weights = read_safetensors(directory.weights_path());
   std::string text;
   bool begun = false;  // the prompt is printed once it is known to be usable

@@ -195,7 +195,7 @@ def json_suite(t, random):
     (t.place / "case.json").write_bytes(content)
     for arguments in (("validate", "case.json"), ("--config", "case.json", "-o", "none", "-q")):
         result = t.run(*arguments)
-        if result.code not in (2, 3):
+        if result.code not in ((0,) if content.removeprefix(b"\xef\xbb\xbf").strip() == b"{}" else (2, 3)):  # nothing said is the default run
             raise Failure(f"{case.name} as a config: {result.tail()}")
     t.take("tiny", "finished")
     files = sorted(p for p in (t.place / "out").rglob("*.json*") if p.name != "compare.json")

@@ -210,6 +210,44 @@ class Words(ProgramTest):
         for value in ("1.5", "2.5"):
             self.assertIn(f"lr {value} is worse than 0.3", text)
 
+    def lost(self, reference, *overrides):
+        """The answer and the comparison of relu² at a rate at which it loses runs, against `reference`."""
+        self.ok("xor", "seeds=14", "name=lost", f"model.ffn.activation={reference},relu2", "train.optimizer.kind=sgd", *overrides, "--fresh", "-q")
+        return (" ".join(self.ok("compare", "runs/lost").stdout.split("\n\n")[0].split()),
+                json.loads(self.ok("compare", "runs/lost", "--json").stdout)["facets"][0]["groups"])
+
+    def test_a_variant_that_lost_a_run_is_placed_by_all_of_its_runs(self):
+        rate, short = "train.optimizer.lr=0.5", "train.steps=30"
+        text, groups = self.lost("identity", rate, short)
+        self.assertEqual((groups[1]["diverged"], groups[1]["hits"]), (1, 13))
+        self.assertRegex(text, r"^relu2 gets there first: 11\.\d steps \(1 run diverged or failed\); identity never\. Sure: relu2 is better")
+        self.assertRegex(self.lost("sigmoid", rate, "train.steps=300")[0], r"^relu2 gets there first: \d+ steps \(1 run diverged or failed\); sigmoid \d+\.")
+        self.assertRegex(self.lost("identity", rate, short, "compare.metric=val/loss")[0], r"^relu2 has the lowest median val/loss: ")
+        text, groups = self.lost("identity", "train.optimizer.lr=0.6", short, "compare.metric=val/accuracy")
+        self.assertRegex(text, r"^relu2 has the highest median val/accuracy: 1\.00 \(\d runs diverged or failed\); identity 0\.500\.")
+
+    def test_what_is_said_of_a_variant_that_lost_runs_is_not_of_the_survivors(self):
+        text, groups = self.lost("relu", "train.optimizer.lr=0.8", "train.steps=100", "compare.metric=val/accuracy")
+        self.assertEqual(groups[1]["diverged"], 6)
+        self.assertRegex(text, r"^relu has the highest median val/accuracy: 1\.00; relu2 1\.00 \(6 runs diverged or failed\)\.")  # fewer lost: first
+        self.assertEqual([groups[1][key] for key in ("mean", "half_width", "iqm")], [None, None, "-inf"])
+        self.assertIn("1.00 [−∞, 1.00]", self.ok("compare", "runs/lost").stdout)
+        row = [r for r in csv.DictReader(io.StringIO(self.ok("compare", "runs/lost", "--csv").stdout)) if r["model.ffn.activation"] == "relu2"][0]
+        self.assertEqual((row["mean"], row["half_width"], row["iqm"]), ("", "", "-inf"))
+
+    def test_variants_that_tie_for_the_first_place_share_it(self):
+        text = " ".join(self.ok("xor", "name=tie", "seeds=20", "model.ffn.activation=silu,gelu_tanh,gelu", "-q").stdout.split())
+        self.assertRegex(text, r"^gelu_tanh and gelu get there first: 11\.5 steps; silu 14\.5\.")
+        text = " ".join(self.ok("xor", "name=rates", "train.optimizer.lr=0.001,0.01,0.1", "-q").stdout.split())
+        self.assertRegex(text, r"^lr 0\.01 and 0\.1 get there first: 10\.0 steps \(0\.001: 40\.0\)\.")
+
+    def test_a_test_is_called_exact_where_it_is(self):
+        for seeds, exact in ((20, True), (25, False)):
+            self.ok("xor", "name=seeds", f"seeds={seeds}", "model.ffn.activation=relu,gelu", "-q")
+            details = " ".join(self.ok("compare", "runs/seeds", "--details").stdout.split())
+            pair = json.loads(self.ok("compare", "runs/seeds", "--json").stdout)["facets"][0]["pairs"][0]
+            self.assertEqual((pair["p_exact"], "exact" in details, "by random sign flips" in details), (exact, exact, not exact))
+
     def test_numbers_stand_in_the_order_of_the_study(self):
         self.ok("--config", self.write("study.json", {**STUDY, "sweep": {"grid": {"model.ffn.expansion": [4, 0.5, 1]}}}), "-q")
         comparison = json.loads(self.ok("compare", "runs/study", "--json").stdout)

@@ -123,6 +123,33 @@ class Slips(ProgramTest):
         self.assertIn("no command and no config 'compar'; did you mean \"compare\"?", self.refused("compar", "runs"))
         self.assertIn('did you mean "compare"?', self.refused("compar", "runs", "--metric", "val/loss"))
         self.assertIn('did you mean "validate"?', self.refused("valdate", "xor.json"))
+        self.assertIn("training needs none: `ffn-train xor`", self.refused("train", "xor.json"))
+        self.assertIn("`ffn-train COMMAND --help`", self.refused("help", "compare"))
+
+    def test_a_sweep_without_its_grid_and_a_path_with_slashes(self):
+        grid = '"sweep": {"grid": {"model.ffn.activation": [...]}}'
+        self.assertIn(grid, self.refused("xor.json", 'sweep={"model.ffn.activation": ["relu", "gelu"]}'))
+        self.assertIn(grid, self.refused("validate", self.write("mine.json", {**XOR, "sweep": {"model.ffn.activation": ["relu", "gelu"]}})))
+        self.assertIn("did you mean model.ffn.activation?", self.refused("xor.json", "model/ffn/activation=relu"))
+
+    def test_a_shipped_base_that_is_misnamed(self):
+        for base in ("activations", "activations.json"):
+            self.assertIn('the shipped one is "extends": "experiments/activations.json"', self.refused("validate", self.write("mine.json", {"extends": base})))
+
+    def test_a_slip_in_a_formula(self):
+        def slip(formula):
+            return self.refused("params", "xor.json", "model.ffn.kind=formula", f"model.ffn.formula={formula}", 'model.ffn.parameters={"up":["D","F"],"down":["F","D"]}')
+
+        error = slip("relu(x @ up) @ down + b")
+        self.assertIn('a parameter is declared with its shape, "parameters": {"b": ["D"]}', error)
+        self.assertNotIn("did you mean", error)
+        self.assertIn("relu takes one value, got 2", slip("relu(x @ up, 2) @ down"))
+
+    def test_a_time_that_slurm_does_not_take(self):
+        for time in ("2h", "abc", "1-2-3", "1:2:3:4"):
+            self.assertIn(f"'{time}' is no time of Slurm's", self.refused("slurm", "xor.json", "seeds=2", "--time", time))
+        for time in ("90", "2:00:00", "1-12", "1-12:30", "UNLIMITED"):
+            self.assertIn(f"--time={time}\n", self.ok("slurm", "xor.json", "seeds=2", "--time", time).stdout)
 
     def test_a_list_and_a_shared_mistake(self):
         self.assertIn("write them without brackets: train.steps=a,b", self.refused("xor.json", "train.steps=[10,20]"))

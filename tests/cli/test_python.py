@@ -513,6 +513,47 @@ class Runs(ProgramTest):
             (runs[0] / "config.json").write_text(json.dumps({**config, key: value}))
             self.assertIn(str(runs[0]), self.refused(runs[0]), (key, value))
 
+    def said_by(self, call, *arguments, **options):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            result = call(*arguments, **options)
+        self.assertEqual({pathlib.Path(warning.filename).name for warning in said} - {"test_python.py"}, set())  # where it was called
+        return result, [str(warning.message) for warning in said]
+
+    def test_runs_that_are_no_part_of_the_study_are_left_out_with_a_warning(self):
+        self.train("study", self.XOR)
+        runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3")
+        self.assertEqual(len(runs), 6)
+        table, said = self.said_by(ffn_train.runs, self.tmp / "runs/study")
+        self.assertEqual(list(table["run"]), [str(run) for run in runs])
+        single = self.tmp / "runs/study/seed-0"
+        self.assertEqual(said, [f"1 of 7 runs left out, no part of the study (study.json): {single}; all=True takes them in"])
+        curves, said = self.said_by(ffn_train.metrics, self.tmp / "runs")
+        self.assertEqual((set(curves["run"]), len(said)), (set(table["run"]), 1))
+        everything, said = self.said_by(ffn_train.runs_as_dicts, self.tmp / "runs/study", all=True)
+        self.assertEqual(({row["run"] for row in everything}, said), ({str(run) for run in [single, *runs]}, []))
+        self.assertEqual(len(self.said_by(ffn_train.metrics, self.tmp / "runs", all=True)[0]["run"].unique()), 7)
+        # The same runs as the program compares.
+        compared = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        self.assertEqual(sum(group["runs"] for facet in compared["facets"] for group in facet["groups"]), 6)
+        # Named itself, a run is taken; and without a study's file nothing is known not to belong.
+        self.assertEqual([row["run"] for row in ffn_train.runs_as_dicts(single)], [str(single)])
+        (self.tmp / "runs/study/study.json").write_text("{")
+        rows, said = self.said_by(ffn_train.runs_as_dicts, self.tmp / "runs")
+        self.assertEqual((len(rows), len(said)), (7, 1))
+        self.assertIn("study.json: Expecting property name", said[0])
+
+    def test_tuning_runs_are_left_out_unless_they_are_asked_for(self):
+        runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3", "tune.train.optimizer.lr=0.01,0.05", "tune.seeds=2")
+        table, said = self.said_by(ffn_train.runs, self.tmp / "runs")
+        self.assertEqual(list(table["run"]), [str(run) for run in runs])
+        tuning = self.tmp / "runs/study-tuning"
+        tuned = ffn_train.find_runs(tuning)
+        self.assertEqual(said, [f"{len(tuned)} of {len(tuned) + 6} runs left out, which tune and judge nothing: {tuning}; all=True takes them in"])
+        self.assertGreaterEqual(len(tuned), 8)
+        self.assertEqual(self.said_by(ffn_train.runs_as_dicts, tuning)[1], [])
+        self.assertEqual(len(self.said_by(ffn_train.runs_as_dicts, self.tmp / "runs", all=True)[0]), len(tuned) + 6)
+
     def test_the_command(self):
         (run,) = self.train("x", self.XOR)
 

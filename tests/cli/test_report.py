@@ -203,6 +203,16 @@ class Words(ReportTest):
         strip = lambda text: re.sub(r"written [0-9TZ:-]+", "", text)
         self.assertEqual(strip(self.page("runs/study")), strip(self.page("runs/study")))
 
+    def test_a_curve_that_is_not_what_was_written_is_named_and_not_drawn(self):
+        self.ok("--config", self.write("study.json", STUDY), "-q", "model.ffn.expansion=2")
+        metrics = next((self.tmp / "runs/study").glob("*/seed-0/metrics.jsonl"))
+        whole = metrics.read_text()
+        for text, said in ((whole + "{}\n", f"{len(whole) + 3} bytes instead of {len(whole)}"), (whole[:-9], f"{len(whole) - 9} bytes instead of {len(whole)}"),
+                           (whole.replace("1", "2", 1), "damaged: its checksum differs")):
+            metrics.write_text(text)
+            self.ok("report", "runs/study", "-o", "page.html")
+            self.assertIn(f"Not drawn: {metrics.relative_to(self.tmp)}: {said}", (self.tmp / "page.html").read_text())
+
     def test_a_single_run_has_a_page_of_its_own(self):
         self.ok("xor", "train.steps=50", "-q")
         page = Page(self.page("runs/xor"))

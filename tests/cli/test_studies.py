@@ -185,6 +185,50 @@ class Refusing(ProgramTest):
         self.assertEqual(self.files(), ["study.json"])
 
 
+class Widths(ProgramTest):
+    """model.ffn.d_ff and model.ffn.expansion are one width."""
+
+    def refused(self, said, *arguments):
+        self.assertIn(said, " ".join(self.fails(2, *arguments).split()))
+
+    def widths(self, *arguments):
+        plan = json.loads(self.ok("plan", *arguments, "--no-probe", "--json").stdout)
+        return [variant["parameters"] for variant in plan["variants"]]
+
+    def test_overrides_of_one_command_that_contradict_each_other_are_refused(self):
+        for order in (1, -1):
+            for command in (["params", "xor"], ["plan", "xor"], ["xor"]):
+                self.refused("/model/ffn/expansion: both d_ff (20) and expansion are set; remove one",
+                             *command, *["model.ffn.d_ff=20", "model.ffn.expansion=2"][::order])
+            self.refused("/model/ffn/expansion: both d_ff (24) and expansion are set; remove one",
+                         "plan", "xor", *["model.ffn.expansion=1,2", "model.ffn.d_ff=24"][::order])
+        self.refused("both d_ff (20) and expansion are set", "plan", "xor", 'model.ffn={"kind": "positionwise", "d_ff": 20}', "model.ffn.expansion=2")
+        self.assertFalse((self.tmp / "runs").exists())
+
+    def test_what_is_written_later_replaces_what_a_file_says(self):
+        self.ok("cp", "xor", "xor.json")  # expansion 4 of d_model 8
+        (narrow,) = self.widths("xor.json", "model.ffn.expansion=2")
+        self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=16"), [narrow])
+        self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=99", "model.ffn.d_ff=16"), [narrow])
+        self.assertEqual(self.widths("xor.json", "model.ffn.d_ff=16", "model.ffn.expansion=null"), [narrow])
+        self.write("base.json", {"extends": "xor.json", "model": {"ffn": {"d_ff": 24}}, "seeds": 2, "sweep": {"grid": {"model.ffn.expansion": [2]}}})
+        self.assertEqual(self.widths("base.json"), [narrow])
+
+    def test_a_study_over_both_widths_is_told_that_they_exclude_each_other(self):
+        said = '"model.ffn.expansion" and "model.ffn.d_ff" are one width and exclude each other; vary one of them'
+        both = {"model.ffn.expansion": [1, 2], "model.ffn.d_ff": [8, 16]}
+        self.ok("cp", "xor", "xor.json")
+        for sweep in ({"grid": both}, {"zip": [both]}, {"include": [{"model.ffn.expansion": 1, "model.ffn.d_ff": 8}]}):
+            path = self.write("both.json", {"extends": "xor.json", "seeds": 2, "sweep": sweep})
+            error = " ".join(self.run_program("validate", path).stderr.split())
+            self.assertTrue(said in error or 'both.json:1 /sweep/include/0/model.ffn.d_ff: "model.ffn.d_ff" and "model.ffn.expansion" are one width' in error, error)
+        path = self.write("grid.json", {"extends": "xor.json", "seeds": 2, "sweep": {"grid": {"model.ffn.expansion": [1, 2]}}})
+        self.refused(said, "plan", path, "model.ffn.d_ff=8,16")
+        self.refused(said, "plan", path, "tune.model.ffn.d_ff=8,16")
+        self.refused("override 'model.ffn.d_ff=8' would have no effect: the file sweeps model.ffn.expansion, which is the same width", "plan", path, "model.ffn.d_ff=8")
+        self.assertEqual(len(self.widths(self.write("each.json", {"extends": "xor.json", "seeds": 2, "sweep": {"include": [{"model.ffn.expansion": 1}, {"model.ffn.d_ff": 16}]}}))), 2)
+
+
 class Extending(ProgramTest):
     def study(self, *more):
         return self.ok("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 60}}), *more)
@@ -243,6 +287,26 @@ class Comparing(ProgramTest):
         text = self.ok("compare", "runs/study").stdout
         self.assertIn("3 seeds are too few for a verdict; at least 6 are needed", " ".join(text.split()))
         self.fails(5, "compare", "runs/study", "--fail-if", "undecided")
+
+    def test_plan_finds_a_single_run_and_says_what_would_be_refused(self):
+        def planned(*more):
+            plan = json.loads(self.ok("plan", "xor", *more, "--no-probe", "--json").stdout)
+            return plan["pending"], plan["refused"]
+
+        self.assertEqual(planned("seed=4"), (1, None))
+        self.ok("xor", "seed=4", "-q")
+        self.assertEqual(planned("seed=4"), (0, None))
+        self.assertEqual(planned(), (1, None))
+        pending, refused = planned("seed=4", "train.steps=500")
+        self.assertEqual((pending, refused), (1, "runs/xor/seed-4 holds a run of another config:\n  train.steps: 1000 → 500"))
+        self.assertIn(refused, self.fails(2, "xor", "seed=4", "train.steps=500"))
+        two = ["xor", "name=two", "seeds=2", "model.ffn.activation=relu,gelu"]
+        self.ok(*two, "-q")
+        for more in (["train.steps=500"], ["train.steps=500", "model.ffn.activation=silu,tanh"]):
+            pending, refused = planned(*two[1:], *more)
+            self.assertEqual(pending, 4)
+            self.assertIn(refused, self.fails(2, *two, *more))
+        self.assertEqual(planned(*two[1:], "seeds=3"), (2, None))
 
     def test_plan_lists_the_runs_and_trains_nothing(self):
         path = self.write("study.json", STUDY)

@@ -127,6 +127,7 @@ class Tuning(ProgramTest):
         before = {name: (self.tmp / name).read_bytes() for name in self.files()}
         for key, value in (("train.optimizer.lr", [0.003, 0.01]), ("train.optimizer.lr", [0.003, 0.01, 0.03, 0.1]), ("seeds", 4), ("metric", "train/loss")):
             self.refused(f"was tuned otherwise: tune.{key}: ", self.write("other/study.json", {**STUDY, "tune": {**STUDY["tune"], key: value}}), "-q")
+            self.assertIn("was tuned otherwise", json.loads(self.ok("plan", "other/study.json", "--no-probe", "--json").stdout)["refused"])
             self.assertEqual({name: (self.tmp / name).read_bytes() for name in self.files() if not name.startswith("other/")}, before)
         self.trained({**STUDY, "tune": {"metric": "val/loss", "retune": "once", **STUDY["tune"]}})  # says what it was
 
@@ -155,6 +156,92 @@ class Tuning(ProgramTest):
         self.refused("kept for tuning", "--config", self.write("study.json", STUDY), "seeds=1000000,2")
         self.refused("--shard", "--config", "study.json", "--shard", "1/2")
         self.assertFalse((self.tmp / "runs").exists())
+
+    def test_tuning_runs_judge_nothing_beside_others(self):
+        self.trained(STUDY)
+        alone = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        count = len(list((self.tmp / "runs/study-tuning").glob("*/seed-*")))
+        note = f"{count} runs are left out: tuning runs choose values on seeds of their own, and judge nothing (runs/study-tuning; named alone, a tuning study is compared)"
+        for directories in (["runs"], ["runs/study", "runs/study-tuning"], ["runs/study-tuning", "runs/study"]):
+            with self.subTest(directories=directories):
+                together = json.loads(self.ok("compare", *directories, "--json").stdout)
+                self.assertEqual(together["notes"], alone["notes"] + [note])
+                self.assertEqual(together["facets"], alone["facets"])
+        self.assertIn(note, " ".join(self.ok("compare", "runs", "--all").stdout.split()))
+        self.ok("report", "runs", "-o", "page.html")
+        self.assertIn(f"{count} runs are left out: tuning runs", (self.tmp / "page.html").read_text())
+        tuning = json.loads(self.ok("compare", "runs/study-tuning", "--json").stdout)
+        self.assertEqual(sum(group["runs"] for facet in tuning["facets"] for group in facet["groups"]), count)
+        self.assertEqual([said for said in tuning["notes"] if "left out" in said], [])
+
+    def test_over_a_study_that_was_not_tuned_nothing_is_tuned(self):
+        untuned = {k: v for k, v in STUDY.items() if k != "tune"}
+        self.ok("--config", self.write("plain.json", untuned), "-q")
+        said = "runs/study holds another study of this name, which was not tuned; 12 runs of it have: train.optimizer.lr: 0.001"
+        path = self.write("study.json", STUDY)
+        # Also where the value is one of the grid's: it was not chosen.
+        for retune, grid in (("once", [0.003, 0.01]), ("per_seed", [0.003, 0.01]), ("per_seed", [0.001, 0.01])):
+            tuned = self.write("tuned.json", {**STUDY, "tune": {"train.optimizer.lr": grid, "retune": retune}})
+            self.refused(said, "--config", tuned)
+            plan = self.ok("plan", tuned, "--no-probe")
+            self.assertIn("starting it is refused: " + said, " ".join(plan.stderr.split()))
+            self.assertIn(said.split(" of this")[0], json.loads(self.ok("plan", tuned, "--no-probe", "--json").stdout)["refused"])
+        self.assertFalse((self.tmp / "runs/study-tuning").exists())
+        # The ways out.
+        self.ok("--config", path, "-q", "name=other")
+        self.ok("--config", path, "-q", "-o", "elsewhere")
+        self.ok("--config", path, "-q", "--fresh")
+        self.assertTrue((self.tmp / "runs/study.old-1/study.json").exists())
+        self.ok("--config", path, "-q")
+
+    def test_runs_that_no_choice_leads_to_are_found_before_anything_is_tuned(self):
+        self.trained(STUDY)
+        for name in ("study.json", "study.json.bak"):
+            (self.tmp / "runs/study" / name).unlink()  # then the runs tell
+        tuning = self.tmp / "runs/study-tuning"
+        tuning.rename(self.tmp / "elsewhere")
+        self.refused("hold a run of another config: train.optimizer.lr: 0.0", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [1e-5, 2e-5]}}))
+        self.assertFalse(tuning.exists())
+        self.trained(STUDY)
+
+    def planned(self, *args):
+        plan = json.loads(self.ok("plan", *args, "--no-probe", "--json").stdout)
+        return plan["runs"], plan["pending"], plan["tuning_runs"], plan["tuning_pending"], plan["refused"]
+
+    def test_plan_counts_what_is_there(self):
+        for retune, seeds, tuning in (("once", 3, 18), ("per_seed", 1, 36)):
+            with self.subTest(retune=retune):
+                study = {**STUDY, "name": retune, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "retune": retune, "seeds": seeds}}
+                path = self.write("study.json", study)
+                before = self.planned(path)
+                self.assertEqual(before, (12, 12, tuning, tuning, None))
+                self.ok("--config", path, "-q")
+                # A grid that has grown is planned as it is.
+                tuned = len(list((self.tmp / f"runs/{retune}-tuning").glob("*/seed-*")))
+                self.assertEqual(self.planned(path), (12, 0, tuned, 0, None))
+                self.assertIn("trained now", self.ok("--config", path).stderr)
+                runs, pending, _, tuning_pending, refused = self.planned(path, "seeds=8")
+                self.assertEqual((runs, pending, refused), (16, 4, None))
+                self.assertEqual(tuning_pending, 12 if retune == "per_seed" else 0)
+                said = self.ok("--config", path, "seeds=8").stderr
+                self.assertIn("16 runs: 4 trained now, 12 found finished", said)
+
+    def test_plan_counts_the_costs_of_tuning(self):
+        path = self.write("study.json", STUDY)
+        plain = json.loads(self.ok("plan", self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"}), "--no-probe", "--json").stdout)
+        tuned = json.loads(self.ok("plan", path, "--no-probe", "--json").stdout)
+        for key in ("train_flops", "disk_bytes"):  # 18 runs are tuned, 12 judge
+            self.assertAlmostEqual(tuned[key], plain[key] * (18 + 12) / 12, delta=plain[key] / 1e6)
+        self.assertIn("on disk, tuning included", " ".join(self.ok("plan", path, "--no-probe").stdout.split()))
+
+    def test_what_is_said_of_a_grids_end_is_what_the_seeds_chose(self):
+        tuning = self.trained({**STUDY, "seeds": 12, "tune": {"train.optimizer.lr": [0.02, 0.05, 0.1], "retune": "per_seed"}})
+        at_an_end = [v["name"] for v in tuning["variants"] if 2 * max(v["curve"][0]["chosen"], v["curve"][-1]["chosen"]) >= 12]
+        self.assertEqual(at_an_end, [v["name"] for v in tuning["variants"] if v["edge"]])
+        self.assertEqual((len(at_an_end), len(tuning["variants"][0]["curve"])), (1, 3))  # the first five together do not choose an end
+        said = " ".join(self.ok("compare", "runs/study").stdout.split())
+        self.assertIn(f"half of the seeds or more chose the lowest train.optimizer.lr that was tried, or the highest, for {at_an_end[0]}: a wider grid "
+                      "may do better (by itself it grows where the first 5 seeds together do best at its end)", said)
 
     def test_from_the_command_line(self):
         path = self.write("plain.json", {k: v for k, v in STUDY.items() if k != "tune"})

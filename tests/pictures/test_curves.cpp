@@ -19,9 +19,11 @@ TEST_CASE("a point is the geometric mean where losses are compared as ratios") {
 }
 
 TEST_CASE("one seed alone has no interval") {
-  const auto point = curve_point(10, {0.5}, 0, false, ShownCentre::mean, 0.05);
-  CHECK(point.low == 0.5);
-  CHECK(point.high == 0.5);
+  for (const auto centre : {ShownCentre::mean, ShownCentre::geometric_mean, ShownCentre::median}) {
+    const auto point = curve_point(10, {0.5}, 0, false, centre, 0.05);
+    CHECK(point.low == Approx(0.5));
+    CHECK(point.high == Approx(0.5));
+  }
 }
 
 TEST_CASE("where runs are gone the median and the quartiles count them as worst") {

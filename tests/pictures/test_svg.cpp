@@ -1,5 +1,6 @@
 // What is written stays text, whatever it says; colours can be seen.
 #include "ffn/pictures/html.hpp"
+#include "ffn/pictures/matrix.hpp"
 #include "ffn/pictures/style.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "support/catch_plain.hpp"
@@ -94,4 +95,40 @@ TEST_CASE("numbers on a shade can be read on every shade, and shades darken all 
 TEST_CASE("a file that stands alone has plain colours: other programs know no variables") {
   CHECK(file_style().find("var(") == std::string::npos);
   CHECK(chart_rules().find("var(--series0)") != std::string::npos);
+}
+
+TEST_CASE("a matrix has its signs as colours, its numbers where there is room, and escapes its names") {
+  MatrixPicture matrix;
+  matrix.title = matrix.description = matrix.column_label = kHostile, matrix.rows = {kHostile, "b"}, matrix.columns = {"c", "d"};
+  matrix.num_rows = matrix.num_columns = 2, matrix.values = {0, 2, -2, std::nan("")};
+  const auto element = draw_matrix(matrix, {348, false, false, kHostile}, "");
+  CHECK(element.find("<script") == std::string::npos);
+  CHECK(element.find("onload=\"") == std::string::npos);
+  CHECK(element.find("fill=\"" + signed_shade(1).color) != std::string::npos);
+  CHECK(element.find("fill=\"" + signed_shade(-1).color) != std::string::npos);
+  CHECK(element.find("fill=\"#ffffff\"") != std::string::npos);
+  CHECK(element.find(">−2.0</text>") != std::string::npos);
+  CHECK(element.find("b, d: none") != std::string::npos);
+}
+
+TEST_CASE("many cells of a matrix are a shape per shade, and white ones none") {
+  MatrixPicture matrix;
+  matrix.title = "t", matrix.num_rows = 100, matrix.num_columns = 100, matrix.values.assign(10000, 0.0);
+  for (std::size_t k = 0; k < 50; ++k) matrix.values[k] = 1;
+  const auto element = draw_matrix(matrix, {348, false, false, "id"}, "");
+  CHECK(element.size() < 2000);
+  CHECK(element.find("fill=\"" + signed_shade(1).color + "\" d=\"M") != std::string::npos);
+}
+
+TEST_CASE("numbers on a signed shade can be read, and either sign darkens all the way") {
+  for (const double sign : {1.0, -1.0}) {
+    double before = 100;
+    for (int i = 0; i <= 100; ++i) {
+      const auto here = signed_shade(sign * i / 100.0);
+      CHECK(contrast(here.color, here.white_text ? "#ffffff" : "#000000") >= 4.5);
+      const double to_black = contrast(here.color, "#000000");
+      CHECK(to_black <= before);
+      before = to_black;
+    }
+  }
 }

@@ -2,6 +2,7 @@
 
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/fit.hpp"
+#include "ffn/report/terminal.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -76,4 +77,12 @@ TEST_CASE("nothing is lost at any width, and no line is wider") {
 TEST_CASE("a paragraph that goes on stands further in") {
   CHECK(indented("  one two three\nfour\n", 10, 2) == "  one two\n    three\nfour\n");
   CHECK(indented("x = a_very_long_word\n", 8, 4) == "x =\n    a_very_long_word\n");
+}
+
+TEST_CASE("blocks stand beside each other where there is room") {
+  const std::vector<Block> blocks = {block_of({"aaaa", "a"}), block_of({"bbbb"}), block_of({"cc", "", "c"})};
+  CHECK(beside_each_other(blocks, 11) == "aaaa   bbbb\na\n\ncc\n\nc\n");
+  CHECK(beside_each_other(blocks, 10) == "aaaa\na\n\nbbbb   cc\n\n       c\n");
+  CHECK(beside_each_other(blocks, 80) == "aaaa   bbbb   cc\na\n              c\n");
+  CHECK(beside_each_other({{{styled("xy", Style::cyan, true)}, 2}, block_of({"z"})}, 80) == "\033[36mxy\033[0m   z\n");
 }

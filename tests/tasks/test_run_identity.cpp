@@ -40,10 +40,11 @@ TEST_CASE("the hidden width counts, not the way it is written") {
         identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated", "d_ff": 32}}})"));
 }
 
-TEST_CASE("name and checkpoint interval do not change an identity") {
+TEST_CASE("name, logging and checkpoint interval do not change an identity") {
   const auto id = identity("{}");
   CHECK(identity(R"({"name": "other"})") == id);
   CHECK(identity(R"({"train": {"checkpoint_every": 7}})") == id);
+  CHECK(identity(R"({"log": {"tensorboard": true}})") == id);
 }
 
 TEST_CASE("whatever changes the result changes the identity") {

@@ -39,11 +39,9 @@ Metric find_metric(const std::string& name) {
   if (name == "steps_to_target") return {name, Measure::steps, false};
   if (name == "flops_to_target") return {name, Measure::flops, false};
   if (name == "seconds_to_target") return {name, Measure::seconds, false};
+  if (const auto* row = find_metric_row(name)) return {name, Measure::logged, row->higher_is_better};
   std::vector<std::string> names = {"steps_to_target", "flops_to_target", "seconds_to_target"};
-  for (const auto& row : metric_catalogue()) {
-    if (row.name == name) return {name, Measure::logged, row.higher_is_better};
-    names.push_back(row.name);
-  }
+  for (const auto& row : metric_catalogue()) names.push_back(row.name);
   throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
 }
 
@@ -136,10 +134,8 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     group.mean = restricted.mean;
     const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
     if (std::isfinite(low)) group.half_width = restricted.mean - low;
-    group.iqm = stats::interquartile_mean(group.values);
   } else if (!group.values.empty()) {
     group.mean = stats::mean(group.values);
-    group.iqm = stats::interquartile_mean(group.values);
     if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
   }
   if (group.has_target && !over.empty()) {
@@ -374,19 +370,28 @@ std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const
   return outcomes;
 }
 
+// Runs of a group that are over and have no value though they log the metric: they count as the worst.
+std::size_t lost_runs(const GroupResult& group) {
+  const std::size_t over = group.num_done + group.num_diverged + group.num_failed;
+  return group.num_unmeasured == 0 && over > group.values.size() ? over - group.values.size() : 0;
+}
+
 // What the groups are shown by: one for the whole comparison.
 void choose_shown(Comparison& out) {
   bool by_ranks = false;
   for (const auto& facet : out.facets) {
     for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
+    for (const auto& group : facet.groups) by_ranks = by_ranks || lost_runs(group) > 0;
   }
   out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
   const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;
   for (auto& facet : out.facets) {
     for (auto& group : facet.groups) {
       auto all = group.values;
-      if (group.num_unmeasured == 0) all.resize(std::max(all.size(), group.num_done + group.num_diverged + group.num_failed), worst);
+      all.resize(all.size() + lost_runs(group), worst);
       if (all.empty()) continue;
+      group.iqm = stats::interquartile_mean(all);
+      if (lost_runs(group) > 0) group.mean = group.half_width = std::nullopt;  // it would be of the survivors
       const auto median = stats::median_with_interval(all, level);
       group.median = median.value;
       if (out.shown == ShownCentre::median) group.centre = median;

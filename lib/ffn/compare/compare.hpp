@@ -34,6 +34,12 @@ struct FoundRun {
 /// A run that is planned: as find_runs would report it before it has begun.
 FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
 
+/// Runs that chose values for a tuned study, and judge nothing.
+struct TuningRuns {
+  std::size_t count = 0;
+  std::vector<std::string> studies;  ///< paths
+};
+
 struct FoundRuns {
   /// A study's in the order of its plan, others by path; those that are damaged or missing stand among them as pending.
   std::vector<FoundRun> runs;
@@ -41,21 +47,26 @@ struct FoundRuns {
   std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
   std::vector<std::string> extra;     ///< paths of runs in a study's directory that its study.json does not list
   std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
+  TuningRuns tuning;                         ///< left out
 };
 
 /// Runs in a study's directory that its study.json does not list: an earlier single run, another sweep under the same name.
 enum class Extras { leave_out, include };
 
 /// Every run below the directories, directories that were moved aside left out. A run counts if its config is the one that it was
-/// trained with and its summary is as it was written. Throws DataError for a directory that is not there.
+/// trained with and its summary is as it was written. Tuning runs beside others are left out: their seeds judge nothing. Throws DataError
+/// for a directory that is not there.
 FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extras extras = Extras::leave_out);
 
 /// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
 struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
   std::vector<std::string> damaged_studies;  ///< as in FoundRuns
+  TuningRuns tuning;                         ///< left out
 };
 RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);
+/// The same without tuning runs that lie beside others.
+RunPlaces find_judging_places(const std::vector<std::filesystem::path>& directories);
 
 /// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
@@ -91,7 +102,8 @@ struct GroupResult {
   std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
   std::size_t num_unmeasured = 0;               ///< done, and the metric is none that they log
   std::vector<double> values;                   ///< of the metric, finite ones
-  std::optional<double> mean, half_width, iqm;  ///< half_width of the t interval, level 1 - alpha
+  std::optional<double> mean, half_width;       ///< half_width of the t interval, level 1 - alpha; none where a run has no value
+  std::optional<double> iqm;                    ///< as `median`
   std::optional<double> median;                 ///< runs without a value are the worst; infinite if half of them are
   std::optional<stats::Centre> centre;          ///< shown in place of the mean, if Comparison::shown says so
   std::size_t num_hits = 0;

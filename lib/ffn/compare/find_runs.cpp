@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/tasks/run_identity.hpp"
@@ -21,28 +23,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
-  if (!value.is_object()) {
-    const bool whole =
-        value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
-    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : dump_json(value);
-    return;
-  }
-  for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
-}
-
 // What a config says, into a run.
 void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.path = path;
   run.variant = path.parent_path().filename().string();
-  flatten(config, "", run.keys);
+  run.keys = flat_keys(config);
   run.seed = config.value("seed", std::int64_t{0});
   run.budget_steps = config.value("/train/steps"_json_pointer, std::int64_t{0});
   run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
   if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
-  for (const char* key : {"seed", "name", "train.checkpoint_every"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard"}) run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.
@@ -189,6 +181,28 @@ Places places_below(const std::vector<fs::path>& directories) {
   return places;
 }
 
+// NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME.
+bool is_tuning_run(const fs::path& run) {
+  constexpr const char* kSeed = "seed-";
+  const std::string name = run.filename().string(), study = fs::absolute(run).parent_path().parent_path().filename().string();
+  const std::size_t begin = study.size() - std::min(study.size(), std::strlen(kTuningSuffix));
+  return study.substr(begin) == kTuningSuffix && name.rfind(kSeed, 0) == 0 && std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10) >= kFirstTuningSeed;
+}
+
+// Tuning runs judge nothing beside others.
+TuningRuns drop_tuning(std::vector<Place>& places) {
+  TuningRuns dropped;
+  const auto tuning = std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !is_tuning_run(place.path); });
+  if (tuning == places.begin()) return dropped;
+  for (auto place = tuning; place != places.end(); ++place) {
+    const std::string study = place->path.parent_path().parent_path().string();
+    if (place->listed_only) continue;
+    if (++dropped.count == 1 || dropped.studies.back() != study) dropped.studies.push_back(study);
+  }
+  places.erase(tuning, places.end());
+  return dropped;
+}
+
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
 void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
@@ -236,6 +250,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
   FoundRuns found;
   found.damaged_studies = std::move(found_places.damaged_studies);
   auto& places = found_places.all;
+  found.tuning = drop_tuning(places);
   if (extras == Extras::leave_out) {
     for (const auto& place : places) {
       if (place.extra) found.extra.push_back(place.path.string());
@@ -263,11 +278,24 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
   return found;
 }
 
-RunPlaces find_run_places(const std::vector<fs::path>& directories) {
+namespace {
+
+RunPlaces sorted_places(Places places) {
   RunPlaces out;
-  auto places = places_below(directories);
   for (auto& place : places.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
   out.damaged_studies = std::move(places.damaged_studies);
+  return out;
+}
+
+}  // namespace
+
+RunPlaces find_run_places(const std::vector<fs::path>& directories) { return sorted_places(places_below(directories)); }
+
+RunPlaces find_judging_places(const std::vector<fs::path>& directories) {
+  auto places = places_below(directories);
+  auto tuning = drop_tuning(places.all);
+  auto out = sorted_places(std::move(places));
+  out.tuning = std::move(tuning);
   return out;
 }
 
@@ -282,6 +310,9 @@ std::vector<std::string> notes_about(const FoundRuns& found) {
   if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
   if (!found.extra.empty())
     notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) + "; --all takes them in");
+  if (found.tuning.count > 0)
+    notes.push_back(runs(found.tuning.count) + "left out: tuning runs choose values on seeds of their own, and judge nothing (" +
+                    list_of(found.tuning.studies) + "; named alone, a tuning study is compared)");
   return notes;
 }
 

@@ -59,8 +59,8 @@ class Chooser {
       out.curve.push_back({tune_.point(p), scores[p].mean, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {
-      const auto at_end = std::count_if(choices.begin(), choices.end(), [&](std::size_t c) { return end_of(axis, c).has_value(); });
-      if (2 * static_cast<std::size_t>(at_end) >= choices.size()) out.edge.push_back(tune_.axes[axis].key);
+      const auto at = [&](GridEnd end) { return std::count_if(choices.begin(), choices.end(), [&](std::size_t c) { return end_of(axis, c) == end; }); };
+      if (2 * static_cast<std::size_t>(std::max(at(GridEnd::low), at(GridEnd::high))) >= choices.size()) out.edge.push_back(tune_.axes[axis].key);
     }
     return out;
   }
@@ -88,7 +88,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   const std::size_t points = tune.num_points(), per_seed_runs = study.variants.size() * points;
   const Chooser chooser(study);
   TuningChoices out;
-  out.result.study = study.name + "-tuning";
+  out.result.study = study.name + kTuningSuffix;
   out.result.metric = tune.metric;
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;
@@ -100,6 +100,8 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
     }
     std::vector<std::size_t> choices;
     for (std::size_t first = 0; first < outcomes[0].size(); first += tune.seeds) choices.push_back(chooser.choose(part_of(outcomes, first, tune.seeds)));
+    // The best over several seeds grows the grid, since that of one stands at an end by chance as well; of the first ones, so that more
+    // seeds leave the grid, and with it every choice, as it is. Where the seeds chose an end all the same, it is said.
     constexpr std::size_t kSeedsThatGrow = 5;
     const std::size_t pooled = chooser.choose(tune.per_seed ? part_of(outcomes, 0, kSeedsThatGrow * tune.seeds) : outcomes);
     for (std::size_t axis = 0; axis < tune.axes.size(); ++axis) {

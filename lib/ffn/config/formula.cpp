@@ -223,7 +223,8 @@ class Compiler {
       out.parameter = static_cast<int>(parameter - parameters_.data()), out.text = name, out.width_text = parameter->texts[0];
       return node(std::move(out));
     }
-    if (!has_problem_parameter(name)) problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()), "known: " + join(known_names()));
+    if (!has_problem_parameter(name)) problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
+                                                  "known: " + join(known_names()) + "; a parameter is declared with its shape, \"parameters\": {\"" + name + "\": [\"D\"]}");
     return kUnknown;
   }
 
@@ -356,17 +357,17 @@ class Compiler {
       problem_at(tree.begin, tree.begin + function.size(), tree.begin, "no function is called '" + function + "'" + did_you_mean(function, names), "known: " + join(names));
       return kUnknown;
     }
+    if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
+    if (function != "concat" && arguments.size() != 1) {
+      problem_at(tree, function + " takes one value, got " + std::to_string(arguments.size()));
+      return kUnknown;
+    }
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i] == kUnknown) return kUnknown;
       if (at(arguments[i]).op != FormulaOp::number) continue;
       problem_at(tree.parts[i], function + " of a number alone; write its value");
       return kUnknown;
     }
     if (function == "concat") return concat(tree, arguments);
-    if (arguments.size() != 1) {
-      problem_at(tree, function + " takes one value, got " + std::to_string(arguments.size()));
-      return kUnknown;
-    }
     static const std::map<std::string, FormulaOp> operations{
         {"layer_norm", FormulaOp::layer_norm}, {"rms_norm", FormulaOp::rms_norm}, {"softmax", FormulaOp::softmax},
         {"sum", FormulaOp::sum},               {"mean", FormulaOp::mean},         {"dropout", FormulaOp::dropout}};

@@ -49,8 +49,18 @@ std::string key_remedy(const std::string& section, const std::string& key, const
                        const std::vector<std::string>& names) {
   if (const auto owners = kinds.find(key); owners != kinds.end()) return "; only kind " + join(owners->second, " or ") + " has it";
   const auto& all = override_paths();
+  if (section == "/sweep" || section.rfind("/sweep/", 0) == 0) {
+    std::string path = section.substr(std::min(section.size(), sizeof("/sweep"))) + (section == "/sweep" ? "" : "/") + key;
+    std::replace(path.begin(), path.end(), '/', '.');
+    const std::string begins = path + ".";
+    if (std::any_of(all.begin(), all.end(), [&](const std::string& known) { return known == path || known.rfind(begins, 0) == 0; }))
+      return "; the keys that vary stand in \"sweep\": {\"grid\": {\"" + path + "\": [...]}}";
+  }
   if (section.empty() && std::find(all.begin(), all.end(), key) != all.end())
     return "; it is for a study, which has \"seeds\" or \"sweep\"";
+  std::string dotted = key;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  if (dotted != key && std::find(all.begin(), all.end(), dotted) != all.end()) return "; did you mean " + dotted + "?";
   const std::string near = did_you_mean(key, names), elsewhere = did_you_mean_path(key);
   return !elsewhere.empty() ? elsewhere : !near.empty() ? near : "; known here: " + join(names);
 }

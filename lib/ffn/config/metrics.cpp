@@ -6,15 +6,29 @@
 
 namespace ffn {
 
+namespace {
+
+// One hidden layer between two maps; a formula has any number of values in between.
+bool has_hidden_layer(const FfnConfig& ffn) {
+  if (const auto* moe = std::get_if<MoeConfig>(&ffn)) return !moe->expert;
+  return std::holds_alternative<PositionwiseConfig>(ffn) || std::holds_alternative<GatedConfig>(ffn);
+}
+
+}  // namespace
+
 const std::vector<MetricRow>& metric_catalogue() {
   static const std::vector<MetricRow> rows = {metric::kTrainLoss,   metric::kTrainBalanceLoss, metric::kTrainGradNorm, metric::kValLoss,
-                                              metric::kValAccuracy, metric::kValBitsPerChar,   metric::kValPerplexity};
+                                              metric::kValAccuracy, metric::kValBitsPerChar, metric::kValPerplexity, metric::kFfnZeroFraction,
+                                              metric::kFfnNearZeroFraction, metric::kFfnDeadUnits, metric::kFfnEffectiveRank, metric::kMoeMaxViolation, metric::kMoeLoadEntropy};
   return rows;
 }
 
 const MetricRow* find_metric_row(const std::string& name) {
+  const auto dot = name.rfind('.');
+  const bool of_block = dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   for (const auto& row : metric_catalogue()) {
-    if (name == row.name) return &row;
+    const bool of_layers = row.logged_by == LoggedBy::measured_layers || row.logged_by == LoggedBy::measured_mixtures;
+    if (name == row.name || (of_block && of_layers && name.compare(0, dot, row.name) == 0)) return &row;
   }
   return nullptr;
 }
@@ -27,6 +41,10 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
       return std::holds_alternative<TextConfig>(config.task);
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
+    case LoggedBy::measured_layers:
+      return config.train.layer_metrics && has_hidden_layer(config.model.ffn);
+    case LoggedBy::measured_mixtures:
+      return config.train.layer_metrics && std::holds_alternative<MoeConfig>(config.model.ffn);
   }
   throw std::logic_error("a metric that nobody logs");
 }
@@ -39,6 +57,10 @@ LoggedByText text_of(LoggedBy logged_by) {
       return {"text tasks", "task.kind"};
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
+    case LoggedBy::measured_layers:
+      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such", "train.layer_metrics"};
+    case LoggedBy::measured_mixtures:
+      return {"runs with train.layer_metrics and a mixture of experts", "train.layer_metrics"};
   }
   throw std::logic_error("a metric that nobody logs");
 }

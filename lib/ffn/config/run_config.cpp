@@ -26,12 +26,18 @@ bool is_path_safe(const std::string& name) {
 // Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
-                                       "checkpoint",  "study.json", "study.json.bak", "log.txt",     "compare.json", "report.html"};
+                                       "checkpoint",  "study.json", "study.json.bak", "log.txt",     "compare.json", "report.html",
+                                       "runs.csv",    "curves.csv", "tensorboard"};
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   return has(".old-") || has(".tmp-") || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
 }  // namespace
+
+void LogConfig::describe(FieldVisitor& v) {
+  v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"}, tensorboard);
+  v.flag({"layers", "with train.layer_metrics: each block's own values, too (ffn/dead_units.0), beside their means"}, layers);
+}
 
 void RunConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of the run's directory"}, name);
@@ -40,6 +46,7 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
   v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
+  v.group({"log", "what is written beside metrics.jsonl; no part of the run's identity"}, log);
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
@@ -50,16 +57,21 @@ void RunConfig::describe(FieldVisitor& v) {
   }
 }
 
+const char* other_width(const std::string& key) {
+  if (key == "model.ffn.d_ff") return "model.ffn.expansion";
+  return key == "model.ffn.expansion" ? "model.ffn.d_ff" : nullptr;
+}
+
 void keep_newer_width(Document& document) {
   const Json::json_pointer at("/model/ffn");
   if (!document.tree().contains(at) || !document.tree()[at].is_object()) return;
   Json& ffn = document.tree()[at];
-  const auto layer_of = [&](const char* key) {
-    const bool set = ffn.contains(key) && !ffn[key].is_null();
-    return set ? document.origin("/model/ffn/" + std::string(key)).layer : -1;
-  };
-  const int d_ff = layer_of("d_ff"), expansion = layer_of("expansion");
-  if (d_ff >= 0 && expansion >= 0 && d_ff != expansion) ffn.erase(d_ff < expansion ? "d_ff" : "expansion");
+  for (const char* key : {"d_ff", "expansion"}) {
+    if (!ffn.contains(key) || ffn[key].is_null()) return;
+  }
+  const Origin &d_ff = document.origin("/model/ffn/d_ff"), &expansion = document.origin("/model/ffn/expansion");
+  if (d_ff.is_override() && expansion.is_override()) return;
+  if (d_ff.layer != expansion.layer) ffn.erase(d_ff.layer < expansion.layer ? "d_ff" : "expansion");
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {
@@ -92,6 +104,7 @@ std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
   json.erase("name");
   json.erase("seed");
+  json.erase("log");
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");
   json["train"]["optimizer"].erase("weight_decay");

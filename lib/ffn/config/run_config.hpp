@@ -9,6 +9,12 @@
 
 namespace ffn {
 
+/// What is written beside metrics.jsonl. No part of a run's identity.
+struct LogConfig {
+  bool tensorboard = false, layers = false;
+  void describe(FieldVisitor& v);
+};
+
 struct RunConfig {
   std::string name = "run";
   std::int64_t seed = 0;
@@ -16,20 +22,25 @@ struct RunConfig {
   ModelConfig model;
   TrainConfig train;
   ComputeConfig compute;
+  LogConfig log;
   void describe(FieldVisitor& v);
 };
 
 /// Reads a run from a document. Throws ConfigError with every problem.
 RunConfig read_run_config(const Document& document, const std::string& source);
 
-/// d_ff and expansion are one width: of two that were written in different layers, the newer replaces the older.
+/// d_ff and expansion are one width: the other of the two for the dotted path of one, else null.
+const char* other_width(const std::string& key);
+
+/// Of two widths that were written in different layers the newer replaces the older. Overrides of one command contradict each other:
+/// both stay, for whoever reads the config to refuse.
 void keep_newer_width(Document& document);
 
 /// The complete config as JSON, directly re-runnable.
 Json resolved_json(const RunConfig& config);
 
 /// Runs with equal keys have equal tensors and may train as one cohort: everything but name, seed, learning rate, weight
-/// decay and dropout rate.
+/// decay, dropout rate and what is logged.
 std::string cohort_key(const RunConfig& config);
 
 }  // namespace ffn

@@ -198,6 +198,20 @@ bool sweeps_objects(const SweepConfig& sweep) {
   return any(*sweep.grid) || std::any_of(sweep.zip->begin(), sweep.zip->end(), [&](const Json& axes) { return axes.is_object() && any(axes); });
 }
 
+// The first variant that is given both widths, of which the later would win.
+void refuse_both_widths(const std::vector<Combination>& combinations, const std::vector<TuningAxis>& tuned, Expansion& expansion) {
+  for (auto combination : combinations) {
+    for (const auto& axis : tuned) {
+      if (!axis.values.empty()) combination.push_back({axis.key, *axis.values[0], "/tune/" + escape_pointer(axis.key)});
+    }
+    for (const auto& entry : combination) {
+      const char* other = entry.value.is_null() ? nullptr : other_width(entry.key);
+      const auto is_other = [&](const Entry& e) { return e.key == other && !e.value.is_null(); };
+      if (other && std::any_of(combination.begin(), combination.end(), is_other)) return expansion.problem(entry.pointer, "\"" + entry.key + "\" and \"" + other + "\" are one width and exclude each other; vary one of them");
+    }
+  }
+}
+
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
 void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations, const std::set<std::string>& swept,
                   const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
@@ -270,6 +284,7 @@ Study read_study(const Document& document, const std::string& source) {
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
+  refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();
   if (combinations.size() * most_seeds > kMaxRuns) {

@@ -83,6 +83,9 @@ RunConfig config_with(const Study& study, const std::vector<Assignment>& assignm
 /// point stand side by side: index variant × num_points + point.
 Study tuning_study(const Study& study);
 
+/// A variant's run at a point of the study's grid, its seed 0. Throws ConfigError.
+RunConfig config_at(const Study& study, const Variant& variant, std::size_t point);
+
 /// The study with its choices in place: choices[variant] has one index of a grid point, or one per seed.
 Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices);
 

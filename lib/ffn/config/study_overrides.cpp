@@ -53,6 +53,14 @@ bool moves_along(const Json& tree, const std::string& key) {
   return false;
 }
 
+// The key that the file sweeps, in whatever way, and that would overrule a width on the command line; null if there is none.
+const char* swept_width(const Document& document, const std::string& key) {
+  const char* other = other_width(key);
+  if (!other) return nullptr;
+  const bool in_file = sweeps(document, other) && !document.origin("/sweep/grid/" + escape_pointer(other)).is_override();
+  return in_file || moves_along(document.tree(), other) ? other : nullptr;
+}
+
 // tune.train.optimizer.lr=0.001,0.01 is {"tune": {"train.optimizer.lr": [0.001, 0.01]}}; tune.seeds=3 is how.
 bool takes_tuning(Document& document, const std::string& key, const std::string& typed, const std::string& shown) {
   if (key.rfind("tune.", 0) != 0) return false;
@@ -95,6 +103,10 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     if (!describes_the_study && moves_along(document.tree(), key)) {
       throw UsageError(shown + " would have no effect: the file sweeps " + key + " in zip or include",
                        "change the file, or extend it with another sweep");
+    }
+    if (const char* width = parts.size() == 1 && typed != "null" ? swept_width(document, key) : nullptr) {
+      throw UsageError(shown + " would have no effect: the file sweeps " + width + ", which is the same width",
+                       "sweep this one instead of it: change the file, or extend it with another sweep");
     }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
       apply_override(document, text);

@@ -116,6 +116,7 @@ void TrainConfig::describe(FieldVisitor& v) {
                      eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
+  v.flag({"layer_metrics", "log what hidden layers and routers do at every evaluation: the metrics ffn/… and moe/…"}, layer_metrics);
   v.one_of({"optimizer", "the update rule"}, optimizer);
   v.one_of({"schedule", "the learning rate over the steps"}, schedule);
   v.optional_group({"target", "when a run counts as having got there; the first evaluation that reaches it is the hit"}, target);

@@ -93,6 +93,7 @@ struct TrainConfig {
   std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts alone
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
+  bool layer_metrics = false;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;

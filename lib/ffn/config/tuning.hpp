@@ -30,6 +30,8 @@ struct TuningConfig {
 
 /// Tuning seeds begin here, and judging seeds end here.
 constexpr std::int64_t kFirstTuningSeed = 1'000'000;
+/// The tuning runs of the study NAME are the study NAME-tuning.
+inline constexpr const char* kTuningSuffix = "-tuning";
 
 /// Those of one judging seed, or for all of them; `seed` does not matter if there is one choice for all.
 std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed);
@@ -39,6 +41,9 @@ using TellProblem = std::function<void(const std::string& pointer, const std::st
 std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& problem);
 
 enum class GridEnd { low, high };
+
+/// How often a grid may grow before it is said that a choice stands at its end.
+constexpr int kMostGridGrowth = 2;
 
 /// Two more values beyond that end of an axis of numbers, in the ratio of the two outermost values, or in their difference where not
 /// all are positive; of integers again integers. False, and nothing is changed, where there is no going on.
@@ -54,7 +59,7 @@ struct TunedVariant {
     std::size_t chosen = 0;         ///< judging seeds that are trained with it; all of them if there is one choice
   };
   std::vector<Point> curve;       ///< in the grid's order
-  std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest or highest (per seed: at half of the seeds or more)
+  std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest, or highest (per seed: for half of the seeds or more)
 };
 
 struct TuningResult {

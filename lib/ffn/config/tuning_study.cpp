@@ -21,7 +21,7 @@ Study tuning_study(const Study& study) {
   const auto& tune = study.tune.value();
   Document document = *study.common;
   Json& tree = document.tree();
-  tree["name"] = study.name + "-tuning";
+  tree["name"] = study.name + kTuningSuffix;
   tree["question"] = "which values suit each variant of " + study.name + "?";
   tree["compare"] = {{"by", "variant"}, {"metric", tune.metric}};
   Json include = Json::array();
@@ -42,12 +42,14 @@ Study tuning_study(const Study& study) {
   return read_study(document, study.name + ", tune");
 }
 
+RunConfig config_at(const Study& study, const Variant& variant, std::size_t point) { return config_with(study, at_point(variant, study.tune.value(), point)); }
+
 Study with_choices(const Study& study, const std::vector<std::vector<std::size_t>>& choices) {
   const auto& tune = study.tune.value();
   Study out = study;
   for (std::size_t v = 0; v < out.variants.size(); ++v) {
     auto& variant = out.variants[v];
-    variant.config = config_with(study, at_point(variant, tune, choices.at(v).at(0)));
+    variant.config = config_at(study, variant, choices.at(v).at(0));
     if (!tune.per_seed) {
       variant.assignments = at_point(variant, tune, choices[v][0]);
       continue;
@@ -56,7 +58,7 @@ Study with_choices(const Study& study, const std::vector<std::vector<std::size_t
     variant.of_seed.clear();
     for (const auto choice : choices[v]) {
       auto found = known.find(choice);
-      if (found == known.end()) found = known.emplace(choice, config_with(study, at_point(study.variants[v], tune, choice))).first;
+      if (found == known.end()) found = known.emplace(choice, config_at(study, study.variants[v], choice)).first;
       variant.of_seed.push_back(found->second);
     }
   }

@@ -8,6 +8,9 @@
 
 namespace ffn {
 
+static const std::string kOverride = "override '";
+
+bool Origin::is_override() const { return line == 0 && source.rfind(kOverride, 0) == 0; }
 std::string Origin::text() const { return line > 0 ? source + ":" + std::to_string(line) : source; }
 
 Document::Document() : tree_(std::make_unique<Json>(Json::object())) {}
@@ -91,7 +94,7 @@ Override split_override(const std::string& assignment) {
   if (const auto offset = first_invalid_utf8(assignment)) {
     throw UsageError("an override is not valid UTF-8 at byte " + std::to_string(*offset));
   }
-  const std::string shown = "override '" + without_controls(clipped(assignment, 80)) + "'";
+  const std::string shown = kOverride + without_controls(clipped(assignment, 80)) + "'";
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw UsageError(shown + " has no path and '='", "write it as dotted.path=value, for example train.steps=500");

@@ -21,6 +21,7 @@ struct Origin {
   int layer = 0;  ///< later layers (a file that extends another, an override) lie on top of earlier ones
 
   std::string text() const;  ///< "configs/xor.json:7"
+  bool is_override() const;
 };
 
 /// A JSON tree and the origin of each of its values.

@@ -104,8 +104,17 @@ class Loader {
     try {
       return shipped ? load_shipped(shipped_path) : load(base_path);
     } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
-      refuse(own, path, pointer, error.what(), "a base is looked for relative to the file that names it");
+      refuse(own, path, pointer, error.what() + shipped_names(base_path), "a base is looked for relative to the file that names it");
     }
+  }
+
+  // "; the shipped one is "configs/xor.json"", for "xor" or "xor.json".
+  std::string shipped_names(const fs::path& missing) const {
+    for (const auto& [name, content] : shipped_) {
+      const fs::path known = name;
+      if (known.filename() == missing.filename() || known.stem() == missing.filename()) return "; the shipped one is \"extends\": \"" + name + "\"";
+    }
+    return "";
   }
 
   const ShippedFiles& shipped_;

@@ -33,6 +33,7 @@ std::string nearest(const std::string& typed, const std::vector<std::string>& na
   std::string best;
   size_t best_distance = std::clamp<size_t>(typed.size() / 3, 1, 3) + 1;
   for (const auto& name : names) {
+    if (typed.size() == 1 && name.size() == 1) continue;  // any letter is one away from any other
     const size_t distance = edit_distance(lower(typed), lower(name));
     if (distance < best_distance) {
       best_distance = distance;

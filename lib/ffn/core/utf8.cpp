@@ -66,7 +66,7 @@ std::size_t display_width(const std::string& text) {
 namespace {
 
 // What styled() and the log write: ECMA-48, SGR. They colour, and can do no harm.
-constexpr const char* kColors[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[1;31m", "\033[1;33m"};
+constexpr const char* kColors[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[34m", "\033[35m", "\033[36m", "\033[1;31m", "\033[1;33m"};
 
 std::size_t color_length(const std::string& text, std::size_t at) {
   for (const char* color : kColors) {

@@ -70,6 +70,7 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   v_ = value_.forward(pass, rows, x);
   if (by_position_) weights_by_position(pass);
   else weights_by_content(pass);
+  pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
   mixed_ = pass.arena.floats(rows * d_model_);
   for_each_head([&](const Head& head) { multiply(square(weights_, head), part(v_, head), part(mixed_, head)); });
   return output_.forward(pass, rows, mixed_);

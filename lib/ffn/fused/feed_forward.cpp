@@ -31,13 +31,17 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
   if (gate_) {
     slope_ = gate_->forward(pass, rows, x);  // z, until its slope takes its place
     up_value_ = up_.forward(pass, rows, x);
+    pass.show(Value::pre_activation, count, d_ff_, slope_);
     phi_value_ = pass.arena.floats(n);
     in_pieces(n, [&](std::int64_t i, std::int64_t size) {
       phi_.both(static_cast<std::size_t>(size), slope_ + i, phi_value_ + i, slope_ + i);
       kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
     });
+    pass.show(Value::gate, count, d_ff_, phi_value_);
+    pass.show(Value::up, count, d_ff_, up_value_);
   } else {
     slope_ = up_.forward(pass, rows, x);  // likewise
+    pass.show(Value::pre_activation, count, d_ff_, slope_);
     phi_.both(static_cast<std::size_t>(n), slope_, h, slope_);
   }
   if (pass.training && pass.dropout_rate > 0) {
@@ -46,6 +50,7 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
     kernels().multiply(n, h, mask, h);
     mask_ = mask;
   }
+  pass.show(Value::hidden, count, d_ff_, h);
   return h;
 }
 

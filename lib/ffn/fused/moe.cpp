@@ -43,6 +43,7 @@ const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
   routing_ = router_->route(pass, rows, x);
   sort_by_expert(pass);
+  if (pass.watcher) pass.watcher->see_routing({rows, num_experts_, top_k_, routing_.probability, routing_.weight, routing_.expert, place_});
 
   float* sorted = pass.arena.floats(rows * top_k_ * d_model_);
   for (std::int64_t i = 0; i < rows * top_k_; ++i) std::copy_n(x + i / top_k_ * d_model_, d_model_, sorted + place_[i] * d_model_);

@@ -76,8 +76,13 @@ const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy
 const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
   if (attention_) x = apply(around_attention_, pass, rows, x, [&](const float* in) { return attention_->forward(pass, rows, in); });
-  if (ffn_) x = apply(around_ffn_, pass, rows, x, [&](const float* in) { return ffn_->forward(pass, rows, in); });
-  return x;
+  if (!ffn_) return x;
+  return apply(around_ffn_, pass, rows, x, [&](const float* in) {
+    pass.show(Value::ffn_input, rows, d_model_, in);
+    const float* y = ffn_->forward(pass, rows, in);
+    pass.show(Value::ffn_output, rows, d_model_, y);
+    return y;
+  });
 }
 
 const float* Block::backward(Pass& pass, const float* dy, float balance_weight) {
@@ -148,7 +153,10 @@ Network::Network(const ModelConfig& config, const TaskShape& task)
 const float* Network::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length;
   const float* x = entrance_.forward(pass, examples);
-  for (auto& block : blocks_) x = block.forward(pass, rows, x);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (pass.watcher) pass.watcher->enter_block(static_cast<std::int64_t>(b));
+    x = blocks_[b].forward(pass, rows, x);
+  }
   if (final_norm_) x = final_norm_->forward(pass, rows, x);
   features_ = x;
   return head_.forward(pass, rows, x);
@@ -177,9 +185,10 @@ Network::Loss Network::step(const float* parameters, float* gradients, const Exa
   return loss;
 }
 
-const float* Network::logits(const float* parameters, const Examples& examples) {
+const float* Network::logits(const float* parameters, const Examples& examples, Watcher* watcher) {
   arena_.reset();
   Pass pass{parameters, nullptr, arena_, examples.sequence_length};
+  pass.watcher = watcher;
   return forward(pass, examples);
 }
 

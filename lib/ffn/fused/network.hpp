@@ -97,7 +97,8 @@ class Network {
   /// Sums over `examples`, without dropout.
   CrossEntropySums evaluate(const float* parameters, const Examples& examples);
   /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
-  const float* logits(const float* parameters, const Examples& examples);
+  /// A watcher is shown what the layers compute on the way.
+  const float* logits(const float* parameters, const Examples& examples, Watcher* watcher = nullptr);
 
  private:
   const float* forward(Pass& pass, const Examples& examples);

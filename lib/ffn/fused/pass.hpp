@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "ffn/fused/watch.hpp"
+
 namespace ffn::fused {
 
 /// Scratch memory of one pass: taken piece by piece, given back all at once, kept for the next pass. Pieces start on cache
@@ -43,6 +45,11 @@ struct Pass {
   double dropout_rate = 0;
   std::uint64_t dropout_seed = 0;
   std::int64_t step = 0;
+  Watcher* watcher = nullptr;
+
+  void show(Value what, std::int64_t rows, std::int64_t width, const float* values) const {
+    if (watcher) watcher->see(what, rows, width, values);
+  }
 };
 
 }  // namespace ffn::fused

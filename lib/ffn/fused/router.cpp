@@ -43,7 +43,7 @@ Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
   kernels().softmax(rows, num_experts_, 1.0f, /*causal=*/false, probability_);
   choose(pass);
   measure_balance(pass);
-  return {weight_, expert_};
+  return {weight_, expert_, probability_};
 }
 
 // The K largest, divided by their sum; one alone stays what it is, or its weight would be 1 whatever the router says.

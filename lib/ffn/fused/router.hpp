@@ -12,6 +12,7 @@ namespace ffn::fused {
 struct Routing {
   const float* weight = nullptr;         ///< (N, K)
   const std::int64_t* expert = nullptr;  ///< (N, K), distinct over K
+  const float* probability = nullptr;    ///< (N, E), what it chose by
 };
 
 class Router {

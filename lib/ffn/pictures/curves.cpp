@@ -58,20 +58,6 @@ bool is_gone_at(const RunCurve& curve, std::size_t step) {
   return std::none_of(curve.values.begin() + static_cast<std::ptrdiff_t>(step), curve.values.end(), [](double x) { return std::isfinite(x); });
 }
 
-std::vector<CurvePoint> points_of(const CurveSet& set, const std::vector<RunCurve>& runs, double alpha) {
-  std::vector<CurvePoint> out;
-  for (std::size_t s = 0; s < set.steps.size(); ++s) {
-    std::vector<double> values;
-    std::size_t gone = 0;
-    for (const auto& run : runs) {
-      if (std::isfinite(run.values[s])) values.push_back(run.values[s]);
-      else gone += is_gone_at(run, s);
-    }
-    if (!values.empty()) out.push_back(curve_point(set.steps[s], values, gone, set.higher_is_better, set.centre, alpha));
-  }
-  return out;
-}
-
 bool all_positive(const std::vector<RunValues>& rows, std::size_t metric) {
   for (const auto& run : rows) {
     for (const auto& row : run.rows) {
@@ -100,9 +86,22 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
     const auto of = centre == ShownCentre::median ? stats::median_with_interval(values, 1 - alpha) : stats::geometric_mean(values, 1 - alpha);
     point.centre = of.value, interval = of.interval;
   }
-  point.low = interval.unbounded() ? point.centre : interval.low;
-  point.high = interval.unbounded() ? point.centre : interval.high;
+  const bool known = values.size() > 1 && !interval.unbounded();
+  point.low = known ? interval.low : point.centre;
+  point.high = known ? interval.high : point.centre;
   return point;
+}
+
+bool spans_decades(const CurveSet& set) {
+  if (set.higher_is_better) return false;
+  double least = INFINITY, most = 0;
+  for (const auto& [group, curves] : set.groups) {
+    for (const auto& point : curves.points) {
+      if (!(point.centre > 0)) return false;
+      if (std::isfinite(point.centre)) least = std::min(least, point.centre), most = std::max(most, point.centre);
+    }
+  }
+  return most > 20 * least;
 }
 
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
@@ -122,6 +121,21 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
     kept.insert(steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))]);
   }
   return {kept.begin(), kept.end()};
+}
+
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
+                                     double alpha) {
+  std::vector<CurvePoint> out;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    std::vector<double> values;
+    std::size_t gone = 0;
+    for (const auto& run : runs) {
+      if (std::isfinite(run.values[s])) values.push_back(run.values[s]);
+      else gone += is_gone_at(run, s);
+    }
+    if (!values.empty()) out.push_back(curve_point(steps[s], values, gone, higher_is_better, centre, alpha));
+  }
+  return out;
 }
 
 std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests) {
@@ -165,7 +179,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
           if (!read.problem.empty()) set.notes.push_back("not drawn: " + read.problem);
           else curves.runs.push_back({&run, values_at(set.steps, read.rows, m)});
         }
-        curves.points = points_of(set, curves.runs, comparison.alpha);
+        curves.points = curve_points(set.steps, curves.runs, set.higher_is_better, set.centre, comparison.alpha);
       }
     }
     const auto empty = [](const auto& entry) { return entry.second.points.empty(); };

@@ -52,11 +52,18 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
 /// quartiles.
 CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha);
 
+/// Whether a logarithmic axis shows more of it: a loss that is positive and falls by more than a factor of 20.
+bool spans_decades(const CurveSet& set);
+
 /// Of many steps those that are drawn, the first and the last among them: half of them evenly, half with even ratios, so that both kinds
 /// of axis have enough.
 std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::size_t most);
 
 /// `most` of `count` in order of rank, evenly; all if there are no more.
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most);
+
+/// curve_point() at each of these steps at which some run has a value; a run that ended badly is gone from behind its last finite one.
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
+                                     double alpha);
 
 }  // namespace ffn::pictures

@@ -106,7 +106,7 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
       const auto colors = shade(scale(cell->second));
       const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second, 4);
       svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(tip) + "\"");
-      svg.raw("<text x=\"" + px(x + width / 2) + "\" y=\"" + px(y + height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" style=\"fill:" + (colors.white_text ? "#fff" : "#000") + "\">" +
+      svg.raw("<text x=\"" + px(x + width / 2) + "\" y=\"" + px(y + height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" class=\"" + (colors.white_text ? "light" : "dark") + "\">" +
               escaped(fitted_text(format_significant(cell->second, width < 44 ? 2 : 3), width)) + "</text>");
       if (cell->first == best) svg.rect(x + 2.5, y + 2.5, width - 5, height - 5, "best");
     }

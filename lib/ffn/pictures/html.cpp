@@ -1,7 +1,9 @@
 #include "ffn/pictures/html.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 
+#include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/pictures/style.hpp"
 #include "ffn/pictures/svg.hpp"
@@ -59,6 +61,19 @@ std::string html_panel(const Figure& figure, std::size_t index) {
   return out + "</div>\n";
 }
 
+// How a policy names an inline style or script: by its SHA-256, in base64.
+std::string source_of(const std::string& content) {
+  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string hex = sha256_hex(content);
+  std::string out = "'sha256-";
+  for (std::size_t at = 0; at < hex.size(); at += 3) {  // three digits are two of base64; the last of 64 has a partner of zeros
+    const unsigned long bits = std::strtoul((hex.substr(at, 3) + "00").substr(0, 3).c_str(), nullptr, 16);
+    out += kDigits[bits >> 6];
+    if (at + 3 <= hex.size()) out += kDigits[bits & 63];
+  }
+  return out + "='";
+}
+
 }  // namespace
 
 std::string html_numbers(const Numbers& numbers) {
@@ -97,6 +112,22 @@ std::string html_figure(const Figure& figure) {
   for (const auto& note : figure.notes) out += "<p class=\"note\">" + escaped(sentence(note)) + "</p>\n";
   if (!figure.numbers.rows.empty()) out += "<details><summary>The numbers</summary>" + html_numbers(figure.numbers) + "</details>\n";
   return out + "</figure>\n";
+}
+
+std::string served_policy() {
+  return "default-src 'none'; style-src " + source_of(page_style()) + "; script-src " + source_of(page_script()) + " " + source_of(live_script()) +
+         "; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+}
+
+std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules, std::optional<std::uint64_t> served) {
+  // Nothing is loaded, whatever a name in it says.
+  const std::string policy = served ? served_policy() : "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+  const std::string main = served ? "<main data-version=\"" + std::to_string(*served) + "\">" : "<main>";
+  const std::string live = served ? std::string("<script>") + live_script() + "</script>\n" : "";
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta " + std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" +
+         body + "</main>\n<script>" + page_script() + "</script>\n" + live + "</body>\n</html>\n";
 }
 
 std::string page_style() {

@@ -8,6 +8,7 @@
 #include "ffn/pictures/charts.hpp"
 #include "ffn/pictures/frame.hpp"
 #include "ffn/pictures/series.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/summary.hpp"
 
@@ -16,10 +17,6 @@ namespace ffn::pictures {
 namespace {
 
 constexpr std::size_t kRunsDrawnWhole = 400, kMostOfVariant = 40, kMostSeeds = 480;
-
-const char* word_of(ShownCentre centre) {
-  return centre == ShownCentre::median ? "median" : centre == ShownCentre::geometric_mean ? "geometric mean" : "mean";
-}
 
 /// How many seeds of a variant are drawn.
 struct SeedCap {
@@ -223,17 +220,6 @@ Numbers learning_numbers(const Comparison& c, const CurveSet& set) {
   return out;
 }
 
-bool learning_spans_decades(const CurveSet& set) {
-  double least = INFINITY, most = 0;
-  for (const auto& [group, curves] : set.groups) {
-    for (const auto& point : curves.points) {
-      if (!(point.centre > 0)) return false;
-      if (std::isfinite(point.centre)) least = std::min(least, point.centre), most = std::max(most, point.centre);
-    }
-  }
-  return most > 20 * least;
-}
-
 }  // namespace
 
 std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) {
@@ -242,7 +228,7 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   const SeedCap cap(set);
   Figure out;
   out.id = "learning-curves-" + slug(set.metric), out.heading = "Learning curves: " + set.metric;
-  out.reading = "Line: " + std::string(word_of(set.centre)) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
+  out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
                 (set.target ? "; the dotted line is the target" : "") + ".";
   out.legend = series->legend();
@@ -257,7 +243,7 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   }
   out.numbers = learning_numbers(c, set);
   out.x_switch = out.y_switch = true;
-  out.log_y = !set.higher_is_better && learning_spans_decades(set);
+  out.log_y = spans_decades(set);
   return out;
 }
 

@@ -164,12 +164,8 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   return out;
 }
 
-std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts) {
-  // Nothing is loaded, whatever a name in it says.
-  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                    "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                    "<meta " + std::string(kPageMark) + " " + escaped(facts.version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(facts.title) + "</title>\n<style>" + page_style() + "</style>\n</head>\n<body>\n<main>\n";
-  out += "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
+  std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
   if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
   out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";
   const std::string answer = answer_text(c);
@@ -178,7 +174,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   out += notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
-  return out + "</main>\n<script>" + page_script() + "</script>\n</body>\n</html>\n";
+  return html_document(facts.title, facts.version, out, "", served);
 }
 
 }  // namespace ffn::pictures

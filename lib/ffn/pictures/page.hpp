@@ -1,6 +1,8 @@
 // A comparison as one HTML file: words, tables and pictures; nothing of it comes from elsewhere. Depends on compare and report.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,11 +34,8 @@ struct ReportFacts {
 /// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
 std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
 
-/// What stands near the beginning of every page, before the version.
-inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
-
-/// The whole file.
-std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts);
+/// The whole file; with `served`, the page of that number that `ffn-train watch` serves.
+std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served = std::nullopt);
 
 /// The short table in LaTeX (booktabs), with what has to stand in the preamble as a comment.
 std::string latex_table(const Comparison& comparison);

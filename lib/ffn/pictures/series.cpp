@@ -109,7 +109,7 @@ std::optional<Estimate> estimate_of(const GroupResult& g) {
 
 std::string estimate_text(double centre, double low, double high) {
   const double half = std::isfinite(high - low) ? (high - low) / 2 : 0;
-  const auto number = [&](double x) { return std::isinf(x) ? std::string("∞") : half > 0 && half < std::abs(centre) ? format_with(x, half) : format_significant(x, 3); };
+  const auto number = [&](double x) { return std::isinf(x) ? std::string(x < 0 ? "−∞" : "∞") : half > 0 && half < std::abs(centre) ? format_with(x, half) : format_significant(x, 3); };
   if (low == high) return number(centre);
   return number(centre) + " [" + number(low) + ", " + number(high) + "]";
 }

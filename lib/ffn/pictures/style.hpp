@@ -25,6 +25,8 @@ struct Shade {
   bool white_text;
 };
 Shade shade(double share);
+/// White at 0, blue towards 1, orange towards -1.
+Shade signed_shade(double share);
 
 /// Contrast of two colours "#rrggbb" by WCAG 2.
 double contrast(const std::string& a, const std::string& b);

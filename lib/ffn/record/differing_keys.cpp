@@ -1,6 +1,7 @@
 #include "ffn/record/differing_keys.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "ffn/core/json_document.hpp"
@@ -10,7 +11,7 @@ namespace ffn {
 namespace {
 
 bool makes_no_other_run(const std::string& key) {
-  return key == "$schema" || key == "name" || key == "compute" || key == "train.checkpoint_every";
+  return key == "$schema" || key == "name" || key == "compute" || key == "log" || key == "train.checkpoint_every";
 }
 
 struct Difference {
@@ -56,6 +57,26 @@ std::string indented(const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < std::min(kShown, lines.size()); ++i) text += "\n  " + lines[i];
   if (lines.size() > kShown) text += "\n  and " + std::to_string(lines.size() - kShown) + " more";
   return text;
+}
+
+namespace {
+
+void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
+  if (!value.is_object()) {
+    const bool whole =
+        value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
+    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : dump_json(value);
+    return;
+  }
+  for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> flat_keys(const Json& config) {
+  std::map<std::string, std::string> keys;
+  flatten(config, "", keys);
+  return keys;
 }
 
 }  // namespace ffn

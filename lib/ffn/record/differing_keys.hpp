@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,13 @@
 
 namespace ffn {
 
-/// "train.steps: 1000 → 500", one line for each key; what makes no other run (name, compute, checkpoint_every) is left out, and so
+/// "train.steps: 1000 → 500", one line for each key; what makes no other run (name, compute, log, checkpoint_every) is left out, and so
 /// is a key for which `left_out` is true. Of a section whose kind differs, the kind and what both kinds have.
 std::vector<std::string> differing_keys(const Json& before, const Json& now,
                                         const std::function<bool(const std::string& dotted_key)>& left_out = {});
+
+/// Dotted key → value as text.
+std::map<std::string, std::string> flat_keys(const Json& config);
 
 /// The first dozen of such lines, indented, and how many more there are.
 std::string indented(const std::vector<std::string>& lines);

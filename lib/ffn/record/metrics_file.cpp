@@ -185,7 +185,10 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
     for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
     return rows;
   }
-  const std::string text = read_metrics_up_to(path, *facts);
+  const std::string text = read_text(path);
+  if (text.size() != facts->bytes)
+    throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes instead of " + std::to_string(facts->bytes));
+  if (checksum_of(text) != facts->checksum) throw DataError(path.string() + ": damaged: its checksum differs");
   std::vector<std::string> quoted;
   for (const auto& name : names) quoted.push_back("\"" + name + "\":");
   const std::string step_name = "\"step\":";

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "ffn/record/event_file.hpp"
+
 namespace ffn {
 namespace fs = std::filesystem;
 
@@ -28,7 +30,7 @@ bool is_our_file(std::string name) {
   if (const auto temporary = name.find(".tmp-"); temporary != std::string::npos) name.resize(temporary);
   return is_one_of(name, {"config.json", "meta.json", "status.json", "summary.json", "metrics.jsonl", "model.safetensors", "log.txt", "state.safetensors",
                           "study.json", "study.json.bak", "compare.json", ".lock"}) ||
-         name.rfind(".at-work-", 0) == 0;
+         name.rfind(".at-work-", 0) == 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
 bool has_file(const fs::path& directory, const char* name) {

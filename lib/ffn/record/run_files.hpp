@@ -26,6 +26,8 @@ struct FileFacts {
 
 /// "2026-01-31T12:00:00Z".
 std::string utc_now();
+/// Seconds since 1970 of such a text; nothing for any other.
+std::optional<double> seconds_of(const std::string& utc);
 
 // ---- status.json
 

@@ -61,6 +61,12 @@ std::string utc_now() {
   return text;
 }
 
+std::optional<double> seconds_of(const std::string& utc) {
+  std::tm parts{};
+  if (!::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts)) return std::nullopt;
+  return static_cast<double>(::timegm(&parts));
+}
+
 std::string host_name() {
   utsname system{};
   return ::uname(&system) == 0 ? system.nodename : "unknown";

@@ -66,6 +66,7 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     progress_[i].safe_step = run.resumed_at.value_or(0);
     progress_[i].has_checkpoint = run.resumed_at.has_value();
     write_status(i, RunState::running, progress_[i].safe_step);
+    if (run.config.log.tensorboard) progress_[i].events.emplace(run.directory.path(), run.config, run.metrics);
   }
   files_.commit();
 }
@@ -111,6 +112,7 @@ void RunRecorder::write_metrics(std::size_t run, FileGroup* group) {
   require_own_directory(run);
   auto& progress = progress_[run];
   append_metrics(runs_[run].directory.metrics_path(), progress.unwritten, progress.metrics, group);
+  if (progress.events) progress.events->append(progress.unwritten);
   progress.unwritten.clear();
 }
 
@@ -138,6 +140,7 @@ void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
 void RunRecorder::finished(std::size_t run, const RunResult& result) {
   const RecordedRun& recorded = runs_.at(run);
   write_metrics(run, &files_);
+  if (progress_[run].events) progress_[run].events->end(session_end_of(result.end));
   Waiting waiting;
   waiting.result = without_weights(result);
   if (result.end == RunEnd::interrupted) {
@@ -199,6 +202,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     } catch (const std::exception&) {
       // Perhaps the very reason; the status has to be written all the same.
     }
+    if (progress_[i].events) progress_[i].events->end(SessionEnd::failure);
     write_status(i, RunState::failed, progress_[i].safe_step, reason);
   }
   files_.commit();

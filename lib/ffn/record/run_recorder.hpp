@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/record/event_file.hpp"
 #include "ffn/record/run_directory.hpp"
 
 namespace ffn {
@@ -64,6 +65,7 @@ class RunRecorder final : public TrainObserver {
     bool has_checkpoint = false;
     bool finished = false;  // and its files in place
     std::optional<RunSummary> summary;
+    std::optional<EventFile> events;  // where the config asks for one
   };
   /// A run whose files are written, but not in place before commit().
   struct Waiting {

@@ -20,7 +20,7 @@ std::string centre_with_interval(const Comparison& c, const stats::Centre& centr
   const double low = centre.interval.low / unit, high = centre.interval.high / unit;
   const bool wide = has_wide_centres(c), known = !centre.interval.unbounded();
   const double half = known && std::isfinite(high - low) ? (high - low) / 2 : 0;
-  const auto number = [&](double x) { return std::isinf(x) ? "∞" : wide ? format_significant(x, 2) : format_with(x, half); };
+  const auto number = [&](double x) { return std::isinf(x) ? (x < 0 ? "−∞" : "∞") : wide ? format_significant(x, 2) : format_with(x, half); };
   const std::string value = number(centre.value / unit);
   if (!known || low == high) return value;
   return with_limits(c) ? value + " [" + number(low) + ", " + number(high) + "]" : value + " ± " + number(half);
@@ -40,9 +40,10 @@ std::string centre_text(const Comparison& c, const GroupResult& g, double unit) 
   return format_with(*g.mean / unit, spread) + (spread > 0 ? " ± " + format_with(spread, spread) : "");
 }
 
-std::string centre_name(const Comparison& c) {
-  return c.shown == ShownCentre::median ? "median" : c.shown == ShownCentre::geometric_mean ? "geometric mean" : "mean";
+std::string centre_name(ShownCentre centre) {
+  return centre == ShownCentre::median ? "median" : centre == ShownCentre::geometric_mean ? "geometric mean" : "mean";
 }
+std::string centre_name(const Comparison& c) { return centre_name(c.shown); }
 
 std::string interval_form(const Comparison& c, const std::string& word) {
   const std::string interval = format_percent(1 - c.alpha, 0) + word;

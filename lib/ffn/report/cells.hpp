@@ -16,6 +16,7 @@ bool has_pairs(const Comparison& comparison);
 std::string centre_text(const Comparison& comparison, const GroupResult& group, double unit = 1);
 
 /// What centre_text() is: "mean", "geometric mean", "median"; and with "± 95 %" or "[95 %]", the word behind the percentage.
+std::string centre_name(ShownCentre centre);
 std::string centre_name(const Comparison& comparison);
 std::string interval_form(const Comparison& comparison, const std::string& word = "");
 

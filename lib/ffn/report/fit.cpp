@@ -78,6 +78,34 @@ std::string split(const Table& table, std::size_t num_names, int width, bool col
   return out;
 }
 
+Block block_of(std::vector<std::string> lines) {
+  std::size_t width = 0;
+  for (const auto& line : lines) width = std::max(width, display_width(line));
+  return {std::move(lines), width};
+}
+
+std::string beside_each_other(const std::vector<Block>& blocks, int width) {
+  constexpr std::size_t kBetween = 3;
+  std::string out;
+  for (std::size_t next = 0; next < blocks.size();) {
+    std::vector<std::string> rows;
+    std::size_t left = 0;
+    const std::size_t first = next;
+    do {
+      const auto& block = blocks[next++];
+      rows.resize(std::max(rows.size(), block.lines.size()), std::string(left, ' '));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::string line = i < block.lines.size() ? block.lines[i] : "";
+        rows[i] += line + std::string(block.width + kBetween - std::min(block.width, display_width(line)), ' ');
+      }
+      left += block.width + kBetween;
+    } while (next < blocks.size() && left + blocks[next].width <= static_cast<std::size_t>(std::max(0, width)));
+    if (first > 0) out += "\n";
+    for (const auto& row : rows) out += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
 std::string indented(const std::string& text, int width, int hanging) {
   if (width <= 0) return text;
   std::string out;

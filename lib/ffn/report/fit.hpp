@@ -15,6 +15,16 @@ std::string folded(const Table& table, int width, bool color);
 /// The same in as many tables below each other as it takes, a blank line between them; each begins with the first `num_names` columns.
 std::string split(const Table& table, std::size_t num_names, int width, bool color);
 
+/// Lines that belong together, and what the widest of them takes; one with colours is as wide as that.
+struct Block {
+  std::vector<std::string> lines;
+  std::size_t width;
+};
+Block block_of(std::vector<std::string> lines);
+
+/// Beside each other where there is room, else in as many rows as it takes, a blank line between them.
+std::string beside_each_other(const std::vector<Block>& blocks, int width);
+
 /// Paragraphs as wrapped() makes them, every line after the blanks that its paragraph begins with; the lines that a paragraph goes on
 /// in stand `hanging` columns further in.
 std::string indented(const std::string& text, int width, int hanging = 0);

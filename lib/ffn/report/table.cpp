@@ -94,12 +94,6 @@ std::string csv_cell(const std::string& text) {
   return out + "\"";
 }
 
-std::string csv_line(const Cells& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_cell(cells[i]);
-  return line + "\r\n";
-}
-
 Cells headers(const std::vector<Column>& columns) {
   Cells out;
   for (const auto& column : columns) out.push_back(column.header);
@@ -107,6 +101,12 @@ Cells headers(const std::vector<Column>& columns) {
 }
 
 }  // namespace
+
+std::string csv_line(const Cells& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_cell(cells[i]);
+  return line + "\r\n";
+}
 
 void Table::add_row(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) {

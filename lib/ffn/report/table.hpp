@@ -14,6 +14,9 @@ struct Column {
   Align align = Align::left;
 };
 
+/// RFC 4180: CRLF at the end of the line; quotes where a cell has a comma, quote or line break.
+std::string csv_line(const std::vector<std::string>& cells);
+
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -37,7 +40,7 @@ class Table {
   std::vector<std::size_t> widths() const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;
-  /// RFC 4180: CRLF at the end of each line; quotes where a cell has a comma, quote or line break.
+  /// A csv_line() for the headers and for each row.
   std::string csv() const;
 
  private:

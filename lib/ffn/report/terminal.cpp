@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,10 +55,20 @@ int terminal_width(int reported, const Environment& environment) {
 }
 int terminal_width_of(int fd) { return terminal_width(reported_width(fd), process_environment()); }
 
+bool is_utf8(const Environment& environment) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(environment, name)) continue;
+    std::string charset = environment(name);
+    std::transform(charset.begin(), charset.end(), charset.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return charset.find("utf-8") != std::string::npos || charset.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
 std::string styled(const std::string& text, Style style, bool color) {
   if (!color || text.empty()) return text;
   // ECMA-48, SGR.
-  constexpr const char* kCodes[] = {"1", "2", "31", "32", "33"};
+  constexpr const char* kCodes[] = {"1", "2", "31", "32", "33", "34", "35", "36"};
   return std::string("\033[") + kCodes[static_cast<std::size_t>(style)] + "m" + text + "\033[0m";
 }
 

@@ -1,4 +1,4 @@
-// What the terminal can do: colour, width. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
+// What the terminal can do: colour, width, charset. Each stream is asked for itself: `ffn-train … > file` keeps stderr's colours.
 // Standard library and POSIX only.
 #pragma once
 
@@ -28,7 +28,10 @@ bool animation_enabled(int fd);
 int terminal_width(int reported, const Environment& environment);
 int terminal_width_of(int fd);
 
-enum class Style { bold, faint, red, green, yellow };
+/// Whether the locale's charset is UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set: without any it is ASCII (POSIX.1).
+bool is_utf8(const Environment& environment);
+
+enum class Style { bold, faint, red, green, yellow, blue, magenta, cyan };
 
 /// `text` between escape codes, or as it is without colour.
 std::string styled(const std::string& text, Style style, bool color);

@@ -67,8 +67,10 @@ std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judg
     for (const auto& variant : tuned.variants) {
       if (std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[i]) != variant.edge.end()) at_edge.push_back(variant.name);
     }
-    if (!at_edge.empty())
-      notes.push_back("the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) + ": a wider grid may do better");
+    if (at_edge.empty()) continue;
+    notes.push_back(tuned.per_seed ? "half of the seeds or more chose the lowest " + tuned.keys[i] + " that was tried, or the highest, for " + join(at_edge) +
+                                         ": a wider grid may do better (by itself it grows where the first 5 seeds together do best at its end)"
+                                   : "the chosen " + tuned.keys[i] + " is the lowest or highest that was tried for " + join(at_edge) + ": a wider grid may do better");
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
   if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));

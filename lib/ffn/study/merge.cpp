@@ -41,7 +41,7 @@ Json read_study(const fs::path& directory, std::vector<std::string>& notes) {
 Json essence(Json study) {
   for (const char* key : {"schema_version", "compare"}) study.erase(key);  // another version's; what follows from the document
   if (study["document"].is_object()) {
-    for (const char* key : {"compute", "$schema", "extends"}) study["document"].erase(key);
+    for (const char* key : {"compute", "log", "$schema", "extends"}) study["document"].erase(key);
     if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
   }
   return study;

@@ -6,9 +6,11 @@
 
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/study/standing_choices.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -55,6 +57,35 @@ EarlierStudy earlier_study(const fs::path& directory) {
   return out;
 }
 
+// The configs of the runs that are there of a study that was not tuned; none if it was, or where nothing can be read.
+std::vector<Json> runs_of_untuned_study(const fs::path& directory) {
+  std::vector<Json> configs;
+  try {
+    const auto study = read_study_file(directory);
+    if (!study || study->tuned) return configs;
+    for (const auto& path : study->run_directories(directory)) {
+      if (const auto text = intact_config(RunDirectory(path))) configs.push_back(parse_json(*text));
+    }
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+  }
+  return configs;
+}
+
+// "train.optimizer.lr: 0.01, 0.03", a line for each key that is tuned.
+std::vector<std::string> values_in(const std::vector<Json>& configs, const TuningConfig& tune) {
+  std::vector<std::string> lines;
+  for (const auto& axis : tune.axes) {
+    const Json::json_pointer at(pointer_of(axis.key));
+    std::vector<std::string> values;
+    for (const auto& config : configs) {
+      const std::string value = config.contains(at) ? shortened(config[at]) : "not set";
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+    lines.push_back(axis.key + ": " + join(values));
+  }
+  return lines;
+}
+
 }  // namespace
 
 void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
@@ -69,6 +100,9 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
   auto earlier = earlier_study(plan.directory);
   if (!earlier.config.is_object()) return;
   auto& swept = earlier.swept;
+  if (plan.study.tune) {
+    for (const auto& axis : plan.study.tune->axes) swept.insert(axis.key);
+  }
   for (const auto& variant : plan.study.variants) {
     for (const auto& assignment : variant.assignments) swept.insert(assignment.key);
   }
@@ -94,6 +128,18 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
   const auto differ = differing_keys(earlier.config, now, left_out);
   if (differ.empty()) return;
   throw UsageError(plan.directory.string() + " holds another study of this name:" + indented(differ), kOtherResultsHint);
+}
+
+void refuse_untuned_study(const Study& study, const fs::path& out) {
+  const fs::path directory = out / study.name;
+  const auto untuned = runs_of_untuned_study(directory);
+  if (!untuned.empty()) {
+    throw UsageError(directory.string() + " holds another study of this name, which was not tuned; " +
+                         (untuned.size() == 1 ? "a run of it has" : std::to_string(untuned.size()) + " runs of it have") + ":" +
+                         indented(values_in(untuned, *study.tune)), kOtherResultsHint);
+  }
+  const Plan plan = plan_as_it_stands(study, out);
+  refuse_other_study(plan, progress_of(plan.runs));
 }
 
 }  // namespace ffn

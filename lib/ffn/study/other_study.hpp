@@ -10,4 +10,8 @@ namespace ffn {
 /// A study that grew by values, keys or seeds is the same.
 void refuse_other_study(const Plan& plan, const std::vector<Progress>& found);
 
+/// The same for a study that is tuned, before it is: throws where its directory has the runs of a study that was not tuned, or runs that
+/// no choice leads to.
+void refuse_untuned_study(const Study& study, const std::filesystem::path& out);
+
 }  // namespace ffn

@@ -1,5 +1,7 @@
 #include "ffn/study/slurm_script.hpp"
 
+#include <regex>
+
 #include "ffn/core/error.hpp"
 #include "ffn/core/shell.hpp"
 
@@ -18,6 +20,13 @@ std::string sbatch_word(const std::string& word) {
   std::string out = "\"";
   for (const char c : word) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + "\"";
+}
+
+// sbatch(1), --time: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S, or a word for none.
+void require_time(const std::string& time) {
+  static const std::regex form(R"(\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|UNLIMITED|INFINITE)", std::regex::icase);
+  if (!std::regex_match(time, form))
+    throw UsageError("--time: '" + time + "' is no time of Slurm's", "minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS: 90, 2:00:00, 1-12");
 }
 
 // A path in which sbatch replaces %A, %a and %j.
@@ -41,7 +50,7 @@ std::string slurm_script(const SlurmJob& job) {
   text += "# Trains the study " + job.name + ". Submit it with: bash SCRIPT   (or, without the comparison at the end: sbatch SCRIPT)\n";
   text += line("--job-name=" + job.name) + line("--array=1-" + std::to_string(job.tasks)) + line("--ntasks=1") +
           line("--cpus-per-task=" + std::to_string(job.workers));
-  if (!job.time.empty()) text += line("--time=" + job.time);
+  if (!job.time.empty()) require_time(job.time), text += line("--time=" + job.time);
   if (!job.partition.empty()) text += line("--partition=" + job.partition);
   if (!job.gres.empty()) text += line("--gres=" + job.gres);
   for (const auto& option : job.options) text += line(option);

@@ -19,7 +19,9 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::vect
   Json json = write_json(same);
   json.erase("name");
   json.erase("compute");
+  json.erase("log");
   json["train"].erase("checkpoint_every");
+  if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert) json["model"]["ffn"].erase("expert");  // as before there were any
   if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
   std::vector<std::string> identities;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/core/random.hpp"
+
 namespace ffn {
 
 double balance_weight(const FfnConfig& ffn) {
@@ -22,6 +24,15 @@ std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& run
   std::vector<OptimizerConfig> configs;
   for (const auto& run : runs) configs.push_back(run.train.optimizer);
   return configs;
+}
+
+std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs) {
+  std::vector<DataSeeds> seeds;
+  for (const auto& run : runs) {
+    const auto root = static_cast<std::uint64_t>(run.seed);
+    seeds.push_back({sub_seed(root, "data"), sub_seed(root, "validation")});
+  }
+  return seeds;
 }
 
 double clip_scale(double clip_norm, double grad_norm) { return clip_norm > 0 ? std::min(1.0, clip_norm / (grad_norm + 1e-6)) : 1.0; }

@@ -3,6 +3,7 @@
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/engine/learner.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn {
 
@@ -14,6 +15,8 @@ double dropout_rate(const FfnConfig& ffn);
 
 /// One per run.
 std::vector<OptimizerConfig> optimizer_configs(const std::vector<RunConfig>& runs);
+/// Likewise: which examples it trains on and is validated on.
+std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs);
 
 /// What a gradient of this norm is multiplied by so that its norm is at most clip_norm; 1 where that is 0 (no clipping).
 /// 1e-6 is added to the norm, as torch.nn.utils.clip_grad_norm_ does.

@@ -24,15 +24,6 @@ const std::vector<RunConfig>& checked_cohort(const Cohort& cohort) {
   return cohort.runs;
 }
 
-std::vector<DataSeeds> data_seeds(const std::vector<RunConfig>& runs) {
-  std::vector<DataSeeds> seeds;
-  for (const auto& run : runs) {
-    const auto root = static_cast<std::uint64_t>(run.seed);
-    seeds.push_back({sub_seed(root, "data"), sub_seed(root, "validation")});
-  }
-  return seeds;
-}
-
 TensorData row_data(const std::string& name, const std::vector<float>& row) {
   const std::string bytes(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
   return {name, DType::f32, {static_cast<std::int64_t>(row.size())}, bytes};
@@ -48,6 +39,8 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       computed_by_(std::move(computed_by)),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
+  if (is_logged(metric::kFfnZeroFraction, runs_[0]) || is_logged(metric::kMoeLoadEntropy, runs_[0]))
+    layers_ = std::make_unique<LayerMeter>(runs_[0].model, task_->shape(), task_->validation(runs_[0].train.most_eval_examples()));
   if (cohort.resume.empty() || !cohort.resume[0]) initialise();
   else restore(cohort.resume);
   for (auto& state : states_) {
@@ -161,7 +154,23 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run,
   add(metric::kValAccuracy, score.accuracy);
   add(metric::kValBitsPerChar, score.loss / std::log(2.0));
   add(metric::kValPerplexity, std::exp(score.loss));
+  if (layers_) add_layers(run, metrics);
   return metrics;
+}
+
+// The means over the blocks, and where it is asked for each block's own behind its number: "ffn/dead_units.0".
+void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const {
+  const auto blocks = layers_->measure(run, state_row(run, 0).data());
+  const auto add = [&](const LayerValues& values, const std::string& behind) {
+    const std::pair<const MetricRow&, double> measured[] = {{metric::kFfnZeroFraction, values.zero_fraction}, {metric::kFfnNearZeroFraction, values.near_zero_fraction},
+                                                            {metric::kFfnDeadUnits, values.dead_units},       {metric::kFfnEffectiveRank, values.effective_rank},
+                                                            {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy}};
+    for (const auto& [row, value] : measured) {
+      if (is_logged(row, runs_[0])) metrics.emplace_back(row.name + behind, value);
+    }
+  };
+  add(mean_of(blocks), "");
+  for (std::size_t b = 0; b < blocks.size() && runs_[run].log.layers; ++b) add(blocks[b], "." + std::to_string(b));
 }
 
 void Trainer::evaluate(std::int64_t step) {

@@ -7,6 +7,7 @@
 #include "ffn/engine/interface.hpp"
 #include "ffn/engine/learner.hpp"
 #include "ffn/tasks/task.hpp"
+#include "ffn/train/layer_meter.hpp"
 
 namespace ffn {
 
@@ -48,11 +49,13 @@ class Trainer {
   std::int64_t tokens_at(std::int64_t step) const;
   std::vector<float> state_row(std::size_t run, std::size_t row) const;
   std::vector<std::pair<std::string, double>> metrics_of(std::size_t run, const Score& score) const;
+  void add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const;
 
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Learner> learner_;
+  std::unique_ptr<LayerMeter> layers_;  ///< none where nobody asks
   std::string computed_by_;
   std::vector<RunState> states_;
   LiveRuns live_;

@@ -1,0 +1,70 @@
+// ffn-train curves DIR...: learning curves in the terminal.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "../compare_question.hpp"
+#include "../report_facts.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/pictures/curves.hpp"
+#include "ffn/pictures/terminal_curves.hpp"
+#include "ffn/report/answer.hpp"
+#include "ffn/report/cells.hpp"
+
+namespace ffn::app {
+
+namespace {
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(x > 0 ? "inf" : "-inf"); }
+
+Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
+  Json out = {{"metric", set.metric}, {"by", c.by}, {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha}, {"facets", Json::array()}, {"notes", set.notes}};
+  for (const auto& facet : c.facets) {
+    Json groups = Json::array();
+    for (const auto& group : facet.groups) {
+      Json points = Json::array();
+      for (const auto& p : set.groups.at(&group).points)
+        points.push_back({{"step", p.step}, {"runs", p.runs}, {"gone", p.gone}, {"centre", number(p.centre)}, {"low", number(p.low)}, {"high", number(p.high)}});
+      groups.push_back({{"value", group.value}, {"points", points}});
+    }
+    out["facets"].push_back({{"keys", facet.keys}, {"groups", groups}});
+  }
+  return out;
+}
+
+struct CurvesOptions {
+  CompareQuestion question;
+  std::string metric;
+};
+
+int curves(CurvesOptions options, const CommonOptions& common) {
+  if (is_time_metric(options.metric))
+    throw UsageError(options.metric + " is one number of a run and has no curve", "`ffn-train compare` compares it; curves are of a logged metric, such as val/loss");
+  auto& request = options.question.request;
+  request.resamples = 1;  // nothing is judged here
+  if (!options.metric.empty()) request.config.metric = options.metric;
+  Targets targets;
+  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found); });
+  const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
+  const auto sets = pictures::read_curves(comparison, {wanted});
+  if (sets.empty()) throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");
+  if (common.json) print_json(curves_json(comparison, sets[0]));
+  else {
+    const pictures::TerminalView view{terminal_width_of(1), process_charset(), color_enabled(color_mode(common), 1)};
+    std::cout << printable(pictures::curves_text(comparison, sets[0], view), /*keep_colors=*/true);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_curves(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("curves", "learning curves in the terminal");
+  auto options = std::make_shared<CurvesOptions>();
+  add_grouping_options(command, options->question);
+  command.option("--metric", options->metric, "a logged metric; the compared one, or the target's, otherwise").type("NAME");
+  add_output_options(command, common);
+  command.run([&common, options] { return curves(*options, common); });
+}
+
+}  // namespace ffn::app

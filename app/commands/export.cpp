@@ -1,0 +1,78 @@
+// ffn-train export DIR...: runs as files that other programs read.
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/exports/csv.hpp"
+#include "ffn/exports/tensorboard.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ExportOptions {
+  std::vector<std::string> directories;
+  std::string out;
+  bool csv = false, tensorboard = false, histograms = false, all = false;
+};
+
+// Beside the runs, as a report; here where there are several places.
+fs::path out_directory(const ExportOptions& options) {
+  if (!options.out.empty()) return options.out;
+  return options.directories.size() == 1 ? fs::path(options.directories[0]) : fs::path(".");
+}
+
+std::string counted(std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); }
+
+int export_runs(const ExportOptions& options, const CommonOptions& common) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  if (options.histograms && !options.tensorboard) throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
+  if (!options.csv && !options.tensorboard) throw UsageError("what shall be written?", "--csv writes tables, --tensorboard event files");
+  auto selection = exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);
+  const auto out = out_directory(options);
+  Json report = {{"runs", selection.runs.size()}};
+  std::string text;
+  if (options.csv) {
+    const auto files = exports::write_csv(selection, out, selection.notes);
+    report["csv"] = {{"runs", files.runs.string()}, {"curves", files.curves.string()}, {"curve_rows", files.num_curve_rows}};
+    text += files.runs.string() + ": a row for each run, " + format_count(selection.runs.size()) + "\n" + files.curves.string() +
+            ": a row for each run, step and metric, " + format_count(files.num_curve_rows) + "\n";
+  }
+  if (options.tensorboard) {
+    const auto files = exports::write_tensorboard(selection, out / "tensorboard", options.histograms, selection.notes);
+    report["tensorboard"] = {{"directory", files.directory.string()}, {"runs", files.num_runs}, {"variants", files.num_variants}};
+    text += files.directory.string() + ": event files of " + counted(files.num_runs, "run") +
+            (files.num_variants > 0 ? ", and of " + counted(files.num_variants, "variant") + " with several seeds mean and interval" : "") +
+            "\nto look at them: tensorboard --logdir " + shell_word(files.directory.string()) +
+            (files.most_points > exports::kTensorBoardPoints ? " --samples_per_plugin scalars=" + std::to_string(files.most_points) : "") + "\n";
+  }
+  for (const auto& note : selection.notes) log_warning(note);
+  report["notes"] = selection.notes;
+  if (common.json) print_json(report);
+  else print_text(printable(text));
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("export", "runs as files that other programs read: CSV, TensorBoard");
+  auto options = std::make_shared<ExportOptions>();
+  command.option("directories", options->directories, "studies or runs").required().type("DIR...");
+  command.flag("--csv", options->csv, "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric");
+  command.flag("--tensorboard", options->tensorboard, "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
+  command.flag("--histograms", options->histograms, "with --tensorboard: also histograms of the final weights and of the activations in hidden layers");
+  command.option("-o,--out", options->out, "where to; DIR otherwise, or here where there are several").type("DIR").directory();
+  command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
+  add_output_options(command, common);
+  command.run([&common, options] { return export_runs(*options, common); });
+}
+
+}  // namespace ffn::app

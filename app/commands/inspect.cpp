@@ -1,0 +1,93 @@
+// ffn-train inspect RUN: what the neurons of a trained run do.
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../commands.hpp"
+#include "../inspect_text.hpp"
+#include "../load_config.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/inspect/inspection_json.hpp"
+#include "ffn/inspect/page.hpp"
+#include "ffn/pictures/html.hpp"
+#include "ffn/record/run_directory.hpp"
+#include "ffn/record/safetensors.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/train/trained.hpp"
+#include "ffn/version.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+struct InspectOptions {
+  std::string run, data = "task", neuron, trace, out;
+};
+
+Json to_json(const inspect::TraceStep& step) { return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}}; }
+
+Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
+  Json blocks = Json::array();
+  for (const auto& block : trace.blocks) {
+    Json steps = Json::array();
+    for (const auto& step : block.steps) steps.push_back(to_json(step));
+    Json heads = Json::array();
+    for (const auto& head : block.attention) heads.push_back(to_json(head));
+    blocks.push_back({{"attention", heads}, {"routes", block.routes}, {"steps", steps}});
+  }
+  Json outcomes = Json::array();
+  for (const auto& classes : trace.outcomes) {
+    Json each = Json::array();
+    for (const auto& outcome : classes) each.push_back({{"class", inputs.class_name(outcome.index)}, {"probability", outcome.logit}});
+    outcomes.push_back(each);
+  }
+  return {{"tokens", trace.tokens}, {"blocks", blocks}, {"outcomes", outcomes}};
+}
+
+void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
+  const NamedFile page(expand_home(path), "page", pictures::kPageMark);
+  page.write(html);
+  if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
+}
+
+int inspect_run(const InspectOptions& options, bool traced, const CommonOptions& common) {
+  const RunDirectory directory{fs::path(options.run)};
+  const auto page_facts = [&](const ModelConfig& model) { return inspect::PageFacts{options.run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model), kVersion, utc_now()}; };
+  const auto config = trained_config(directory);
+  const auto weights = read_safetensors(directory.weights_path());
+  inspect::TrainedNetwork network(config, weights);
+  if (traced) {
+    const auto inputs = inspect::typed_inputs(config, weights, options.trace);
+    const auto trace = inspect::trace(network, inputs);
+    if (!options.out.empty()) write_page(options.out, inspect::trace_page(trace, inputs, page_facts(config.model)), common);
+    if (common.json) print_json(to_json(trace, inputs));
+    else if (options.out.empty()) print_trace(trace, inputs, config.model);
+    return 0;
+  }
+  const auto most = inspect::most_tokens(config, trained_shape(config, weights));
+  const auto inspection = inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most) : inspect::text_inputs(config, weights, expand_home(options.data), most));
+  if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
+  if (common.json) print_json(options.neuron.empty() ? inspect::to_json(inspection) : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
+  else if (!options.neuron.empty()) print_neuron(inspection, options.neuron);
+  else if (options.out.empty()) print_inspection(inspection, options.run, config.model, common);
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("inspect", "what the neurons of a trained run do");
+  auto options = std::make_shared<InspectOptions>();
+  command.option("run", options->run, "run directory").required().type("RUN");
+  command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();
+  const auto neuron = command.option("--neuron", options->neuron, "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3").type("NAME");
+  const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"").type("INPUT").excludes(neuron);
+  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html").excludes(neuron);
+  add_output_options(command, common);
+  command.run([&common, options, trace] { return inspect_run(*options, trace.given(), common); });
+}
+
+}  // namespace ffn::app

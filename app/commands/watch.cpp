@@ -1,0 +1,145 @@
+// ffn-train watch DIR...: the page of `report`, served on this machine while the runs go on.
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "../commands.hpp"
+#include "../compare_question.hpp"
+#include "../render_aside.hpp"
+#include "../report_facts.hpp"
+#include "../signals.hpp"
+#include "ffn/core/hash.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/core/suggest.hpp"
+#include "ffn/pictures/html.hpp"
+#include "ffn/pictures/page.hpp"
+#include "ffn/record/log.hpp"
+#include "ffn/record/study_file.hpp"
+#include "ffn/report/fit.hpp"
+#include "ffn/serve/server.hpp"
+
+namespace ffn::app {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string drawn_page(const CompareQuestion& question, std::uint64_t version) {
+  const auto report = make_report(question);
+  return pictures::page(report->comparison, report->figures, report->facts, version);
+}
+
+// Other than before where a run has begun, gone on or ended, or a study has grown.
+std::string state_of(const std::vector<std::string>& names) {
+  std::string all;
+  const auto add = [&](const fs::path& file) {
+    std::error_code none;
+    const auto size = fs::file_size(file, none);
+    all += none ? "-" : std::to_string(size) + "@" + std::to_string(fs::last_write_time(file, none).time_since_epoch().count());
+    all += '\n';
+  };
+  std::set<fs::path> studies;
+  const auto places = find_run_places({names.begin(), names.end()});
+  for (const auto& run : places.there) {
+    all += run.string() + "\n";
+    for (const char* name : {"status.json", "metrics.jsonl", "summary.json"}) add(run / name);
+    studies.insert(run.parent_path().parent_path());
+  }
+  for (const auto& study : studies) add(study_file_path(study));
+  return sha256_hex(all + std::to_string(places.missing.size()));
+}
+
+/// The page as it was drawn last, drawn anew while somebody looks at it.
+class Page {
+ public:
+  Page(const CompareQuestion& question, serve::Server& server)
+      : question_(question), server_(server), state_(state_of(question.directories)), html_(drawn_page(question, version_)), policy_(pictures::served_policy()) {}
+
+  serve::Response respond(const std::string& path, const std::string& query) {
+    if (path == "") return {200, "text/html; charset=utf-8", html_, policy_};
+    if (path != "state") return {404};
+    asked_ = Clock::now();
+    if (query == "v=" + std::to_string(version_)) return {304};
+    return {200, "application/json", dump_json({{"version", version_}}), ""};
+  }
+
+  /// Draws when there is news for somebody. What it costs stays below a twentieth of the time.
+  void look() {
+    if (renderer_.is_working()) return take();
+    const auto now = Clock::now();
+    if (now - asked_ > kPatience || now < next_look_) return;
+    const std::string state = current_state();
+    next_look_ = now + std::max<Clock::duration>(kLeastPause, 20 * (Clock::now() - now));
+    if (state.empty() || state == state_) return;
+    coming_state_ = state, started_ = Clock::now();
+    renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
+  }
+
+  bool is_drawing() const { return renderer_.is_working(); }
+
+ private:
+  static constexpr std::chrono::seconds kPatience{30}, kLeastPause{2};
+
+  std::string current_state() {
+    try {
+      return state_of(question_.directories);
+    } catch (const Error& error) {
+      complain(error.what());
+      return "";
+    }
+  }
+
+  void take() {
+    const auto result = renderer_.poll();
+    if (!result) return;
+    next_look_ = Clock::now() + std::max<Clock::duration>(kLeastPause, 20 * (Clock::now() - started_));
+    if (!result->text) return complain(result->error);  // a file in the middle of a change: it is looked at again
+    html_ = *result->text, state_ = coming_state_;
+    ++version_;
+    complaint_.clear();
+  }
+
+  void complain(const std::string& what) {
+    if (what != complaint_) log_warning("the page stays as it was: " + what);
+    complaint_ = what;
+  }
+
+  const CompareQuestion& question_;
+  serve::Server& server_;
+  std::uint64_t version_ = 1;
+  std::string state_, html_, policy_, coming_state_, complaint_;
+  Clock::time_point asked_{}, next_look_{}, started_{};
+  RenderAside renderer_;
+};
+
+int watch(const CompareQuestion& question, const CommonOptions& common) {
+  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  serve::Server server;
+  Page page(question, server);
+  handle_end_signals();
+  if (common.json) print_json({{"address", server.address()}});
+  else std::cout << server.address() << "\n";
+  std::cout.flush();
+  log_info("the report of " + join(question.directories) + " as it grows, for browsers on this machine; whoever has the address can read it. Ctrl-C ends it");
+  const auto site = [&](const std::string& path, const std::string& query) { return page.respond(path, query); };
+  while (!stop_requested()) {
+    server.serve(site, std::chrono::milliseconds(page.is_drawing() ? 50 : 500));
+    page.look();
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_watch(CommandLine program, CommonOptions& common) {
+  auto command = program.subcommand("watch", "the page of report, kept up to date in the browser while runs go on");
+  auto question = std::make_shared<CompareQuestion>();
+  add_question_options(command, *question);
+  add_output_options(command, common);
+  command.run([&common, question] { return watch(*question, common); });
+}
+
+}  // namespace ffn::app

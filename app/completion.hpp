@@ -1,0 +1,26 @@
+// What a shell offers for the word that is being typed. The shells' scripts are short (commands/completion.cpp): they hand the words to
+// the program, which alone knows its commands, the config's keys, the shipped configs and where runs are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+
+namespace ffn::app {
+
+/// Set by the scripts: the arguments are to be completed, not obeyed.
+inline constexpr const char* kCompleteVariable = "FFN_TRAIN_COMPLETE";
+
+struct Candidate {
+  std::string word;  ///< whole; one that ends in "/", ".", "=" or "," goes on
+  std::string doc;
+};
+
+/// For the last of `words`, which may be empty; in the order in which they are to be shown.
+std::vector<Candidate> completions(const CommandDescription& program, const std::vector<std::string>& words);
+
+/// A line each on stdout, the word and behind a tab what it means. Returns the exit code.
+int print_completions(const CommandDescription& program, const std::vector<std::string>& words);
+
+}  // namespace ffn::app

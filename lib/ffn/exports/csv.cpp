@@ -1,0 +1,120 @@
+#include "ffn/exports/csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "ffn/config/metrics.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/report/table.hpp"
+
+namespace ffn::exports {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Inf" : "-Inf";
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+// A key that a run's kind does not have, or that is null, is a missing value.
+std::string value_of(const FoundRun& run, const std::string& key) {
+  const auto found = run.keys.find(key);
+  return found == run.keys.end() || found->second == "null" ? "" : found->second;
+}
+
+// What tells the rows of one run from those of another.
+Cells identifying_headers(const Selection& selection) {
+  Cells out{"run", "variant", "seed", "state"};
+  out.insert(out.end(), selection.varying.begin(), selection.varying.end());
+  return out;
+}
+
+Cells identifying_cells(const FoundRun& run, const Selection& selection) {
+  Cells out{run.path.string(), run.variant, std::to_string(run.seed), to_string(run.state)};
+  for (const auto& key : selection.varying) out.push_back(value_of(run, key));
+  return out;
+}
+
+// Those that some run has logged, in the order of the catalogue.
+std::vector<std::string> metrics_of(const Selection& selection) {
+  std::vector<std::string> out;
+  for (const auto& row : metric_catalogue()) {
+    const bool logged = std::any_of(selection.runs.begin(), selection.runs.end(), [&](const FoundRun& run) { return run.summary && run.summary->find(row.name); });
+    if (logged) out.emplace_back(row.name);
+  }
+  return out;
+}
+
+Cells summary_cells(const RunSummary& summary, const std::vector<std::string>& metrics) {
+  Cells out{std::to_string(summary.steps), std::to_string(summary.cost.parameters), std::to_string(summary.cost.active_parameters),
+            std::to_string(summary.cost.flops), number(summary.train_seconds), summary.hit ? std::to_string(summary.hit->step) : ""};
+  for (const auto& name : metrics) {
+    const auto* metric = summary.find(name);
+    out.push_back(metric ? number(metric->final_value) : "");
+    out.push_back(metric && metric->best ? number(metric->best->value) : "");
+    out.push_back(metric && metric->best ? std::to_string(metric->best->step) : "");
+  }
+  return out;
+}
+
+// The columns of scripts/ffn_train.py's runs().
+std::string runs_text(const Selection& selection) {
+  const auto metrics = metrics_of(selection);
+  Cells headers = identifying_headers(selection);
+  headers.insert(headers.end(), {"steps", "parameters", "active_parameters", "flops_per_token", "train_seconds", "hit_step"});
+  for (const auto& name : metrics) headers.insert(headers.end(), {name, "best " + name, "best step " + name});
+  std::string out = csv_line(headers);
+  for (const auto& run : selection.runs) {
+    Cells cells = identifying_cells(run, selection);
+    if (run.summary) {
+      const Cells summary = summary_cells(*run.summary, metrics);
+      cells.insert(cells.end(), summary.begin(), summary.end());
+    }
+    cells.resize(headers.size());
+    out += csv_line(cells);
+  }
+  return out;
+}
+
+// The columns of scripts/ffn_train.py's metrics(), and when that was.
+std::string curves_text(const Selection& selection, std::size_t& rows, std::vector<std::string>& notes) {
+  Cells headers = identifying_headers(selection);
+  headers.insert(headers.end(), {"step", "time_s", "tokens", "metric", "value"});
+  std::string out = csv_line(headers);
+  for (const auto& run : selection.runs) {
+    std::vector<Evaluation> curve;
+    try {
+      curve = curve_of(run);
+    } catch (const DataError& error) {
+      notes.push_back(std::string("left out of the curves: ") + error.what());
+    }
+    Cells cells = identifying_cells(run, selection);
+    const std::size_t own = cells.size();
+    for (const auto& evaluation : curve) {
+      for (const auto& [name, value] : evaluation.metrics) {
+        cells.resize(own);
+        cells.insert(cells.end(), {std::to_string(evaluation.step), number(evaluation.time_s), std::to_string(evaluation.tokens), name, number(value)});
+        out += csv_line(cells);
+        ++rows;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+CsvFiles write_csv(const Selection& selection, const fs::path& directory, std::vector<std::string>& notes) {
+  CsvFiles files{directory / "runs.csv", directory / "curves.csv"};
+  make_directories(directory);
+  write_file_atomically(files.runs, runs_text(selection), Durability::cached);
+  write_file_atomically(files.curves, curves_text(selection, files.num_curve_rows, notes), Durability::cached);
+  return files;
+}
+
+}  // namespace ffn::exports

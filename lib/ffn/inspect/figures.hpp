@@ -1,0 +1,18 @@
+// The pictures of a look inside. Internal to ffn/inspect. They refer to it as long as they are drawn.
+#pragma once
+
+#include "ffn/inspect/trace.hpp"
+#include "ffn/pictures/figure.hpp"
+
+namespace ffn::inspect {
+
+/// "Block 0", in a mixture "Block 0, expert 3".
+std::string part_title(const Inspection& inspection, std::size_t block, std::size_t part);
+
+/// All of them, in the order of the page: firing rates, input × neuron, experts, attention.
+std::vector<pictures::Figure> figures_of(const Inspection& inspection);
+
+/// The steps of every block, a panel each.
+std::vector<pictures::Figure> figures_of(const Trace& trace);
+
+}  // namespace ffn::inspect

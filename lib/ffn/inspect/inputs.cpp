@@ -1,0 +1,205 @@
+#include "ffn/inspect/inputs.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "ffn/core/error.hpp"
+#include "ffn/core/files.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/tasks/corpus.hpp"
+#include "ffn/tasks/task.hpp"
+#include "ffn/train/cohort_config.hpp"
+#include "ffn/train/trained.hpp"
+
+namespace ffn::inspect {
+
+fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
+  fused::Examples out{of, length, nullptr, nullptr, nullptr};
+  if (shape.tokens) out.tokens = tokens.data() + first * length;
+  else out.vectors = vectors.data() + first * shape.input_width;
+  return out;
+}
+
+std::string visible(const std::string& character) { return character == " " ? "␣" : character == "\n" ? "⏎" : character == "\t" ? "⇥" : without_controls(character); }
+
+std::string Inputs::class_name(std::int64_t index) const {
+  return characters.empty() ? std::to_string(index) : visible(characters[static_cast<std::size_t>(index)]);
+}
+
+std::string Inputs::token_name(std::int64_t n) const {
+  if (shape.tokens) return class_name(tokens[static_cast<std::size_t>(n)]);
+  std::string out;
+  for (std::int64_t i = 0; i < shape.input_width; ++i) {
+    const float x = vectors[static_cast<std::size_t>(n * shape.input_width + i)];
+    out += (out.empty() ? "" : ", ") + std::string(x < 0 ? "−" : "") + format_significant(std::abs(static_cast<double>(x)), x == static_cast<float>(static_cast<int>(x)) ? 1 : 2);
+  }
+  return "(" + out + ")";
+}
+
+namespace {
+
+std::vector<std::string> characters_of(const std::vector<std::uint32_t>& alphabet) {
+  std::vector<std::string> out;
+  for (const auto c : alphabet) append_utf8(out.emplace_back(), c);
+  return out;
+}
+
+Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
+  Inputs out;
+  out.shape = trained_shape(config, weights), out.length = out.shape.sequence_length;
+  if (std::holds_alternative<TextConfig>(config.task)) out.characters = characters_of(alphabet_of(weights));
+  return out;
+}
+
+// Windows side by side over a text, evenly spread where there are more than are wanted. A text shorter than one is a window.
+template <class Id>
+void take_windows(Inputs& to, const std::vector<Id>& text, std::int64_t most_tokens, const std::string& which) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  to.length = std::min(to.length, size);
+  const std::int64_t windows = size / to.length;
+  to.count = std::min(windows, std::max<std::int64_t>(1, most_tokens / to.length));
+  for (std::int64_t i = 0; i < to.count; ++i) {
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(i * windows / to.count * to.length);
+    to.tokens.insert(to.tokens.end(), begin, begin + static_cast<std::ptrdiff_t>(to.length));
+  }
+  to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " characters of " + which + ", in windows of " + format_count(to.length);
+}
+
+/// One overload per task that can give its training set better than by drawing batches.
+struct TrainingInputs {
+  const RunConfig& config;
+  const TensorFile& weights;
+  std::int64_t most_tokens;
+
+  Inputs operator()(const TextConfig& text) const {
+    const std::string hint = "name a text to look at it with: --data FILE";
+    if (!path_exists(text.file)) throw DataError("the text that the run was trained on is not there: " + text.file, hint);
+    const auto corpus = read_corpus(text);
+    if (corpus.alphabet != alphabet_of(weights)) throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
+    Inputs out = empty_inputs(config, weights);
+    take_windows(out, corpus.train, most_tokens, "the text that it was trained on");
+    return out;
+  }
+
+  template <class AnyTask>
+  Inputs operator()(const AnyTask&) const {
+    Inputs drawn = drawn_batches();
+    Inputs distinct = each_once(drawn);
+    return distinct.count * 2 <= drawn.count ? distinct : drawn;
+  }
+
+ private:
+  // Batches of steps that are spread evenly over the training.
+  Inputs drawn_batches() const {
+    Inputs out = empty_inputs(config, weights);
+    const auto task = make_task(config.task, data_seeds({config}));
+    const std::int64_t batch = config.train.batch_size, steps = config.train.steps;
+    const std::int64_t batches = std::clamp<std::int64_t>(most_tokens / (batch * out.length), 1, std::max<std::int64_t>(1, steps));
+    out.count = batches * batch;
+    if (out.shape.tokens) out.tokens.resize(static_cast<std::size_t>(out.num_tokens()));
+    else out.vectors.resize(static_cast<std::size_t>(out.count * out.shape.input_width));
+    std::vector<std::int64_t> labels(static_cast<std::size_t>(batch * out.length));
+    for (std::int64_t i = 0; i < batches; ++i) {
+      task->write_batch(0, i * steps / batches, batch, {out.tokens.data() + (out.shape.tokens ? i * batch * out.length : 0), out.vectors.data() + (out.shape.tokens ? 0 : i * batch * out.shape.input_width), labels.data()});
+    }
+    out.source = format_count(out.count) + (batches < steps ? " of the " + format_count(steps * batch) : "") + " examples that it was trained on";
+    return out;
+  }
+
+  template <class T>
+  static void keep_distinct(std::vector<T>& values, std::int64_t width, std::int64_t& count) {
+    std::map<std::vector<T>, char> seen;
+    for (std::int64_t i = 0; i < count; ++i) seen[{values.begin() + static_cast<std::ptrdiff_t>(i * width), values.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}];
+    values.clear();
+    for (const auto& [example, unused] : seen) values.insert(values.end(), example.begin(), example.end());
+    count = static_cast<std::int64_t>(seen.size());
+  }
+
+  static Inputs each_once(Inputs inputs) {
+    const std::int64_t drawn = inputs.count;
+    if (inputs.shape.tokens) keep_distinct(inputs.tokens, inputs.length, inputs.count);
+    else keep_distinct(inputs.vectors, inputs.shape.input_width, inputs.count);
+    inputs.source = "the " + format_count(inputs.count) + " different inputs among " + format_count(drawn) + " training examples, each once";
+    return inputs;
+  }
+};
+
+}  // namespace
+
+Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::int64_t most_tokens) {
+  return std::visit(TrainingInputs{config, weights, most_tokens}, config.task);
+}
+
+Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens) {
+  if (!std::holds_alternative<TextConfig>(config.task)) throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
+  Inputs out = empty_inputs(config, weights);
+  const auto ids = encode(read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31), alphabet_of(weights), file);
+  if (ids.empty()) throw DataError(file + " is empty");
+  take_windows(out, ids, most_tokens, file);
+  return out;
+}
+
+namespace {
+
+// "1,-1", or "10" for (1, -1).
+std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
+  const std::string expected = "expected " + std::to_string(width) + " numbers with commas between them, or as many digits 0 and 1 for -1 and 1; a blank between inputs";
+  std::vector<float> out;
+  if (word.find_first_not_of("01") == std::string::npos && static_cast<std::int64_t>(word.size()) == width) {
+    for (const char c : word) out.push_back(c == '1' ? 1.0f : -1.0f);
+    return out;
+  }
+  std::istringstream parts(word);
+  for (std::string part; std::getline(parts, part, ',');) {
+    char* end = nullptr;
+    out.push_back(std::strtof(part.c_str(), &end));
+    if (part.empty() || *end != '\0') throw UsageError("'" + part + "' is no number", expected);
+  }
+  if (static_cast<std::int64_t>(out.size()) != width) throw UsageError("the input " + word + " has " + std::to_string(out.size()) + " numbers, the network reads " + std::to_string(width), expected);
+  return out;
+}
+
+// Token ids as digits, "0110", where there are at most ten; with blanks otherwise.
+std::vector<std::int64_t> typed_ids(const std::string& typed, std::int64_t vocabulary) {
+  std::vector<std::string> words;
+  std::istringstream in(typed);
+  for (std::string word; in >> word;) words.push_back(word);
+  if (words.size() == 1 && vocabulary <= 10) {
+    const std::string digits = words[0];
+    words.clear();
+    for (const char c : digits) words.emplace_back(1, c);
+  }
+  std::vector<std::int64_t> out;
+  for (const auto& word : words) {
+    char* end = nullptr;
+    out.push_back(std::strtoll(word.c_str(), &end, 10));
+    if (*end != '\0' || out.back() < 0 || out.back() >= vocabulary) throw UsageError("'" + word + "' is no token of this task", "expected numbers from 0 to " + std::to_string(vocabulary - 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const std::string& typed) {
+  Inputs out = empty_inputs(config, weights);
+  out.source = "what was typed";
+  if (!out.shape.tokens) {
+    std::istringstream words(typed);
+    for (std::string word; words >> word; ++out.count) {
+      const auto vector = typed_vector(word, out.shape.input_width);
+      out.vectors.insert(out.vectors.end(), vector.begin(), vector.end());
+    }
+  } else {
+    out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights), "the text");
+    const auto size = static_cast<std::int64_t>(out.tokens.size());
+    if (size > out.length) throw UsageError(std::to_string(size) + " tokens are more than the network reads at once", "its context is " + std::to_string(out.length));
+    out.length = size, out.count = size > 0 ? 1 : 0;
+  }
+  if (out.count == 0) throw UsageError("nothing to trace", out.shape.tokens ? "name a text" : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
+  return out;
+}
+
+}  // namespace ffn::inspect

@@ -1,0 +1,143 @@
+#include "ffn/inspect/inspection.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/fused/coverage.hpp"
+#include "ffn/train/trained.hpp"
+
+namespace ffn::inspect {
+
+namespace {
+
+ModelConfig covered(const ModelConfig& model) {
+  const std::string lacks = fused::not_covered(model);
+  if (!lacks.empty()) throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it", "ffn-train list ffns shows other forms of the layer");
+  return model;
+}
+
+TaskShape usable_shape(const RunConfig& config, const TensorFile& weights) {
+  const auto shape = trained_shape(config, weights);
+  require_usable(config, shape, weights);
+  return shape;
+}
+
+}  // namespace
+
+TrainedNetwork::TrainedNetwork(const RunConfig& config, const TensorFile& weights)
+    : model_(covered(config.model)), network_(model_, usable_shape(config, weights)), row_(static_cast<std::size_t>(network_.layout().width())) {
+  network_.layout().import_row(row_.data(), weights.tensors);
+}
+
+std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape) {
+  constexpr std::int64_t kMost = 1 << 17, kLeast = 1 << 8, kFlops = 10'000'000'000, kFloats = 1 << 26;
+  const FfnSize* size = size_of(config.model.ffn);
+  const auto* moe = std::get_if<MoeConfig>(&config.model.ffn);
+  const bool gated = std::holds_alternative<GatedConfig>(config.model.ffn) || (moe && moe->gated);
+  const std::int64_t kept = config.model.blocks * (size ? size->hidden_width(config.model.d_model) : 1) * (moe ? moe->top_k : 1) * (gated ? 4 : 2);
+  return std::clamp(std::min(kFlops / std::max<std::int64_t>(1, model_cost(config.model, shape).total.flops), kFloats / kept), kLeast, kMost);
+}
+
+constexpr std::size_t kMostOffsets = 4;
+
+std::vector<HeadReport> heads_of(const AttentionRows& attention) {
+  std::vector<HeadReport> out;
+  const std::int64_t length = attention.length;
+  for (std::int64_t h = 0; h < attention.heads; ++h) {
+    HeadReport head;
+    head.entropy = attention.entropy[static_cast<std::size_t>(h)];
+    for (std::int64_t offset = 1 - length; offset < length; ++offset) {
+      double sum = 0;
+      for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < std::min(length, length - offset); ++i) sum += attention.mean[static_cast<std::size_t>((h * length + i) * length + i + offset)];
+      if (sum > 0) head.looks_at.push_back({offset, sum / static_cast<double>(length)});
+    }
+    std::stable_sort(head.looks_at.begin(), head.looks_at.end(), [](const Looked& a, const Looked& b) { return a.share > b.share; });
+    if (head.looks_at.size() > kMostOffsets) head.looks_at.resize(kMostOffsets);
+    out.push_back(std::move(head));
+  }
+  return out;
+}
+
+namespace {
+
+struct Notes {
+  std::vector<std::string>& out;
+
+  void operator()(const FormulaConfig&) const { out.push_back("the layer is a formula: formulas have no hidden layer that means the same for all of them, so no neurons are shown; --trace shows what goes in and what comes out"); }
+  void operator()(const NoFfnConfig&) const { out.push_back("the model has no feed-forward layer"); }
+  void operator()(const MoeConfig& config) const {
+    if (config.expert) out.push_back("the experts are formulas, which have no hidden layer that means the same for all of them: what each takes is shown, its neurons are not");
+  }
+  template <class AnyOther>
+  void operator()(const AnyOther&) const {}
+};
+
+}  // namespace
+
+Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
+  Inspection out;
+  const auto& model = trained.model();
+  const auto parameters = trained.parameters();
+  out.values = capture(model, trained.network(), trained.row(), inputs);
+  out.kinds = token_kinds(inputs);
+  const ReadOut read_out(parameters, model, inputs.shape.num_classes);
+  for (std::size_t b = 0; b < out.values.size(); ++b) {
+    const auto& values = out.values[b];
+    BlockReport block;
+    block.heads = heads_of(values.attention);
+    const bool mixture = values.routed.num_experts > 0;
+    if (mixture) block.routing = report_on(values.routed, out.kinds, inputs);
+    // Without a residual stream the next block makes something else of what this one writes.
+    const bool reaches_head = model.residual || b + 1 == out.values.size();
+    for (std::size_t e = 0; e < values.hidden.size(); ++e) {
+      const auto& rows = values.hidden[e];
+      const auto weights = keys_and_values(parameters, model, static_cast<std::int64_t>(b), mixture ? std::optional<std::int64_t>(e) : std::nullopt, rows.width);
+      block.hidden.push_back(report_on(rows, weights, reaches_head ? &read_out : nullptr));
+      block.hidden.back().agreement = agreement_of(rows, block.hidden.back(), inputs);
+    }
+    out.blocks.push_back(std::move(block));
+  }
+  std::visit(Notes{out.notes}, model.ffn);
+  const auto& parts = out.blocks[0].hidden;
+  if (!parts.empty() && parts[0].rank_tokens > 0 && parts[0].rank_tokens < parts[0].width && parts[0].rank_tokens < inputs.num_tokens())
+    out.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(parts[0].rank_tokens) + " tokens and cannot be above that");
+  for (std::size_t b = 0; b < out.blocks.size(); ++b) {
+    for (const auto& part : out.blocks[b].hidden) {
+      if (part.tokens > 0 && part.dead == part.width) out.notes.push_back("all neurons of " + std::string(out.blocks[b].routing ? "an expert of " : "") + "block " + std::to_string(b) + " are dead: whatever it reads, it writes the same");
+    }
+  }
+  const auto norms = model.norm.places();
+  if (!parts.empty() && (norms.on_output || norms.after_sum)) out.notes.push_back("a norm stands behind the layer: the logits of values leave it out");
+  if (!model.residual && model.blocks > 1) out.notes.push_back("without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");
+  out.inputs = std::move(inputs);
+  return out;
+}
+
+std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron) {
+  return std::to_string(block) + "." + (inspection.blocks[block].routing ? std::to_string(part) + "." : "") + std::to_string(neuron);
+}
+
+NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
+  bool mixture = false;
+  for (std::size_t b = 0; b < inspection.blocks.size(); ++b) {
+    mixture = mixture || inspection.blocks[b].routing;
+    for (std::size_t part = 0; part < inspection.blocks[b].hidden.size(); ++part) {
+      for (const auto& neuron : inspection.blocks[b].hidden[part].neurons) {
+        if (neuron_name(inspection, b, part, neuron.index) == name) return {b, part, neuron.index};
+      }
+    }
+  }
+  throw UsageError("no neuron is called " + name, mixture ? "neurons are named block.expert.neuron, from 0.0.0 on" : "neurons are named block.neuron, from 0.0 on");
+}
+
+std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most) {
+  std::vector<std::int64_t> order(report.neurons.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return report.neurons[static_cast<std::size_t>(a)].writes() > report.neurons[static_cast<std::size_t>(b)].writes(); });
+  order.resize(std::min(most, order.size()));
+  return order;
+}
+
+}  // namespace ffn::inspect

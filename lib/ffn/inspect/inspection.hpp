@@ -1,0 +1,73 @@
+// A look inside a trained run: what was shown to it, what its layers computed, and the numbers about both.
+#pragma once
+
+#include "ffn/inspect/examples.hpp"
+#include "ffn/inspect/experts.hpp"
+#include "ffn/inspect/neurons.hpp"
+#include "ffn/inspect/patterns.hpp"
+
+namespace ffn::inspect {
+
+/// How far from itself a position looks, and how much: offset -1 is the token before it.
+struct Looked {
+  std::int64_t offset;
+  double share;  ///< of the attention of all positions
+};
+
+struct HeadReport {
+  double entropy = 0;             ///< mean over positions, in nats
+  std::vector<Looked> looks_at;   ///< by share, from the largest on
+};
+
+std::vector<HeadReport> heads_of(const AttentionRows& attention);
+
+struct BlockReport {
+  std::vector<HiddenReport> hidden;  ///< one; in a mixture one per expert; none where the layer shows no hidden layer
+  std::optional<RoutingReport> routing;
+  std::vector<HeadReport> heads;
+};
+
+struct Inspection {
+  Inputs inputs;
+  TokenKinds kinds;
+  std::vector<BlockValues> values;
+  std::vector<BlockReport> blocks;
+  std::vector<std::string> notes;  ///< what is not shown, and why
+};
+
+/// The network of a run as its weights say. Throws UsageError for a model that the fused engine does not cover, CheckpointError for
+/// weights that do not fit.
+class TrainedNetwork {
+ public:
+  TrainedNetwork(const RunConfig& config, const TensorFile& weights);
+
+  const ModelConfig& model() const { return model_; }
+  fused::Network& network() { return network_; }
+  const float* row() const { return row_.data(); }
+  Parameters parameters() const { return {network_.layout(), row_.data()}; }
+
+ private:
+  ModelConfig model_;
+  fused::Network network_;
+  std::vector<float> row_;
+};
+
+/// How many tokens to look at so that it takes about a second and little memory.
+std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape);
+
+Inspection look_inside(TrainedNetwork& trained, Inputs inputs);
+
+/// "0.17", in a mixture "0.3.17": block, expert, neuron.
+std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron);
+
+struct NeuronPlace {
+  std::size_t block, part;
+  std::int64_t neuron;
+};
+/// Throws UsageError for a name that none has.
+NeuronPlace find_neuron(const Inspection& inspection, const std::string& name);
+
+/// The most telling neurons of a hidden layer: those that write most on average.
+std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most);
+
+}  // namespace ffn::inspect

@@ -1,0 +1,18 @@
+// A look inside a run as one HTML file, and a trace likewise.
+#pragma once
+
+#include "ffn/inspect/trace.hpp"
+
+namespace ffn::inspect {
+
+/// What a page says beside what was found. Texts may be anything: they are escaped.
+struct PageFacts {
+  std::string title;  ///< the run
+  std::string layer;  ///< "2 blocks: positionwise 64 → 256 → 64, gelu"
+  std::string version, written;
+};
+
+std::string page(const Inspection& inspection, const PageFacts& facts);
+std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts);
+
+}  // namespace ffn::inspect

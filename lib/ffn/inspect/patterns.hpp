@@ -1,0 +1,26 @@
+// Tokens sorted by what they are, for pictures of input × neuron and for what experts take.
+#pragma once
+
+#include "ffn/inspect/capture.hpp"
+
+namespace ffn::inspect {
+
+/// Tokens that read alike: the same vector, or the same last tokens of a sequence. No kinds where vectors hardly repeat.
+struct TokenKinds {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> of_token;  ///< (N) its kind; -1 for one without (too near the beginning)
+  std::int64_t tokens_each = 1;        ///< of a sequence: how many of the last ones a kind names
+};
+TokenKinds token_kinds(const Inputs& inputs);
+
+/// Mean activation of every neuron over the tokens of each kind.
+struct Patterns {
+  std::vector<std::int64_t> kinds;    ///< that were seen, rows of `mean`
+  std::vector<std::int64_t> neurons;  ///< columns, by the kind on which they are strongest
+  std::vector<double> mean;           ///< (kinds, neurons)
+};
+/// Of the `most_kinds` most frequent kinds and the `most_neurons` neurons that vary most between them.
+Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::size_t most_kinds, std::size_t most_neurons);
+
+}  // namespace ffn::inspect

@@ -1,0 +1,116 @@
+#include "ffn/pictures/matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/svg.hpp"
+#include "ffn/report/format.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr std::size_t kMostWithTips = 1200;  // a tooltip for each makes pages large
+constexpr double kLevels = 20;               // of shades either way, where cells are many
+
+struct Grid {
+  double left, top, width, height;  ///< of a cell the last two
+};
+
+double peak_of(const MatrixPicture& matrix) {
+  double peak = matrix.peak;
+  for (const double x : matrix.values) {
+    if (matrix.peak == 0 && std::isfinite(x)) peak = std::max(peak, std::abs(x));
+  }
+  return peak > 0 ? peak : 1;
+}
+
+std::string name_of(const std::vector<std::string>& names, std::size_t index) { return index < names.size() ? names[index] : std::to_string(index); }
+
+void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width) {
+  const double right = grid.left + grid.width * static_cast<double>(m.num_columns);
+  if (!m.column_label.empty()) svg.text(grid.left, 12, fitted_text(m.column_label, width - grid.left), "q");
+  if (!m.row_label.empty() && m.rows.empty()) svg.text(0, grid.top - 5, fitted_text(m.row_label, right), "q");
+  double free_from = 0;
+  for (std::size_t k = 0; k < m.columns.size(); ++k) {
+    const double middle = grid.left + grid.width * (static_cast<double>(k) + 0.5), half = text_width(m.columns[k]) / 2;
+    if (middle - half < free_from) continue;
+    svg.text(middle, grid.top - 5, m.columns[k], "", Anchor::middle);
+    free_from = middle + half + 4;
+  }
+  free_from = 0;
+  for (std::size_t r = 0; r < m.rows.size(); ++r) {
+    const double y = grid.top + grid.height * (static_cast<double>(r) + 0.5);
+    if (y - 6 < free_from) continue;
+    svg.text(grid.left - 6, y + 4, fitted_text(m.rows[r], grid.left - 6), "", Anchor::end);
+    free_from = y + 7;
+  }
+}
+
+void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, double peak, const std::string& hatch) {
+  constexpr double kNumberWidth = 30;  // all cells have room for most numbers, or none has one
+  const double gap = std::min(grid.width, grid.height) > 8 ? 1 : 0;
+  for (std::size_t r = 0; r < m.num_rows; ++r) {
+    for (std::size_t k = 0; k < m.num_columns; ++k) {
+      const double x = grid.left + grid.width * static_cast<double>(k), y = grid.top + grid.height * static_cast<double>(r), value = m.values[r * m.num_columns + k];
+      const std::string place = name_of(m.rows, r) + ", " + (m.columns.empty() ? m.column_label + " " : "") + name_of(m.columns, k) + ": ";
+      if (!std::isfinite(value)) {
+        svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"url(#" + hatch + ")\" data-tip=\"" + escaped(place + "none") + "\"");
+        continue;
+      }
+      const auto colors = signed_shade(value / peak);
+      const std::string number = value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2);
+      svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(place + number) + "\"");
+      if (grid.width < kNumberWidth || grid.height < 16 || text_width(number, 11) + 2 > grid.width) continue;
+      svg.raw("<text x=\"" + px(x + grid.width / 2) + "\" y=\"" + px(y + grid.height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" style=\"font-size:11px;fill:" + (colors.white_text ? "#fff" : "#000") + "\">" + escaped(number) + "</text>");
+    }
+  }
+}
+
+// A path per shade, in tenths of pixels.
+void draw_cells_by_shade(Svg& svg, const MatrixPicture& m, const Grid& grid, double peak) {
+  const auto level = [&](std::size_t r, std::size_t k) {
+    const double value = m.values[r * m.num_columns + k];
+    return std::isfinite(value) ? static_cast<int>(std::lround(std::clamp(value / peak, -1.0, 1.0) * kLevels)) : 0;
+  };
+  std::vector<std::string> paths(2 * static_cast<std::size_t>(kLevels) + 1);
+  for (std::size_t r = 0; r < m.num_rows; ++r) {
+    for (std::size_t k = 0; k < m.num_columns;) {
+      std::size_t end = k + 1;
+      while (end < m.num_columns && level(r, end) == level(r, k)) ++end;
+      const auto tenths = [](double x) { return std::lround(x * 10); };
+      const long x = tenths(grid.left + grid.width * static_cast<double>(k)), next_x = tenths(grid.left + grid.width * static_cast<double>(end));
+      const long y = tenths(grid.top + grid.height * static_cast<double>(r)), next_y = tenths(grid.top + grid.height * static_cast<double>(r + 1));
+      if (level(r, k) != 0)
+        paths[static_cast<std::size_t>(level(r, k) + static_cast<int>(kLevels))] += "M" + std::to_string(x) + " " + std::to_string(y) + "H" + std::to_string(next_x) + "V" + std::to_string(next_y) + "H" + std::to_string(x) + "z";
+      k = end;
+    }
+  }
+  svg.rect(grid.left, grid.top, grid.width * static_cast<double>(m.num_columns), grid.height * static_cast<double>(m.num_rows), "", "fill=\"" + signed_shade(0).color + "\"");
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!paths[i].empty()) svg.raw("<path transform=\"scale(.1)\" fill=\"" + signed_shade((static_cast<double>(i) - kLevels) / kLevels).color + "\" d=\"" + paths[i] + "\"/>");
+  }
+}
+
+}  // namespace
+
+std::string draw_matrix(const MatrixPicture& m, const Form& form, const std::string& style) {
+  double labels = 0;
+  for (const auto& row : m.rows) labels = std::max(labels, text_width(row));
+  Grid grid{};
+  grid.left = m.rows.empty() ? 0 : std::min(labels, form.width * 0.3) + 8;
+  grid.top = (m.column_label.empty() ? 2 : 18) + (m.columns.empty() && (m.row_label.empty() || !m.rows.empty()) ? 0 : 16);
+  grid.width = std::min((form.width - grid.left) / static_cast<double>(m.num_columns), m.tall ? 16.0 : 44.0);
+  grid.height = m.tall ? grid.width : m.rows.empty() ? std::clamp(240.0 / static_cast<double>(m.num_rows), 3.0, 18.0) : std::clamp(640.0 / static_cast<double>(m.num_rows), 13.0, 20.0);
+  Svg svg(form.width, grid.top + grid.height * static_cast<double>(m.num_rows) + 4, form.id, m.title, m.description);
+  const std::string hatch = escaped(form.id + "-h");
+  svg.raw("<pattern id=\"" + hatch + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
+  draw_names(svg, m, grid, form.width);
+  const double peak = peak_of(m);
+  if (m.values.size() <= kMostWithTips) draw_cells_one_by_one(svg, m, grid, peak, hatch);
+  else draw_cells_by_shade(svg, m, grid, peak);
+  return svg.element(style);
+}
+
+}  // namespace ffn::pictures

@@ -1,0 +1,75 @@
+#include "ffn/study/standing_choices.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/record/run_directory.hpp"
+#include "ffn/tasks/run_identity.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+// Every grid that tuning may come to is a part of it.
+Study with_widest_grid(Study study) {
+  study.tune->per_seed = true;  // each run has its own choice
+  for (auto& axis : study.tune->axes) {
+    for (const auto end : {GridEnd::low, GridEnd::high}) {
+      for (int growth = 0; growth < kMostGridGrowth; ++growth) extend(axis, end);
+    }
+  }
+  return study;
+}
+
+std::size_t index_of(const TuningConfig& tune, const std::vector<JsonValue>& point) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    const auto& values = tune.axes[i].values;
+    const auto at = std::find_if(values.begin(), values.end(), [&](const JsonValue& value) { return *value == *point[i]; });
+    index = index * values.size() + static_cast<std::size_t>(at - values.begin());
+  }
+  return index;
+}
+
+// Of the runs of a variant, seed by seed; empty where there is none.
+std::vector<std::string> identities_there(const Study& study, const Variant& variant, const fs::path& out) {
+  std::vector<std::string> identities;
+  for (const auto seed : study.seeds) {
+    identities.emplace_back();
+    try {
+      if (const auto status = read_status(study_run_path(out, study.name, variant.name, seed))) identities.back() = status->identity;
+    } catch (const Error&) {  // whoever trains it says so
+    }
+  }
+  return identities;
+}
+
+std::vector<std::size_t> choices_there(const Study& study, const Variant& variant, const std::vector<std::string>& there, std::size_t otherwise) {
+  std::vector<std::size_t> choices(there.size(), otherwise);
+  if (std::all_of(there.begin(), there.end(), [](const std::string& identity) { return identity.empty(); })) return choices;
+  for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
+    std::vector<std::string> identities;
+    try {
+      identities = run_identities(config_at(study, variant, point), study.seeds);
+    } catch (const ConfigError&) {  // a grid does not grow beyond what a config allows
+      continue;
+    }
+    for (std::size_t s = 0; s < there.size(); ++s) {
+      if (identities[s] == there[s]) choices[s] = point;
+    }
+  }
+  return choices;
+}
+
+}  // namespace
+
+Plan plan_as_it_stands(const Study& study, const fs::path& out) {
+  const Study widest = with_widest_grid(study);
+  const std::size_t first = index_of(*widest.tune, study.tune->point(0));
+  std::vector<std::vector<std::size_t>> choices;
+  for (const auto& variant : widest.variants) choices.push_back(choices_there(widest, variant, identities_there(widest, variant, out), first));
+  return make_plan(with_choices(widest, choices), out);
+}
+
+}  // namespace ffn

@@ -1,0 +1,140 @@
+#include "ffn/train/layer_meter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ffn/kernels/spectrum.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr std::int64_t kMostTokens = 4096;     // bounds time and memory
+constexpr std::int64_t kMostRankTokens = 256;  // the work grows with their cube
+
+// What one hidden layer, or one expert's, computed: (rows, width).
+struct Part {
+  std::int64_t width = 0;
+  std::vector<float> hidden;
+};
+
+class Watch final : public fused::Watcher {
+ public:
+  explicit Watch(std::int64_t num_blocks) : blocks(static_cast<std::size_t>(num_blocks)) {}
+
+  struct Block {
+    std::vector<Part> parts;           ///< one; in a mixture one per expert
+    std::vector<std::int64_t> routed;  ///< tokens of each expert, none without a mixture
+  };
+  std::vector<Block> blocks;
+
+  void enter_block(std::int64_t block) override { at_ = &blocks[static_cast<std::size_t>(block)]; }
+
+  void see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) override {
+    if (what != fused::Value::hidden) return;
+    if (at_->routed.empty()) at_->parts = {{width, {values, values + rows * width}}};
+    else {
+      for (const auto count : at_->routed) {
+        at_->parts.push_back({width, {values, values + count * width}});
+        values += count * width;
+      }
+    }
+  }
+
+  void see_routing(const fused::RoutedTokens& routed) override {
+    at_->routed.assign(static_cast<std::size_t>(routed.num_experts), 0);
+    for (std::int64_t i = 0; i < routed.num_tokens * routed.top_k; ++i) ++at_->routed[static_cast<std::size_t>(routed.expert[i])];
+  }
+
+ private:
+  Block* at_ = nullptr;
+};
+
+double rank_of(const Part& part) {
+  const auto rows = static_cast<std::int64_t>(part.hidden.size()) / part.width, used = std::min(rows, kMostRankTokens);
+  std::vector<float> some;
+  for (std::int64_t i = 0; i < used; ++i) {
+    const auto row = part.hidden.begin() + static_cast<std::ptrdiff_t>(i * rows / used * part.width);
+    some.insert(some.end(), row, row + static_cast<std::ptrdiff_t>(part.width));
+  }
+  return effective_rank(singular_values(some.data(), used, part.width));
+}
+
+void measure_hidden(const std::vector<Part>& parts, LayerValues& out) {
+  double squares = 0, activations = 0, units = 0;
+  for (const auto& part : parts) {
+    for (const float h : part.hidden) squares += static_cast<double>(h) * static_cast<double>(h);
+    activations += static_cast<double>(part.hidden.size()), units += static_cast<double>(part.width);
+  }
+  if (activations == 0) return;
+  const auto limit = static_cast<float>(kNearZero * std::sqrt(squares / activations));
+  const auto near_zero = [&](float h) { return std::abs(h) < limit || h == 0; };
+  double zeros = 0, near_zeros = 0, dead = 0, ranks = 0, ranked = 0;
+  for (const auto& part : parts) {
+    std::vector<char> alive(static_cast<std::size_t>(part.width), 0);  // an expert that nothing was sent to has no live unit
+    for (std::size_t i = 0; i < part.hidden.size(); ++i) {
+      const bool near = near_zero(part.hidden[i]);
+      zeros += part.hidden[i] == 0, near_zeros += near;
+      if (!near) alive[i % alive.size()] = 1;
+    }
+    dead += static_cast<double>(std::count(alive.begin(), alive.end(), 0));
+    if (!part.hidden.empty()) ranks += rank_of(part), ++ranked;
+  }
+  out.zero_fraction = zeros / activations, out.near_zero_fraction = near_zeros / activations;
+  out.dead_units = dead / units, out.effective_rank = ranks / ranked;
+}
+
+void measure_routing(const std::vector<std::int64_t>& tokens, LayerValues& out) {
+  double all = 0, busiest = 0;
+  for (const auto count : tokens) all += static_cast<double>(count), busiest = std::max(busiest, static_cast<double>(count));
+  if (all == 0) return;
+  for (const auto count : tokens) {
+    const double share = static_cast<double>(count) / all;
+    if (share > 0) out.load_entropy -= share * std::log(share);
+  }
+  out.max_violation = busiest * static_cast<double>(tokens.size()) / all - 1;
+}
+
+}  // namespace
+
+LayerMeter::LayerMeter(const ModelConfig& model, const TaskShape& shape, const ExampleSet& validation)
+    : num_blocks_(model.blocks),
+      shape_(shape),
+      network_(model, shape),
+      count_(std::min(validation.count, std::max<std::int64_t>(1, kMostTokens / shape.sequence_length))) {
+  const auto length = shape.sequence_length, width = shape.tokens ? length : shape.input_width;
+  const auto all = static_cast<std::int64_t>(shape.tokens ? validation.tokens.size() : validation.vectors.size()) / width;
+  for (std::int64_t first = 0; first < all; first += validation.count) {
+    Tokens shown;
+    for (std::int64_t i = 0; i < count_; ++i) {  // spread evenly
+      const auto at = (first + i * validation.count / count_) * width;
+      if (shape.tokens) shown.tokens.insert(shown.tokens.end(), validation.tokens.begin() + at, validation.tokens.begin() + at + width);
+      else shown.vectors.insert(shown.vectors.end(), validation.vectors.begin() + at, validation.vectors.begin() + at + width);
+    }
+    shown_.push_back(std::move(shown));
+  }
+}
+
+LayerValues mean_of(const std::vector<LayerValues>& blocks) {
+  constexpr double LayerValues::*kMembers[] = {&LayerValues::zero_fraction,  &LayerValues::near_zero_fraction, &LayerValues::dead_units,
+                                               &LayerValues::effective_rank, &LayerValues::max_violation,      &LayerValues::load_entropy};
+  LayerValues mean;
+  for (const auto& block : blocks) {
+    for (const auto member : kMembers) mean.*member += block.*member / static_cast<double>(blocks.size());
+  }
+  return mean;
+}
+
+std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* parameters) {
+  const Tokens& shown = shown_.at(shown_.size() == 1 ? 0 : run);
+  fused::Examples examples{count_, shape_.sequence_length, nullptr, nullptr, nullptr};
+  if (shape_.tokens) examples.tokens = shown.tokens.data();
+  else examples.vectors = shown.vectors.data();
+  Watch watch(num_blocks_);
+  network_.logits(parameters, examples, &watch);
+  std::vector<LayerValues> out(watch.blocks.size());
+  for (std::size_t b = 0; b < out.size(); ++b) measure_hidden(watch.blocks[b].parts, out[b]), measure_routing(watch.blocks[b].routed, out[b]);
+  return out;
+}
+
+}  // namespace ffn

@@ -1,0 +1,41 @@
+// What the hidden layers and the routers of a network do, as numbers that can be logged while it trains. Whichever engine trains, the
+// fused network's forward pass is what is looked at.
+#pragma once
+
+#include "ffn/fused/network.hpp"
+#include "ffn/tasks/task.hpp"
+
+namespace ffn {
+
+/// An activation is near zero below this share of the root mean square of its layer's.
+inline constexpr double kNearZero = 0.01;
+
+/// Of one block, or the mean of several. Names and definitions are those of the metric catalogue (config/metrics.hpp).
+struct LayerValues {
+  double zero_fraction = 0, near_zero_fraction = 0, dead_units = 0, effective_rank = 0;
+  double max_violation = 0, load_entropy = 0;  ///< of mixtures; 0 without one
+};
+
+LayerValues mean_of(const std::vector<LayerValues>& blocks);
+
+/// Measures the runs of a cohort on some tokens of their validation sets, always the same.
+class LayerMeter {
+ public:
+  LayerMeter(const ModelConfig& model, const TaskShape& shape, const ExampleSet& validation);
+  /// Block by block. parameters: the row of run `run`, as network.layout() has it.
+  std::vector<LayerValues> measure(std::size_t run, const float* parameters);
+
+ private:
+  struct Tokens {
+    std::vector<std::int64_t> tokens;
+    std::vector<float> vectors;
+  };
+
+  std::int64_t num_blocks_;
+  TaskShape shape_;
+  fused::Network network_;
+  std::int64_t count_;         ///< examples of each run
+  std::vector<Tokens> shown_;  ///< one per run, or one for all
+};
+
+}  // namespace ffn

@@ -1,0 +1,81 @@
+#include "ffn/train/trained.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/core/utf8.hpp"
+#include "ffn/tasks/task.hpp"
+
+namespace ffn {
+
+namespace {
+
+// A config that asks for far more than the file holds is refused before a network of that size is built; what else does not
+// fit, import_row() finds.
+void require_size(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
+  std::int64_t held = 0;
+  for (const auto& tensor : weights.tensors) held += static_cast<std::int64_t>(tensor.bytes.size() / dtype_size(tensor.dtype));
+  const auto needed = model_cost(config.model, shape).total.parameters;
+  constexpr std::int64_t kSmall = 1 << 20;
+  if (needed <= 4 * held + kSmall) return;
+  throw CheckpointError("the shapes of the weights do not fit the model: they hold " + std::to_string(held) +
+                            " numbers, the config describes " + std::to_string(needed),
+                        "use the config.json that stands beside the weights");
+}
+
+void require_finite(const TensorFile& weights) {
+  for (const auto& tensor : weights.tensors) {
+    if (tensor.dtype != DType::f32) continue;  // refused by import_row()
+    for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i) {
+      float value = 0;
+      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
+      if (std::isfinite(value)) continue;
+      throw CheckpointError(
+          "the weights hold " + std::string(std::isnan(value) ? "NaN" : "infinity") + ": " + tensor.name + ", element " + std::to_string(i),
+          "the training diverged or the file is damaged; train the run again with --fresh");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> alphabet_of(const TensorFile& weights) {
+  const auto found = weights.metadata.find("alphabet");
+  if (found == weights.metadata.end()) throw CheckpointError("the weights name no alphabet; they are not from a text task");
+  return decode_utf8(found->second);
+}
+
+std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what) {
+  if (const auto offset = first_invalid_utf8(text)) throw UsageError(what + " is not valid UTF-8 at byte " + std::to_string(*offset));
+  std::vector<std::int64_t> ids;
+  for (const auto c : decode_utf8(text)) {
+    const auto at = std::lower_bound(alphabet.begin(), alphabet.end(), c);
+    if (at == alphabet.end() || *at != c) {
+      std::string character, known;
+      append_utf8(character, c);
+      for (const auto k : alphabet) {
+        if (k >= ' ') append_utf8(known, k);
+      }
+      throw UsageError(what + "'s '" + character + "' does not occur in the training text", "known characters: " + known);
+    }
+    ids.push_back(at - alphabet.begin());
+  }
+  return ids;
+}
+
+TaskShape trained_shape(const RunConfig& config, const TensorFile& weights) {
+  const auto* text = std::get_if<TextConfig>(&config.task);
+  if (!text) return task_shape(config.task);
+  const auto characters = static_cast<std::int64_t>(alphabet_of(weights).size());
+  return {true, characters, text->context, characters};
+}
+
+void require_usable(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
+  require_size(config, shape, weights);
+  require_finite(weights);
+}
+
+}  // namespace ffn

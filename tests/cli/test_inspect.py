@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""`ffn-train inspect`: numbers against what can be computed from the weights, text that fits, pages, errors."""
+import json
+import os
+import re
+import struct
+import unittest
+
+import browser
+from program import ProgramTest, main
+from test_report import Page
+
+XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
+       "train": {"steps": 60, "eval_every": 30, "optimizer": {"lr": 0.01}}}
+TEXT = {"name": "text", "task": {"kind": "text", "file": "t.txt", "context": 8}, "model": {"d_model": 8, "residual": True, "attention": {"heads": 2}, "norm": {"kind": "layer"}},
+        "train": {"steps": 30, "eval_every": 30, "batch_size": 8}}
+
+
+def tensors(path):
+    """{name: (shape, values row by row)} of a safetensors file of floats."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    out = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in entry["data_offsets"])
+            out[name] = (entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", data[begin:end]))
+    return out
+
+
+class InspectTest(ProgramTest):
+    def trained(self, config, *overrides):
+        self.write("t.txt", "the rain in spain stays mainly in the plain\n" * 40)
+        self.ok(self.write("config.json", config), *overrides, "-q", "--fresh")
+        return f"runs/{config['name']}/seed-0"
+
+    def inspected(self, run, *arguments):
+        return json.loads(self.ok("inspect", run, *arguments, "--json").stdout)
+
+
+class Numbers(InspectTest):
+    def test_a_small_layer_is_what_its_weights_say(self):
+        run = self.trained(XOR)
+        found = self.inspected(run)["blocks"][0]["hidden"][0]
+        weights = tensors(self.tmp / run / "model.safetensors")
+        (d_model, bits), into = weights["projection.weight"]
+        into_bias, (shape, up), up_bias = weights["projection.bias"][1], weights["block0.ffn.up.weight"], weights["block0.ffn.up.bias"][1]
+        down = weights["block0.ffn.down.weight"][1]
+        self.assertEqual((shape, d_model, bits), ([32, 8], 8, 2))
+        inputs = [(a, b) for a in (-1, 1) for b in (-1, 1)]
+        x = [[into[d * 2] * a + into[d * 2 + 1] * b + into_bias[d] for d in range(8)] for a, b in inputs]
+        h = [[max(0, sum(x[n][d] * up[i * 8 + d] for d in range(8)) + up_bias[i]) for i in range(32)] for n in range(4)]
+        self.assertEqual(found["tokens"], 4)
+        zeros = sum(v == 0 for row in h for v in row)
+        self.assertAlmostEqual(found["zeros"], zeros / 128, places=12)
+        for i, neuron in enumerate(found["each"]):
+            column = [row[i] for row in h]
+            self.assertAlmostEqual(neuron["fires"], sum(v > 0 for v in column) / 4)
+            self.assertAlmostEqual(neuron["mean_size"], sum(column) / 4, places=5)
+            key, value = up[i * 8:i * 8 + 8], [down[d * 32 + i] for d in range(8)]
+            norm = [sum(v * v for v in vector) ** 0.5 for vector in (key, value)]
+            self.assertAlmostEqual(neuron["key_norm"], norm[0], places=5)
+            self.assertAlmostEqual(neuron["value_norm"], norm[1], places=5)
+            self.assertAlmostEqual(neuron["cosine"], sum(a * b for a, b in zip(key, value)) / norm[0] / norm[1], places=5)
+            best = max(range(4), key=lambda n: column[n])
+            self.assertAlmostEqual(neuron["examples"]["top"][0]["activation"], column[best], places=5)
+        self.assertEqual(sum(found["rates"]), 32)
+        self.assertLessEqual(1, found["effective_rank"])
+        self.assertLessEqual(found["effective_rank"], 4.0001)
+
+    def test_a_text_is_shown_all_of_what_it_was_trained_on_with_prefixes(self):
+        run = self.trained(TEXT)
+        out = self.inspected(run)
+        self.assertEqual(out["tokens"], 1584)  # nine tenths of 1,760 characters
+        neurons = out["blocks"][0]["hidden"][0]["each"]
+        self.assertEqual(len(neurons), 32)
+        text = (self.tmp / "t.txt").read_text()
+        for neuron in neurons:
+            for example in neuron["examples"]["top"]:
+                self.assertIn(example["text"], text)
+                self.assertEqual(len(example["text"]), len(example["along"]))
+                self.assertAlmostEqual(example["along"][-1], example["activation"], places=6)
+        for head in out["blocks"][0]["attention"]:
+            rows = [sum(head["mean_map"][i * 8:i * 8 + 8]) for i in range(8)]
+            for row in rows:
+                self.assertAlmostEqual(row, 1, places=5)
+
+    def test_a_mixture_says_what_each_expert_takes(self):
+        run = self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe", "model.ffn.num_experts=4", "model.ffn.top_k=2")
+        block = self.inspected(run)["blocks"][0]
+        routing = block["routing"]
+        self.assertAlmostEqual(sum(e["load"] for e in routing["each"]), 1)
+        self.assertAlmostEqual(sum(routing["together"][i * 5] for i in range(4)), 2)
+        self.assertEqual(sum(part["tokens"] for part in block["hidden"]), 2 * 1584)
+        self.assertRegex(self.ok("inspect", run).stdout, r"What the experts of block 0 take")
+
+    def test_gate_and_up_are_apart(self):
+        run = self.trained({**XOR, "name": "gated"}, "model.ffn.kind=gated", "model.ffn.activation=silu")
+        part = self.inspected(run)["blocks"][0]["hidden"][0]
+        self.assertAlmostEqual(sum(part["signs"].values()), 1)
+        self.assertIn("gate+ up−", self.ok("inspect", run).stdout)
+
+    def test_a_text_of_ones_own(self):
+        run = self.trained(TEXT)
+        self.write("mine.txt", "the plain rain")
+        self.assertEqual(self.inspected(run, "--data", "mine.txt")["tokens"], 8)
+        self.write("other.txt", "Quite other")
+        self.assertIn("does not occur", self.fails(2, "inspect", run, "--data", "other.txt"))
+        (self.tmp / "t.txt").unlink()
+        self.assertIn("--data FILE", self.fails(3, "inspect", run))
+
+    def test_a_trace_multiplies_out(self):
+        run = self.trained(XOR)
+        steps = self.inspected(run, "--trace", "00 01 10 11")["blocks"][0]["steps"]
+        self.assertEqual([(len(s["rows"]), s["width"]) for s in steps], [(4, 8), (4, 32), (4, 32), (4, 8)])
+        weights = tensors(self.tmp / run / "model.safetensors")
+        x, z, h, y = (s["values"] for s in steps)
+        up, bias = weights["block0.ffn.up.weight"][1], weights["block0.ffn.up.bias"][1]
+        for n in range(4):
+            for i in range(32):
+                self.assertAlmostEqual(z[n * 32 + i], sum(x[n * 8 + d] * up[i * 8 + d] for d in range(8)) + bias[i], places=4)
+                self.assertEqual(h[n * 32 + i], max(0, z[n * 32 + i]))
+        one = self.inspected(run, "--trace", "10")["blocks"][0]["steps"]
+        self.assertEqual(one[3]["values"], y[16:24])  # each token by itself
+        text = self.ok("inspect", run, "--trace", "00 01 10 11").stdout
+        for piece in ("expand: z = x W₁ + b₁   (4, 32)", "activate: h = relu(z)   (4, 32)", "compress: y = h W₂ + b₂   (4, 8)"):
+            self.assertIn(piece, text)
+
+
+class Text(InspectTest):
+    def check_width(self, *arguments):
+        for width in (60, 80, 200):
+            result = self.run_program(*arguments, env={**os.environ, "COLUMNS": str(width)})
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for line in result.stdout.splitlines():
+                if len(line) > width:
+                    self.assertEqual(len(line.split()), 1, f"{arguments}: {len(line)} columns: {line}")
+        return result.stdout
+
+    def test_everything_fits_the_terminal(self):
+        for config, *overrides in ((XOR,), (TEXT,), ({**TEXT, "name": "moe"}, "model.ffn.kind=moe"), ({**XOR, "name": "g"}, "model.ffn.kind=gated")):
+            run = self.trained(config, *overrides)
+            self.assertIn("Hidden layers", self.check_width("inspect", run))
+            self.check_width("inspect", run, "--neuron", "0.0.0" if "moe" in run else "0.0")
+            self.check_width("inspect", run, "--trace", "the" if "t" in config["name"] or "moe" in run else "00 11")
+
+    def test_one_neuron_with_what_it_fires_on(self):
+        run = self.trained(TEXT)
+        text = self.ok("inspect", run, "--neuron", "0.3").stdout
+        self.assertIn("Neuron 0.3: fires on", text)
+        self.assertIn("Strongest", text)
+        self.assertIn("Drawn at random", text)
+        self.assertIn("named block.neuron", self.fails(2, "inspect", run, "--neuron", "0.99"))
+
+    def test_layers_that_show_no_hidden_layer_say_so(self):
+        run = self.trained({**XOR, "name": "formula"}, "model.ffn.kind=formula", "model.ffn.name=swiglu")
+        self.assertIn("the layer is a formula", self.ok("inspect", run).stdout)
+        steps = self.inspected(run, "--trace", "10")["blocks"][0]["steps"]
+        self.assertEqual([s["name"] for s in steps], ["x", "y"])
+        run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
+        self.assertIn("no feed-forward layer", self.ok("inspect", run).stdout)
+
+    def test_a_dead_layer_says_so(self):
+        run = self.trained(XOR, "train.optimizer.lr=1", "train.steps=1000")
+        text = self.ok("inspect", run).stdout
+        self.assertIn("all neurons of block 0 are dead", text)
+        self.assertNotIn("Input × neuron", text)
+        self.assertEqual(self.inspected(run)["blocks"][0]["hidden"][0]["dead"], 32)
+
+    def test_what_the_fused_engine_does_not_cover_is_refused(self):
+        run = self.tmp / self.trained(XOR)
+        config = json.loads((run / "config.json").read_text())
+        config["model"]["ffn"]["kind"] = "conv1x1"
+        (run / "config.json").write_text(json.dumps(config))
+        self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
+
+    def test_what_is_no_trained_run_is_refused(self):
+        self.assertIn("no run at nowhere", self.fails(2, "inspect", "nowhere"))
+        run = self.trained(XOR)
+        data = bytearray((self.tmp / run / "model.safetensors").read_bytes())
+        data[-3] ^= 1
+        (self.tmp / run / "model.safetensors").write_bytes(data)
+        self.assertIn("checksum", self.fails(3, "inspect", run))
+
+
+class Pages(InspectTest):
+    def page(self, run, *arguments):
+        self.ok("inspect", run, "-o", "page.html", *arguments)
+        text = (self.tmp / "page.html").read_text(encoding="utf-8")
+        self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""), r"https?://|src=|@import|url\((?!#)")
+        page = Page(text)
+        ids = [e[1]["id"] for e in page.all() if "id" in e[1]]
+        self.assertEqual(len(ids), len(set(ids)))
+        for picture in page.all("svg", role="img"):
+            self.assertEqual([child[0] for child in picture[2][:2]], ["title", "desc"])
+        return page, [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
+
+    def test_the_page_of_a_text_shades_its_prefixes(self):
+        page, parts = self.page(self.trained(TEXT))
+        self.assertEqual(parts, ["layers", "rates", "patterns", "examples", "neurons", "attention"])
+        found = sorted(self.inspected("runs/text/seed-0")["blocks"][0]["hidden"][0]["each"], key=lambda n: -n["writes"])
+        shown = sum(len(examples) for n in found[:12] for examples in self.inspected("runs/text/seed-0", "--neuron", n["name"])["examples"].values())
+        shaded = [e for e in page.all("b") if re.fullmatch(r"[pn]\d+", e[1].get("class", ""))]
+        self.assertGreater(len(shaded), 100)
+        self.assertEqual(len(list(page.all("td", **{"class": "on"}))), shown)
+
+    def test_the_page_of_a_mixture_has_its_experts(self):
+        _, parts = self.page(self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe"))
+        self.assertEqual(parts, ["experts", "loads", "positions", "together", "layers", "rates", "patterns", "examples", "neurons", "attention"])
+
+    def test_the_page_of_a_trace_has_a_panel_per_step(self):
+        page, parts = self.page(self.trained(XOR), "--trace", "00 01 10 11")
+        self.assertEqual(parts, ["steps-0", "outcome"])
+        self.assertEqual(len(list(page.all("div", **{"class": "panel"}))), 4)
+
+    def test_the_page_of_a_text_s_trace_has_its_attention(self):
+        run = self.trained(TEXT)
+        _, parts = self.page(run, "--trace", "rain")
+        self.assertEqual(parts, ["steps-0", "heads-0", "outcome"])
+        for head in self.inspected(run, "--trace", "rain")["blocks"][0]["attention"]:
+            for row in range(4):
+                weights = head["values"][4 * row:4 * row + 4]
+                self.assertAlmostEqual(sum(weights), 1, places=5)
+                self.assertEqual(weights[row + 1:], [0] * (3 - row))
+
+    def test_characters_of_a_text_stay_text(self):
+        self.write("t.txt", "<script>alert('&')</script>\x07\u202e\n" * 60)
+        self.ok(self.write("config.json", TEXT), "-q")
+        page, _ = self.page("runs/text/seed-0")
+        self.assertEqual(len(list(page.all("script"))), 1)
+        self.assertNotIn("\u202e", (self.tmp / "page.html").read_text())
+        self.assertNotIn("\x07", self.ok("inspect", "runs/text/seed-0").stdout)
+
+
+class Speed(InspectTest):
+    def test_the_shipped_text_model_is_inspected_within_two_seconds(self):
+        self.ok("text", "train.steps=1", "train.eval_every=1", "-q")
+        def spent():
+            times = os.times()
+            return times.children_user + times.children_system
+        before = spent()  # of the processor: others may be at work
+        self.ok("inspect", "runs/text/seed-0")
+        self.assertLess(spent() - before, 2)
+
+
+@unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
+class InABrowser(InspectTest):
+    def pages(self):
+        for name, run, *arguments in (("text", self.trained(TEXT)), ("moe", self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe")), ("trace", self.trained(XOR), "--trace", "00 01 10 11")):
+            self.ok("inspect", run, "-o", f"{name}.html", *arguments)
+            yield self.tmp / f"{name}.html"
+
+    def test_it_asks_for_nothing_says_nothing_and_fits_at_every_width_light_and_dark(self):
+        with browser.Browser() as chromium:
+            for path in self.pages():
+                for width, dark in ((400, False), (400, True), (1600, False), (1600, True)):
+                    with self.subTest(path.name, width=width, dark=dark):
+                        requests, said = chromium.open(path, width=width, dark=dark)
+                        self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
+                        self.assertEqual(said, [])
+                        self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                        small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
+                                                  "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
+                        self.assertGreaterEqual(small, 11)
+
+    def test_the_table_of_neurons_sorts(self):
+        path = next(self.pages())
+        with browser.Browser() as chromium:
+            chromium.open(path)
+            column = "[...document.querySelectorAll('#neurons tbody tr')].map(r => Number(r.children[7].dataset.v))"
+            before = chromium.evaluate(column)
+            chromium.evaluate("document.querySelectorAll('#neurons th button')[7].click()")
+            self.assertEqual(chromium.evaluate(column), sorted(before, reverse=True))
+            chromium.evaluate("document.querySelectorAll('#neurons th button')[7].click()")
+            self.assertEqual(chromium.evaluate(column), sorted(before))
+
+
+if __name__ == "__main__":
+    main()

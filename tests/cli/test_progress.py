@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What a study shows while it runs on a terminal, what it leaves out where there is none, and the command that its end names."""
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import termios
+
+from program import PROGRAM, ProgramTest, main
+
+STUDY = {
+    "name": "study", "seeds": 4, "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
+    "train": {"steps": 2000, "eval_every": 10, "optimizer": {"lr": 0.01}, "target": {"metric": "val/loss", "at_most": 0.01}},
+    "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}},
+}
+
+
+class Terminal(ProgramTest):
+    def on_a_terminal(self, *arguments, columns=100, **changes):
+        """Everything that came out of the program on a terminal of so many columns."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        environment = {**{k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL", "LC_CTYPE", "COLUMNS")}, "TERM": "xterm", "LANG": "C.UTF-8", **changes}
+        process = subprocess.Popen(self.command(*arguments), cwd=self.tmp, stdin=follower, stdout=follower, stderr=follower, env=environment)
+        os.close(follower)
+        out = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # Linux: the other side is closed
+                break
+            if not part:
+                break
+            out += part
+        os.close(leader)
+        self.assertEqual(process.wait(60), 0, out.decode(errors="replace"))
+        return out.decode()
+
+    def test_what_is_known_so_far_has_bars_and_curves_and_fits(self):
+        for columns in (80, 200):
+            text = self.on_a_terminal(self.write("study.json", STUDY), "-j", "1", "-o", f"at-{columns}", columns=columns)
+            shown = [line for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "\n", text)) if line]
+            standing = [line for line in shown if re.search(r"(relu|gelu) +[1-4] +\d", line) and "●" in line]
+            self.assertTrue(standing, text)
+            self.assertTrue(any(re.search("[▁-█]{6}", line) for line in standing), standing)
+            for line in shown:
+                if not line.startswith(("results:", "next", "engine:")):
+                    self.assertLessEqual(len(line), columns, line)
+            self.assertNotRegex("".join(standing), "better|worse|undecided")  # a look has to be paid for
+
+    def test_in_ascii_where_the_charset_is(self):
+        text = self.on_a_terminal(self.write("study.json", STUDY), "-j", "1", LANG="C")
+        self.assertRegex(text, r"(relu|gelu) +[1-4] +\d.*[1-8]{6}")
+
+    def test_plain_where_there_is_no_terminal(self):
+        result = self.ok(self.write("study.json", STUDY), env={k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "CLICOLOR_FORCE")})
+        self.assertNotIn("\033", result.stdout + result.stderr)
+        self.assertNotRegex(result.stderr, "[▁-█●]")
+
+
+class Ending(ProgramTest):
+    def test_a_run_ends_with_a_curve_of_each_metric(self):
+        run = {k: v for k, v in STUDY.items() if k not in ("seeds", "sweep")}
+        plain = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE", "COLUMNS")}
+        rows = dict(re.findall(r"(?m)^(val/\S+) .*  (\S+)$", self.ok(self.write("run.json", run), env={**plain, "LANG": "C.UTF-8"}).stdout))
+        self.assertEqual((len(rows["val/loss"]), len(rows["val/accuracy"])), (16, 16))
+        self.assertGreater(rows["val/loss"][0], min(rows["val/loss"]))  # it falls: blocks are ordered as characters, too
+        self.assertEqual(rows["val/accuracy"][-1], "█")
+        self.assertRegex(self.ok("run.json", env={**plain, "LANG": "C"}).stdout, r"(?m)^val/loss .*  [1-8]{16}$")
+        self.assertRegex(self.ok("run.json", "train.steps=5", "name=short", env={**plain, "LANG": "C"}).stdout, r"(?m)^train/loss +\S+ +\S+ +5$")  # one value is no curve
+
+    def last_line(self, *arguments):
+        return self.ok(*arguments).stderr.strip().splitlines()[-1]
+
+    def test_a_decided_study_names_the_report(self):
+        study = {**STUDY, "seeds": 12, "sweep": {"grid": {"model.ffn.activation": ["identity", "relu"]}}}
+        self.assertEqual(self.last_line(self.write("study.json", study)), "next: ffn-train report runs/study")
+        self.ok("report", "runs/study")
+
+    def test_a_study_that_is_not_sure_names_what_settles_it(self):
+        study = {**STUDY, "seeds": 6, "train": {**STUDY["train"], "steps": 100, "eval_every": 1}, "sweep": {"grid": {"model.ffn.activation": ["gelu", "gelu_tanh", "silu"]}}}
+        result = self.ok(self.write("study.json", study), "train.optimizer.lr=0.011", "compare.metric=val/loss", "compare.min_effect=0.5")
+        lines = result.stderr.strip().splitlines()
+        self.assertIn("too few seeds", result.stdout)
+        self.assertIn("pictures: ffn-train report runs/study", lines[-2])
+        self.assertTrue(lines[-1].startswith("next, for what is not sure: "), lines[-1])
+        words = shlex.split(lines[-1].partition(": ")[2])
+        self.assertEqual(words[0], str(PROGRAM))
+        self.assertIn("compare.metric=val/loss", words)  # the question stays
+        self.assertEqual(words[-2:], ["name=study-settled", 'seeds={"until":"settled","first":6}'])
+        done = self.ok(*words[1:])  # safe to follow
+        self.assertIn("next: ffn-train report runs/study-settled", done.stderr)
+        seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
+        self.assertEqual(min(seeds), 6)  # that nobody has looked at
+        self.assertEqual(len(list((self.tmp / "runs/study").glob("*/seed-*"))), 18)
+
+    def test_fresh_is_not_suggested_again(self):
+        self.write("study.json", {**STUDY, "seeds": 3, "train": {**STUDY["train"], "steps": 50}})
+        self.ok("study.json")
+        self.assertNotIn("--fresh", self.last_line("study.json", "--fresh"))
+
+    def test_every_seed_the_same_is_not_to_be_settled(self):
+        study = {**STUDY, "seeds": 6, "train": {**STUDY["train"], "eval_every": 2000, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
+        self.assertEqual(self.last_line(self.write("study.json", study)), "next: ffn-train report runs/study")
+
+
+if __name__ == "__main__":
+    main()

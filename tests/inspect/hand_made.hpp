@@ -1,0 +1,45 @@
+// Networks whose every weight is written down, so that what they compute is known without computing it.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+
+#include "ffn/inspect/inspection.hpp"
+
+namespace hand_made {
+
+using namespace ffn;
+
+/// A network of vectors with all parameters 0 but those that are named: values row by row as they stand in memory, (D_in, D_out).
+struct Made {
+  ModelConfig model;
+  fused::Network network;
+  std::vector<float> row;
+  inspect::Inputs inputs;
+
+  Made(ModelConfig config, const TaskShape& shape, const std::map<std::string, std::vector<float>>& values)
+      : model(std::move(config)), network(model, shape), row(static_cast<std::size_t>(network.layout().width()), 0.0f) {
+    inputs.shape = shape, inputs.length = shape.sequence_length;
+    std::size_t written = 0;
+    for (const auto& entry : network.layout().entries()) {
+      const auto found = values.find(entry.name);
+      if (found == values.end()) continue;
+      if (static_cast<std::int64_t>(found->second.size()) != entry.count) throw std::invalid_argument(entry.name + " has " + std::to_string(entry.count) + " elements");
+      std::copy(found->second.begin(), found->second.end(), row.begin() + static_cast<std::ptrdiff_t>(entry.offset));
+      ++written;
+    }
+    if (written != values.size()) throw std::invalid_argument("a parameter that is named is not there");
+  }
+
+  std::vector<inspect::BlockValues> values() { return inspect::capture(model, network, row.data(), inputs, /*with_ends=*/true); }
+  inspect::Parameters parameters() const { return {network.layout(), row.data()}; }
+};
+
+/// All four of {-1, 1}², the first bit changing slowest.
+inline void show_corners(Made& made) {
+  made.inputs.count = 4, made.inputs.vectors = {1, 1, 1, -1, -1, 1, -1, -1};
+}
+
+inline const std::vector<float> kIdentity = {1, 0, 0, 1};
+
+}  // namespace hand_made

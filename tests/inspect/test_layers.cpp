@@ -1,0 +1,336 @@
+// What is measured inside layers, on hand-made networks whose answer is known.
+#include <cmath>
+
+#include "ffn/inspect/experts.hpp"
+#include "ffn/inspect/neurons.hpp"
+#include "ffn/inspect/trace.hpp"
+#include "hand_made.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace hand_made;
+using namespace ffn::inspect;
+
+namespace {
+
+constexpr TaskShape kPairs{false, 2, 1, 2};
+
+template <class Config>
+ModelConfig model_with(Config ffn, std::int64_t d_ff, const char* activation) {
+  ffn.d_ff = d_ff, ffn.activation = activation;
+  ModelConfig model;
+  model.d_model = 2, model.ffn = ffn;
+  return model;
+}
+
+// Neuron 0 fires where x₀ > 0, neuron 1 where x₀ < 0, neuron 2 never, neuron 3 always.
+Made four_neurons() {
+  Made made(model_with(PositionwiseConfig{}, 4, "relu"), kPairs,
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.up.weight", {1, -1, 0, 0, 0, 0, 0, 0}},
+             {"block0.ffn.up.bias", {0, 0, -1, 1}},
+             {"block0.ffn.down.weight", {3, 4, -2, 0, 0, 1, 0, 0}},
+             {"head.weight", kIdentity}});
+  show_corners(made);
+  return made;
+}
+
+HiddenReport report_of(Made& made) {
+  const auto values = made.values();
+  REQUIRE(values.at(0).hidden.size() == 1);
+  const ReadOut read_out(made.parameters(), made.model, made.inputs.shape.num_classes);
+  return report_on(values[0].hidden[0], keys_and_values(made.parameters(), made.model, 0, std::nullopt, values[0].hidden[0].width), &read_out);
+}
+
+}  // namespace
+
+TEST_CASE("zeros, rates, dead and always-on neurons of a layer are counted") {
+  auto made = four_neurons();
+  const auto report = report_of(made);
+  CHECK(report.tokens == 4);
+  CHECK(report.width == 4);
+  CHECK(report.zeros == Approx(0.5));  // 2 + 2 + 4 + 0 of 16
+  CHECK(report.near_zeros == Approx(0.5));
+  CHECK(report.rms == Approx(std::sqrt(8.0 / 16)));
+  CHECK(report.fires == Approx(0.5));
+  const double fires[] = {0.5, 0.5, 0, 1};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(report.neurons.at(i).fires == Approx(fires[i]));
+    CHECK(report.neurons[i].dead == (i == 2));
+    CHECK(report.neurons[i].always_on == (i == 3));
+  }
+  CHECK(report.dead == 1);
+  CHECK(report.always_on == 1);
+  CHECK(report.rates == std::array<std::int64_t, kRateBins>{1, 0, 0, 0, 0, 2, 0, 0, 0, 1});
+  // h₃ = h₀ + h₁: singular values √2 and √6, p = 0.366 and 0.634
+  CHECK(report.effective_rank == Approx(1.9286).epsilon(1e-4));
+}
+
+TEST_CASE("keys, values, their angle and what a value writes are those of the weights") {
+  auto made = four_neurons();
+  const auto neuron = report_of(made).neurons.at(0);
+  CHECK(neuron.key_norm == Approx(1));
+  CHECK(neuron.value_norm == Approx(5));
+  CHECK(neuron.cosine == Approx(0.6));
+  CHECK(neuron.mean_size == Approx(0.5));
+  CHECK(neuron.writes() == Approx(2.5));
+  REQUIRE(neuron.towards.size() == 2);
+  CHECK(neuron.towards[0].index == 1);
+  CHECK(neuron.towards[0].logit == Approx(4));
+  CHECK(neuron.against[0].index == 0);
+  CHECK(neuron.against[0].logit == Approx(3));
+  const auto opposite = report_of(made).neurons.at(1);
+  CHECK(opposite.cosine == Approx(1));  // reads and writes along (-1, 0)
+}
+
+TEST_CASE("agreement is how often a value favours what follows where its key is strongest") {
+  Inputs inputs;
+  inputs.shape = {true, 3, 4, 3}, inputs.length = 4, inputs.count = 2, inputs.characters = {"a", "b", "c"};
+  inputs.tokens = {0, 1, 2, 0, 0, 1, 0, 2};
+  HiddenRows hidden;
+  hidden.width = 2;
+  for (std::int64_t n = 0; n < 8; ++n) hidden.token.push_back(n);
+  // Neuron 0 is strongest on "b" with "c" behind it (the 9 stands at the end of a window), neuron 1 on the first "a" with "b" behind it.
+  hidden.hidden = hidden.pre_activation = {0, 5, 7, 0, 0, 0, 9, 0, 1, 1, 0, 0, 0, 0, 0, 0};
+  HiddenReport report;
+  report.tokens = 8, report.neurons.resize(2);
+  report.neurons[0].towards = {{2, 1.0}}, report.neurons[1].towards = {{0, 1.0}};
+  const auto found = agreement_of(hidden, report, inputs);
+  REQUIRE(found);
+  CHECK(found->share == Approx(0.5));
+  CHECK(found->by_chance == Approx((2.0 / 6 + 2.0 / 6) / 2));  // behind: b c a, b a c
+  inputs.characters.clear();
+  CHECK_FALSE(agreement_of(hidden, report, inputs));
+}
+
+TEST_CASE("a value is read through the last norm: centred, and by its scale") {
+  auto model = model_with(PositionwiseConfig{}, 4, "relu");
+  model.norm.kind = "layer";
+  Made made(model, kPairs, {{"final_norm.weight", {1, 10}}, {"head.weight", kIdentity}});
+  const float value[] = {3, 5};
+  const auto logits = ReadOut(made.parameters(), made.model, 2).logits(value);
+  CHECK(logits.at(0) == Approx(-1));
+  CHECK(logits.at(1) == Approx(10));
+}
+
+TEST_CASE("smooth activations are near zero by their layer's root mean square, and fire where the pre-activation is positive") {
+  Made made(model_with(PositionwiseConfig{}, 3, "gelu"), kPairs,
+            {{"projection.weight", kIdentity}, {"block0.ffn.up.weight", {10, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, -4, -0.75f}}, {"head.weight", kIdentity}});
+  show_corners(made);
+  const auto report = report_of(made);
+  // h₀ = gelu(±10) = 10 and about 0; h₁ = gelu(-4) = -0.0001; h₂ = gelu(-0.75) = -0.17
+  CHECK(report.near_zeros == Approx(6.0 / 12));
+  CHECK(report.neurons.at(0).fires == Approx(0.5));
+  CHECK(report.neurons.at(1).dead);
+  CHECK_FALSE(report.neurons.at(2).dead);
+  CHECK(report.neurons.at(2).fires == 0);
+}
+
+TEST_CASE("gate and up of a gated layer are told apart by their signs") {
+  // gate = relu(x₀), up = x₁: h = relu(x₀)·x₁
+  Made made(model_with(GatedConfig{}, 1, "relu"), kPairs,
+            {{"projection.weight", kIdentity}, {"block0.ffn.gate.weight", {1, 0}}, {"block0.ffn.up.weight", {0, 2}}, {"block0.ffn.down.weight", {0, 1}}, {"head.weight", kIdentity}});
+  made.inputs.count = 4, made.inputs.vectors = {1, 1, 1, 1, 1, -1, -1, 1};
+  const auto report = report_of(made);
+  CHECK(report.gated);
+  CHECK(report.signs == std::array<double, 4>{0.5, 0.25, 0.25, 0});
+  CHECK(report.gate_near_zeros == Approx(0.25));
+  CHECK(report.up_near_zeros == 0);
+  CHECK(report.zeros == Approx(0.25));
+  const auto& neuron = report.neurons.at(0);
+  CHECK(neuron.fires == Approx(0.75));
+  CHECK(neuron.key_norm == Approx(1));
+  CHECK(neuron.up_norm == Approx(2));
+  CHECK(neuron.peak == Approx(2));
+  CHECK(made.values().at(0).hidden.at(0).hidden == std::vector<float>{2, 2, -2, 0});
+}
+
+namespace {
+
+// Expert 0 gets what has x₀ > 0, expert 1 the rest, expert 2 nothing.
+Made three_experts(std::int64_t top_k) {
+  MoeConfig moe;
+  moe.num_experts = 3, moe.top_k = top_k;
+  Made made(model_with(moe, 2, "relu"), kPairs,
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.router.gate.weight", {10, -10, 0, 0, 0, -40}},
+             {"block0.ffn.experts.up.weight", {1, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0}},
+             {"block0.ffn.experts.down.weight", {0, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0, 0}},
+             {"head.weight", kIdentity}});
+  show_corners(made);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("each expert has the tokens that were sent to it, in their order") {
+  auto made = three_experts(1);
+  made.inputs.vectors = {1, 1, -1, 1, 1, 1, -1, 1};  // x₁ = 1 keeps expert 2 out
+  const auto values = made.values();
+  const auto& hidden = values.at(0).hidden;
+  REQUIRE(hidden.size() == 3);
+  CHECK(hidden[0].token == std::vector<std::int64_t>{0, 2});
+  CHECK(hidden[1].token == std::vector<std::int64_t>{1, 3});
+  CHECK(hidden[2].rows() == 0);
+  CHECK(hidden[0].hidden == std::vector<float>{1, 0, 1, 0});
+  CHECK(hidden[1].hidden == std::vector<float>{1, 0, 1, 0});
+  const auto second = report_on(hidden[1], keys_and_values(made.parameters(), made.model, 0, 1, 2), nullptr);
+  CHECK(second.neurons.at(0).value_norm == Approx(5));
+  CHECK(second.neurons.at(0).cosine == Approx(-0.6));
+  CHECK(second.neurons.at(0).towards.empty());
+  const auto third = report_on(hidden[2], keys_and_values(made.parameters(), made.model, 0, 2, 2), nullptr);
+  CHECK(third.tokens == 0);
+}
+
+TEST_CASE("shares, entropies and what each expert takes follow from where the tokens went") {
+  auto made = three_experts(1);
+  made.inputs.vectors = {1, 1, -1, 1, 1, 2, 1, 2};
+  const auto kinds = token_kinds(made.inputs);
+  CHECK(kinds.names == std::vector<std::string>{"(1, 1)", "(−1, 1)", "(1, 2)"});
+  CHECK(kinds.counts == std::vector<std::int64_t>{1, 1, 2});
+  const auto values = made.values();
+  const auto report = report_on(values.at(0).routed, kinds, made.inputs);
+  CHECK(report.tokens == 4);
+  CHECK(report.experts.at(0).load == Approx(0.75));
+  CHECK(report.experts.at(1).load == Approx(0.25));
+  CHECK(report.experts.at(2).load == 0);
+  CHECK(report.load_entropy == Approx(-0.75 * std::log(0.75) - 0.25 * std::log(0.25)));
+  CHECK(report.effective_experts == Approx(std::exp(report.load_entropy)));
+  CHECK(report.max_violation == Approx(0.75 * 3 - 1));
+  CHECK(report.token_entropy == Approx(0).margin(1e-6));  // logits 10 and -10: as good as certain
+  CHECK(report.experts[0].mean_weight == Approx(1));
+  REQUIRE(report.experts[0].takes.size() == 2);
+  CHECK(report.experts[0].takes[0].kind == 2);
+  CHECK(report.experts[0].takes[0].share == Approx(1));
+  REQUIRE(report.experts[1].takes.size() == 1);
+  CHECK(report.experts[1].takes[0].kind == 1);
+}
+
+TEST_CASE("with two experts per token the pairs are counted") {
+  auto made = three_experts(2);
+  const auto report = report_on(made.values().at(0).routed, token_kinds(made.inputs), made.inputs);
+  // x₁ = 1: (10 or -10, -10 or 10, -40) → experts 0 and 1; x₁ = -1: expert 2 has logit 40 and goes with 0 or 1
+  CHECK(report.together == std::vector<double>{0.75, 0.5, 0.25, 0.5, 0.75, 0.25, 0.25, 0.25, 0.5});
+  CHECK(report.experts.at(2).load == Approx(0.25));
+}
+
+TEST_CASE("attention by position is averaged, and its heads say where they look") {
+  ModelConfig model;
+  model.d_model = 2, model.ffn = NoFfnConfig{}, model.positions = "none";
+  model.attention = AttentionConfig{};
+  model.attention->heads = 1, model.attention->scores = "position", model.attention->causal = true;
+  const TaskShape bits{true, 2, 4, 2};
+  // Each position looks one back, the first at itself.
+  Made made(model, bits, {{"block0.attention.scores", {0, 0, 0, 0, 99, 0, 0, 0, 0, 99, 0, 0, 0, 0, 99, 0}}});
+  made.inputs.count = 2, made.inputs.tokens = {0, 1, 0, 1, 1, 1, 0, 0};
+  const auto values = made.values();
+  const auto& attention = values.at(0).attention;
+  CHECK(attention.mean == std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0});
+  CHECK(attention.entropy.at(0) == Approx(0).margin(1e-6));
+  const auto heads = heads_of(attention);
+  REQUIRE(heads.size() == 1);
+  REQUIRE(heads[0].looks_at.size() == 2);
+  CHECK(heads[0].looks_at[0].offset == -1);
+  CHECK(heads[0].looks_at[0].share == Approx(0.75));
+  CHECK(heads[0].looks_at[1].offset == 0);
+}
+
+TEST_CASE("attention that is even has the entropy of a coin of as many sides") {
+  ModelConfig model;
+  model.d_model = 2, model.ffn = NoFfnConfig{};
+  model.attention = AttentionConfig{};
+  model.attention->heads = 2, model.attention->causal = false;
+  Made made(model, {true, 2, 3, 2}, {});
+  made.inputs.count = 5, made.inputs.tokens.assign(15, 1);
+  const auto values = made.values();
+  for (const double entropy : values.at(0).attention.entropy) CHECK(entropy == Approx(std::log(3.0)).epsilon(1e-6));
+  CHECK(values[0].attention.entropy.size() == 2);
+  CHECK(values[0].attention.mean.at(17) == Approx(1.0 / 3));
+}
+
+TEST_CASE("looking on changes nothing, and chunks are put together") {
+  auto made = four_neurons();
+  made.inputs.vectors.clear();
+  made.inputs.count = 5000;  // more than one pass takes
+  for (int i = 0; i < 5000; ++i) made.inputs.vectors.insert(made.inputs.vectors.end(), {i % 3 == 0 ? 1.0f : -1.0f, static_cast<float>(i)});
+  const auto values = made.values();
+  const auto& hidden = values.at(0).hidden.at(0);
+  REQUIRE(hidden.rows() == 5000);
+  bool right = true;
+  for (std::size_t n = 0; n < 5000; ++n) right = right && hidden.token[n] == static_cast<std::int64_t>(n) && hidden.hidden[4 * n] == (n % 3 == 0 ? 1.0f : 0.0f);
+  CHECK(right);
+  CHECK(values[0].input.size() == 10000);
+  const auto examples = made.inputs.examples(0, 4);
+  const float* seen = made.network.logits(made.row.data(), examples);
+  CHECK(std::vector<float>(seen, seen + 4) == std::vector<float>{3, 4, -2, 0});
+}
+
+namespace {
+
+// As a run leaves it: a config and its weights.
+struct Trained {
+  RunConfig config;
+  TensorFile weights;
+  explicit Trained(const Made& made) {
+    config.task = XorConfig{}, config.model = made.model;
+    weights.tensors = made.network.layout().export_row(made.row.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a trace has every step of every token: what is read, expanded, activated and compressed") {
+  const Trained trained(four_neurons());
+  TrainedNetwork network(trained.config, trained.weights);
+  const auto inputs = typed_inputs(trained.config, trained.weights, "11 -1,0.5");
+  CHECK(inputs.vectors == std::vector<float>{1, 1, -1, 0.5});
+  const auto steps = trace(network, inputs).blocks.at(0).steps;
+  REQUIRE(steps.size() == 4);
+  CHECK(steps[0].values == std::vector<double>{1, 1, -1, 0.5});
+  CHECK(steps[1].name == "z = x W₁ + b₁");
+  CHECK(steps[1].values == std::vector<double>{1, -1, -1, 1, -1, 1, -1, 1});
+  CHECK(steps[2].name == "h = relu(z)");
+  CHECK(steps[2].values == std::vector<double>{1, 0, 0, 1, 0, 1, 0, 1});
+  CHECK(steps[3].values == std::vector<double>{3, 4, -2, 0});
+  CHECK(steps[3].width == 2);
+  CHECK(steps[3].rows == std::vector<std::string>{"(1, 1)", "(−1, 0.50)"});
+  const auto outcome = trace(network, inputs).outcomes;
+  CHECK(outcome.at(0).at(0).index == 1);
+  CHECK(outcome[0][0].logit == Approx(1 / (1 + std::exp(-1.0))));
+}
+
+TEST_CASE("a trace of a mixture says which expert a row belongs to") {
+  auto made = three_experts(2);
+  std::get<MoeConfig>(made.model.ffn).expansion.reset();
+  const Trained trained(made);
+  TrainedNetwork network(trained.config, trained.weights);
+  const auto block = trace(network, typed_inputs(trained.config, trained.weights, "11")).blocks.at(0);
+  REQUIRE(block.routes.size() == 1);
+  CHECK(block.routes[0].find("(1, 1) goes to expert 0 with weight 1") == 0);
+  CHECK(block.steps.at(1).rows == std::vector<std::string>{"(1, 1) expert 0", "(1, 1) expert 1"});
+}
+
+TEST_CASE("what was typed is refused with what was expected") {
+  const Trained trained(four_neurons());
+  const auto refused = [&](const std::string& typed) {
+    try {
+      typed_inputs(trained.config, trained.weights, typed);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("1,2,3") == "the input 1,2,3 has 3 numbers, the network reads 2");
+  CHECK(refused("1,x") == "'x' is no number");
+  CHECK(refused("") == "nothing to trace");
+}
+
+TEST_CASE("inputs that repeat each other are shown once") {
+  Trained trained(four_neurons());
+  trained.config.train.steps = 100, trained.config.train.batch_size = 8;
+  const auto inputs = training_inputs(trained.config, trained.weights, 1000);
+  CHECK(inputs.count == 4);
+  CHECK(inputs.vectors == std::vector<float>{-1, -1, -1, 1, 1, -1, 1, 1});
+  CHECK(inputs.source == "the 4 different inputs among 800 training examples, each once");
+  std::get<XorConfig>(trained.config.task).jitter = 0.1;
+  CHECK(training_inputs(trained.config, trained.weights, 160).count == 160);
+}

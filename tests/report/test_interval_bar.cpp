@@ -1,0 +1,31 @@
+// Intervals as bars on one axis.
+#include <cmath>
+
+#include "ffn/core/utf8.hpp"
+#include "ffn/report/interval_bar.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+TEST_CASE("a bar goes from limit to limit with its estimate on it") {
+  const IntervalAxis axis(0, 10, 11);
+  CHECK(axis.bar({5, 2, 8}) == "  ├──●──┤  ");
+  CHECK(axis.bar({0, 0, 10}) == "●─────────┤");
+  CHECK(axis.bar({5, 5, 5}) == "     ●     ");
+  CHECK(axis.bar({5, 2, INFINITY}) == "  ├──●────→");
+  CHECK(axis.bar({5, -INFINITY, 8}) == "←────●──┤  ");
+}
+
+TEST_CASE("differences have an upright stroke at 0") {
+  const IntervalAxis axis(-5, 5, 11, 0.0);
+  CHECK(axis.bar({3, 2, 4}) == "     │ ├●┤ ");
+  CHECK(axis.bar({2, -2, 4}) == "   ├─┼─●─┤ ");
+  CHECK(axis.bar({INFINITY, 2, INFINITY}) == "     │────→");
+}
+
+TEST_CASE("every bar is as wide as its axis") {
+  for (const double low : {-100.0, 0.0, 3.0}) {
+    CHECK(display_width(IntervalAxis(0, 10, 25).bar({low, low - 1, low + 50})) == 25);
+    CHECK(display_width(IntervalAxis(4, 4, 9).bar({low, low, low})) == 9);  // an axis of no length
+  }
+}

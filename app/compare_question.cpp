@@ -115,7 +115,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   std::string note;
   const auto places = find_judging_places(directories);
   const auto owners = owners_of(places);
-  const bool is_named = directories.size() == 1 && path_exists(study_file_path(directories[0]));
+  const bool is_named = directories.size() == 1 && has_study_file(directories[0]);
   if (owners.whole && !is_named && !question.all) directories = {*owners.whole};
   if (directories.size() == 1) note = ask_study(directories[0], question, request);
   if (!request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);

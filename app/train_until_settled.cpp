@@ -72,6 +72,7 @@ void take_first_seeds(Study& study) {
 }
 
 std::optional<SequentialRecord> looks_so_far(const Study& study, const std::filesystem::path& directory, bool fresh) {
+  if (!fresh) require_looks(study, directory);
   if (!study.growing) {
     if (!fresh) refuse_fixed_seeds(study, directory);
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include "ffn/record/log.hpp"
 #include "ffn/report/tuned.hpp"
 #include "ffn/study/other_study.hpp"
+#include "ffn/study/other_tuning.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -83,6 +84,7 @@ TuningStanding tuning_standing(Study study, const std::string& out) {
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty())
     throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
+  if (!options.fresh && !options.goes_on) refuse_other_tuning(study, common.out);
   if (!options.fresh && !options.goes_on) refuse_untuned_study(study, common.out);
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;

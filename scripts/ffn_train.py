@@ -534,7 +534,7 @@ def read_safetensors(path):
             tensors[name], end = flat.reshape(shape), high
         if end != len(data):
             raise ValueError(f"{len(data) - end} bytes behind the last tensor")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*NOT_OURS, RecursionError, RuntimeError) as error:
         raise RunError(f"{path}: no safetensors file that can be read: {error}") from None
     return tensors, metadata
 
@@ -544,11 +544,19 @@ def read_json(path):
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: {error}") from None
     if not isinstance(value, dict):
         raise RunError(f"{path}: no JSON object")
     return value
+
+
+# What reading a file that is JSON and not what the program writes ends in.
+NOT_OURS = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError)
+
+
+def unlike(file, error):
+    return f"{file}: no key {error}" if isinstance(error, KeyError) else f"{file}: {error}"
 
 
 def flat(value, prefix=""):
@@ -604,10 +612,10 @@ def load(run):
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
             model = Network(config, metadata.get("alphabet"), d_ff)
         fill(model, tensors)
-    except KeyError as error:
-        raise RunError(f"{run / 'config.json'}: no key {error}; is it a run's resolved config?") from None
     except RunError as error:
         raise RunError(f"{run}: {error}") from None
+    except NOT_OURS as error:
+        raise RunError(f"{unlike(run / 'config.json', error)}; is it a run's resolved config?") from None
     return model.eval()
 
 
@@ -709,19 +717,24 @@ def find_runs(directory, all=False):
 
 def number(value):
     """Numbers that are not finite are texts in the files: "nan", "inf", "-inf"."""
+    if isinstance(value, (list, dict)):
+        raise TypeError("a list or an object in the place of a number")
     return float(value) if isinstance(value, str) else value
 
 
 def read_runs(directory, all):
     """→ (directory of a run, the columns that identify it, status, summary). Runs that cannot be read are named and left out."""
     runs = []
+    file = None
     for path in find_runs(directory, all):
         try:
-            status, config = read_json(path / "status.json"), flat(read_json(path / "config.json"))
+            status, config = read_json(file := path / "status.json"), flat(read_json(path / "config.json"))
+            if not isinstance(status["state"], str):
+                raise TypeError("its state is no text")
             summary = read_json(path / "summary.json") if status["state"] in ("done", "diverged") else {}
-            runs.append((path, config, status, summary))
-        except (RunError, KeyError) as error:
-            warn(f"left out: {error}" if isinstance(error, RunError) else f"left out: {path / 'status.json'}: no key {error}")
+            runs.append((path, config, status, summary_columns(summary, file := path / "summary.json")))
+        except (RunError, *NOT_OURS) as error:
+            warn(f"left out: {error if isinstance(error, RunError) else unlike(file, error)}")
     keys = dict.fromkeys(key for _, config, _, _ in runs for key in config if key not in NO_OTHER_RUN)
     varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
     for path, config, status, summary in runs:
@@ -729,18 +742,22 @@ def read_runs(directory, all):
         yield path, {**columns, **{key: config.get(key) for key in varying}}, summary
 
 
-def runs_as_dicts(directory, all=False):
-    """runs() without pandas: a list of dicts."""
-    rows = []
-    for _, row, summary in read_runs(directory, all):
-        for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds"):
-            row[key] = summary.get(key)
+def summary_columns(summary, file):
+    """What a row says of a run's summary.json."""
+    try:
+        row = {key: summary.get(key) for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds")}
         row["hit_step"] = (summary.get("hit") or {}).get("step")
         for metric, value in summary.get("metrics", {}).items():
             row[metric], row[f"best {metric}"] = number(value["final"]), number(value["best"])
             row[f"best step {metric}"] = value["best_step"]
-        rows.append(row)
-    return rows
+        return row
+    except NOT_OURS as error:
+        raise RunError(unlike(file, error)) from None
+
+
+def runs_as_dicts(directory, all=False):
+    """runs() without pandas: a list of dicts."""
+    return [{**row, **summary} for _, row, summary in read_runs(directory, all)]
 
 
 def runs(directory, all=False):
@@ -765,11 +782,10 @@ def metrics(directory, all=False):
         try:
             lines = (path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
             entries = [json.loads(line) for line in lines]
-        except (OSError, ValueError) as error:
-            warn(f"left out: {path / 'metrics.jsonl'}: {error}")
-            continue
-        rows += [{**row, "step": entry["step"], "metric": name, "value": number(value)}
-                 for entry in entries for name, value in entry.items() if "/" in name]
+            rows += [{**row, "step": entry["step"], "metric": name, "value": number(value)}
+                     for entry in entries for name, value in entry.items() if "/" in name]
+        except (OSError, RecursionError, *NOT_OURS) as error:
+            warn(f"left out: {unlike(path / 'metrics.jsonl', error)}")
     return pandas.DataFrame(rows)
 
 

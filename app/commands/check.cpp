@@ -30,6 +30,8 @@ const char* name_of(Verdict verdict) {
       return "unreadable";
     case Verdict::old:
       return "without checksums (version 0.1)";
+    case Verdict::misplaced:
+      return "in another run's directory";
   }
   return "?";
 }
@@ -45,6 +47,8 @@ const char* remedy_of(Verdict verdict) {
       return "starting it again goes on from its checkpoint";
     case Verdict::unreadable:
       return "nothing is known of what cannot be read, and starting it again touches nothing of it";
+    case Verdict::misplaced:
+      return "move it to where it belongs; starting the study again refuses it here";
     default:
       return "";
   }
@@ -81,7 +85,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
     for (const auto& line : checks[i].damage) print_text("  " + line);
     print_text(std::string("  ") + remedy_of(checks[i].verdict));
   }
-  for (const auto& problem : places.damaged_studies) print_text(problem + "\n  starting the study again writes it anew");
+  for (const auto& problem : places.damaged_studies) print_text(problem + (problem.find("its copy") != std::string::npos ? "\n  starting the study again writes it anew" : "\n  put the file back from where you keep a copy"));
   for (const auto& path : places.missing) print_text(path.string() + ": listed in study.json, but not there; starting the study again trains it");
   std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";

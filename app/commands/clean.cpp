@@ -1,4 +1,4 @@
-// ffn-train clean [DIR]: removes what was moved aside, after asking, and nothing else.
+// ffn-train clean [DIR]: removes what was moved aside and what killed merges left, after asking, and nothing else.
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/study_lock.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -37,11 +38,17 @@ void remove_all_of(const fs::path& path) {
   if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
 }
 
+// A run that a merge is copying at this moment.
+bool is_at_work(const fs::path& run) {
+  return is_incoming_run(run.filename().string()) && StudyLock::is_taken(fs::weakly_canonical(run.parent_path().parent_path()));
+}
+
 int clean(const std::string& directory, bool yes, const CommonOptions& common) {
   if (!path_exists(directory)) throw UsageError("no directory " + directory, "name the one that results go to: ffn-train clean DIR");
   std::vector<MovedAside> ours;
   Json list = Json::array();
   for (auto& one : find_moved_aside(directory)) {
+    if (is_at_work(one.path)) continue;
     const bool removed = yes && one.foreign.empty();
     list.push_back({{"path", one.path.string()}, {"bytes", one.bytes}, {"removed", removed}, {"foreign", one.foreign}});
     if (!common.json) {

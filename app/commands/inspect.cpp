@@ -7,9 +7,11 @@
 #include "../inspect_text.hpp"
 #include "../load_config.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/inspect/inspection_json.hpp"
 #include "ffn/inspect/page.hpp"
+#include "ffn/pictures/html.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/report/format.hpp"
@@ -46,8 +48,9 @@ Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
 }
 
 void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
-  write_file_atomically(expand_home(path), html, Durability::cached);
-  if (!common.json) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
+  const NamedFile page(expand_home(path), "page", pictures::kPageMark);
+  page.write(html);
+  if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
 }
 
 int inspect_run(const InspectOptions& options, bool traced, const CommonOptions& common) {

@@ -12,6 +12,7 @@
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/pictures/activations.hpp"
@@ -160,8 +161,10 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
   if (!options.figures.empty()) {
     const std::filesystem::path directory = expand_home(options.figures);
     const auto files = pictures::svg_files(pictures::activation_figure(activations()));
+    std::vector<NamedFile> named;  // what cannot be written is found before any is
+    for (const auto& file : files) named.emplace_back(directory / file.name, "picture", pictures::kFileMark);
     make_directories(directory);
-    for (const auto& file : files) write_file_atomically(directory / file.name, file.content, Durability::cached);
+    for (std::size_t i = 0; i < files.size(); ++i) named[i].write(files[i].content);
     std::cout << printable(directory.string()) << ": " << files.size() << " pictures as SVG\n";
   }
   if (!options.plot) return;

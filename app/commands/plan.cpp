@@ -12,6 +12,7 @@
 #include "ffn/stats/power.hpp"
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/other_study.hpp"
+#include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/tasks/task.hpp"
@@ -95,7 +96,7 @@ std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const
     const auto found = progress_of(plan.runs);
     if (single && found[0] != Progress::another) return std::nullopt;  // the directory may have a study as well
     if (!single) looks_so_far(study, plan.directory);
-    if (tuning) refuse_other_study(*tuning, progress_of(tuning->runs)), refuse_untuned_study(study, common.out);
+    if (tuning) refuse_other_tuning(study, common.out), refuse_other_study(*tuning, progress_of(tuning->runs)), refuse_untuned_study(study, common.out);
     refuse_other_study(plan, found);
   } catch (const UsageError& error) {
     return error;

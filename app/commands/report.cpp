@@ -9,8 +9,10 @@
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/pictures/charts.hpp"
+#include "ffn/pictures/html.hpp"
 #include "ffn/pictures/page.hpp"
 #include "ffn/report/format.hpp"
 
@@ -32,19 +34,24 @@ fs::path page_path(const ReportOptions& options) {
   return options.question.directories.size() == 1 ? fs::path(options.question.directories[0]) / "report.html" : fs::path("report.html");
 }
 
-std::vector<std::string> write_figures(const fs::path& directory, const Comparison& comparison, std::vector<pictures::Figure> figures) {
+struct NamedFigure {
+  NamedFile file;
+  std::string path, content;
+};
+
+// Nothing is written yet: what cannot be is found before the page is there.
+std::vector<NamedFigure> figure_files(const fs::path& directory, const Comparison& comparison, std::vector<pictures::Figure> figures) {
   if (auto intervals = pictures::interval_figure(comparison)) figures.insert(figures.begin(), std::move(*intervals));
-  make_directories(directory);
-  std::vector<std::string> names;
-  const auto write = [&](const pictures::File& file) {
-    names.push_back((directory / file.name).string());
-    write_file_atomically(names.back(), file.content, Durability::cached);
+  std::vector<NamedFigure> out;
+  const auto add = [&](const pictures::File& file, const char* what) {
+    const fs::path path = directory / file.name;
+    out.push_back({NamedFile(path, what, pictures::kFileMark), path.string(), file.content});
   };
   for (const auto& figure : figures) {
-    for (const auto& file : pictures::svg_files(figure)) write(file);
+    for (const auto& file : pictures::svg_files(figure)) add(file, "picture");
   }
-  write({"table.tex", pictures::latex_table(comparison)});
-  return names;
+  add({"table.tex", pictures::latex_table(comparison)}, "table");
+  return out;
 }
 
 // With what the desktop has for it. The browser outlives this program.
@@ -64,12 +71,19 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const auto& facts = report->facts;
   const auto path = page_path(options);
   const std::string html = pictures::page(report->comparison, report->figures, facts);
-  write_file_atomically(path, html, Durability::cached);
+  const NamedFile page(path, "report", pictures::kPageMark);
+  std::vector<NamedFigure> pictures;
+  if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), report->comparison, report->figures);
+  page.write(html);
   std::vector<std::string> files;
-  if (!options.figures.empty()) files = write_figures(expand_home(options.figures), report->comparison, report->figures);
+  if (!pictures.empty()) make_directories(expand_home(options.figures));
+  for (const auto& picture : pictures) {
+    picture.file.write(picture.content);
+    files.push_back(picture.path);
+  }
 
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
-  else {
+  else if (!page.is_stdout()) {
     std::cout << printable(path.string()) << " (" << format_bytes(static_cast<double>(html.size())) << ", " << format_count(static_cast<std::int64_t>(facts.num_runs)) << " runs)\n";
     if (!files.empty()) std::cout << printable(options.figures) << ": " << files.size() - 1 << " pictures as SVG, and table.tex\n";
   }

@@ -92,7 +92,7 @@ std::map<fs::path, Entry> entries_below(const std::string& directory) {
   // A study's runs stand two levels below it.
   const auto study_of = [&](const fs::path& run) -> std::optional<fs::path> {
     const fs::path study = run.parent_path().parent_path();
-    if (study.empty() || !path_exists(study_file_path(study))) return std::nullopt;
+    if (study.empty() || !has_study_file(study)) return std::nullopt;
     if (!listed.count(study)) listed[study] = listed_in(study);
     return study;
   };

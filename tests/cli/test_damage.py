@@ -2,6 +2,7 @@
 """Files that are damaged, lost, moved or somebody else's: never a wrong result without a word, never lost work that is intact."""
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -206,6 +207,23 @@ class HalfFinished(Damage):
             self.assertEqual([p for p in study.rglob("*") if p.is_file()], [], how)
             self.train(how)
             self.assertEqual(self.ok("check", how).stdout.strip().splitlines()[-1], "6 runs: 6 whole")
+
+
+class NoRoom(Damage):
+    def test_a_limit_on_the_size_of_files_is_said_as_such(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        result = self.run_program("--config", "study.json", "train.steps=3000", "train.eval_every=1", preexec_fn=limit)
+        self.assertIn("metrics.jsonl: File too large", " ".join((result.stderr + "".join(p.read_text() for p in self.tmp.rglob("status.json"))).split()))
+        self.assertNotIn("No space left", result.stderr)
+
+    def test_a_log_that_cannot_be_written_costs_no_line(self):
+        log = self.tmp / "runs/study/log.txt"
+        log.parent.mkdir(parents=True)
+        log.symlink_to("/dev/full")
+        result = self.run_program("--config", "study.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("LOG ERROR", result.stderr)
+        self.assertIn("6 trained now", result.stderr)
 
 
 class Foreign(Damage):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Layers in a line of JSON, from the config to the verdict."""
 import json
+import os
 
 from program import ProgramTest, main
 
@@ -38,6 +39,30 @@ class Formulas(ProgramTest):
         lines = error.splitlines()
         at = next(i for i, line in enumerate(lines) if "(relu(x @ c)" in line)
         self.assertEqual(lines[at].index("@"), lines[at + 1].index("^"))
+
+    def test_unknown_keys_of_a_file_of_formulas_are_named_where_they_stand(self):
+        formula = {"formula": "(h * h * h) @ d", "let": {"h": "x @ a"}, "parameters": {"a": ["D", "F"], "d": ["F", "D"]}, "source": "mine", "epsilon": 1e-6}
+        path = self.write("cube.json", config({"kind": "formula", "formulas": "ours.json", "name": "cube"}))
+        self.write("ours.json", json.dumps({"cube": formula, "other": formula}, indent=1))
+        self.ok("validate", path)
+        for key, near in (("d_ff", ""), ("dropout", ""), ("kind", ""), ("init_", "init"), ("parameter", "parameters")):
+            self.write("ours.json", json.dumps({"cube": {**formula, key: 1}}, indent=1))
+            error = self.fails(2, "validate", path)
+            self.assertRegex(error, rf'ours.json:\d+  /cube/{key}: unknown key "{key}"' + (f'; did you mean "{near}"' if near else ""))
+
+    def test_a_file_of_formulas_is_a_regular_file(self):
+        os.mkfifo(self.tmp / "pipe.json")
+        path = self.write("cube.json", config({"kind": "formula", "formulas": "pipe.json", "name": "cube"}))
+        result = self.run_program("validate", path, timeout=10)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("has to be a regular file", " ".join(result.stderr.split()))
+
+    def test_mixtures_are_told_apart_by_their_experts(self):
+        mixture = {"kind": "moe", "num_experts": 4, "top_k": 2}
+        layers = [mixture, *({**mixture, "expert": expert} for expert in ({"name": "swiglu"}, {"name": "reglu"}))]
+        path = self.write("mixtures.json", config({"kind": "positionwise"}, sweep={"grid": {"model.ffn": layers}}, seeds=1))
+        variants = [line["name"] for line in json.loads(self.ok("plan", path, "--json", "--no-probe").stdout)["variants"]]
+        self.assertEqual(variants, ["ffn=moe-4-2", "ffn=moe-4-2-swiglu", "ffn=moe-4-2-reglu"])
 
     def test_params_shows_a_formula_step_by_step(self):
         out = self.ok("params", self.write("mine.json", config(MINE))).stdout

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -353,9 +354,9 @@ class Merging(MachinesTest):
             self.assertEqual(steps("merged"), {run: max(one[run], two[run]) for run in one})
         self.merge(sources=("long-1/study",), out="over/study")
         self.merge(sources=("long-2/study",), out="over/study")
-        self.assertEqual(steps("over"), {run: max(one[run], two[run]) for run in one})
+        self.assertEqual({run: step for run, step in steps("over").items() if ".old-" not in run}, {run: max(one[run], two[run]) for run in one})
         self.assertEqual(list((self.tmp / "over").rglob("*.tmp-*")), [])
-        self.assertEqual(len(list((self.tmp / "over").rglob("state.safetensors"))), 2)
+        self.assertEqual(len([p for p in (self.tmp / "over").rglob("state.safetensors") if ".old-" not in str(p)]), 2)
 
     def test_what_is_moved_aside_locks_and_temporaries_stay_behind(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
@@ -370,6 +371,77 @@ class Merging(MachinesTest):
         result = self.merge()
         self.assertIn("machine-1/study/activation=relu/seed-0", result.stderr)
         self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
+    def test_what_is_in_the_target_is_moved_aside_if_it_is_ours_and_refused_if_not(self):
+        self.merge()
+        run = self.tmp / "merged/study/activation=relu/seed-0"
+        keep = self.contents("merged")
+        shutil.rmtree(run)
+        for place, content in ((run / "notes.txt", {"notes.txt": "mine"}), (run, "mine")):
+            place.parent.mkdir(exist_ok=True)
+            place.write_text("mine")
+            error = " ".join(self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study").split())
+            self.assertIn("merged/study/activation=relu/seed-0 is no ", error)
+            self.assertIn("nothing was copied", error)
+            self.assertEqual(place.read_text(), "mine")
+            shutil.rmtree(run, ignore_errors=True) if place != run else run.unlink()
+        elsewhere = self.tmp / "elsewhere"
+        shutil.copytree(self.tmp / "machine-1/study/activation=relu/seed-0", elsewhere)
+        run.symlink_to(elsewhere)
+        self.assertIn("seed-0 is a link", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
+        run.unlink()
+        self.merge()
+        self.assertEqual(self.contents("merged"), keep)
+        (run / "metrics.jsonl").write_text("{")
+        (run / "notes.txt").write_text("mine")
+        self.assertIn("moved to merged/study/activation=relu/seed-0.old-1", " ".join(self.merge().stderr.split()))
+        self.assertEqual((run.with_name("seed-0.old-1") / "notes.txt").read_text(), "mine")
+        self.assertIn("8 whole", self.ok("check", "merged").stdout)
+
+    def test_a_merge_that_ends_early_leaves_a_study_that_lacks_runs_and_goes_on(self):
+        self.merge()
+        whole = self.contents("merged")
+        shutil.rmtree(self.tmp / "merged")
+        (self.tmp / "machine-2/study/activation=silu/seed-3/log.txt").write_text("x" * 1_000_000)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        result = self.run_program("merge", "machine-1/study", "machine-2/study", "-o", "merged/study", preexec_fn=limit)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(list((self.tmp / "merged").rglob("*.tmp-*")), [])
+        self.assertIn("not there, but listed in study.json", " ".join(self.ok("compare", "merged/study").stdout.split()))
+        self.assertIn("1 missing", self.run_program("check", "merged/study").stdout)
+        # What a kill leaves: the run that was being copied. The next merge takes it away, and so does clean.
+        (self.tmp / "machine-2/study/activation=silu/seed-3/log.txt").unlink()
+        for command in (("clean", "merged", "--yes"), ("merge", "machine-1/study", "machine-2/study", "-o", "merged/study")):
+            left = [self.tmp / f"merged/study/activation=silu/seed-3.tmp-{pid}" for pid in (98, 99)]
+            for directory in left:
+                directory.mkdir()
+                (directory / "config.json.tmp-99-0").write_text("{")
+            self.ok(*command)
+            self.assertEqual([d for d in left if d.exists()], [], command)
+        self.assertEqual({k: v for k, v in self.contents("merged").items() if "log.txt" not in k}, {k: v for k, v in whole.items() if "log.txt" not in k})
+        shutil.rmtree(self.tmp / "merged/study")
+        self.write("merged/study/study.json.tmp-99-0", "{")
+        self.merge()
+        self.assertEqual({k: v for k, v in self.contents("merged").items() if "log.txt" not in k}, {k: v for k, v in whole.items() if "log.txt" not in k})
+
+    def test_runs_in_each_others_directories_are_named_and_not_merged(self):
+        study = self.tmp / "machine-1/study"
+        places = {"seeds": ("activation=relu/seed-0", "activation=relu/seed-2"), "variants": ("activation=relu/seed-0", "activation=silu/seed-0")}
+        said = {"seeds": ("the run of seed 2", "the run of seed 0"), "variants": ("a run of activation=silu", "a run of activation=relu")}
+        for kind, (a, b) in places.items():
+            swap = lambda: ((study / a).rename(study / "x"), (study / b).rename(study / a), (study / "x").rename(study / b))
+            swap()
+            result = self.run_program("check", "machine-1")
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("2 in another run's directory", result.stdout)
+            error = self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study")
+            for text in said[kind]:
+                self.assertIn(text, result.stdout)
+                self.assertIn(text, " ".join(error.split()))
+            self.assertIn("of another config", self.fails(2, "study.json", "-o", "machine-1", "--shard", "1/2"))
+            swap()
+        self.assertIn("missing", self.run_program("check", "machine-1").stdout)  # the other shard's, and nothing else
+        self.assertNotIn("another run's", self.run_program("check", "machine-1").stdout)
 
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"

@@ -492,6 +492,27 @@ class Runs(ProgramTest):
         with self.assertRaisesRegex(ffn_train.RunError, "no directory"):
             ffn_train.runs(self.tmp / "nowhere")
 
+    def test_one_damaged_file_costs_its_run_alone_and_is_named(self):
+        runs = self.train("study", self.XOR, "seeds=2")
+        metric = {"final": 1, "best": 1, "best_step": 1}
+        damages = {"summary.json": ([], {"metrics": []}, {"metrics": {"val/loss": 1}}, {"metrics": {"val/loss": {}}}, {"hit": "x"}, {"hit": [1]},
+                                    {"metrics": {"val/loss": {**metric, "final": "x"}}}, {"metrics": {"val/loss": {**metric, "best": []}}}),
+                   "status.json": ({}, {"state": []}, [], {"state": None}), "config.json": ([], 1), "metrics.jsonl": ([], 1, {"val/loss": 1}, {"step": 1, "val/loss": "x"}, {"step": 1, "val/loss": []})}
+        for name, values in damages.items():
+            whole = (runs[0] / name).read_text()
+            for value in (*map(json.dumps, values), "{", "[" * 100_000, "\x00"):
+                (runs[0] / name).write_text(value)
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    rows = ffn_train.metrics(self.tmp / "runs").to_dict("records") if name == "metrics.jsonl" else ffn_train.runs_as_dicts(self.tmp / "runs")
+                self.assertEqual({row["run"] for row in rows}, {str(runs[1])}, (name, value[:50]))
+                self.assertRegex(str(said[0].message), f"^left out: .*{name}: ")
+            (runs[0] / name).write_text(whole)
+        config = json.loads((runs[0] / "config.json").read_text())
+        for key, value in (("model", 1), ("model", []), ("task", "xor"), ("model", {**config["model"], "d_model": "x"}), ("model", {**config["model"], "ffn": 3})):
+            (runs[0] / "config.json").write_text(json.dumps({**config, key: value}))
+            self.assertIn(str(runs[0]), self.refused(runs[0]), (key, value))
+
     def said_by(self, call, *arguments, **options):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import stat
 import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -145,6 +146,57 @@ class Words(ReportTest):
                                                              env={**os.environ, "PATH": str(self.tmp / "bin")}).stderr)
         self.ok("check", "runs/study")
         self.assertEqual(self.ok("report", "runs/study").returncode, 0)
+
+    def test_what_is_there_and_is_no_report_of_ours_is_not_overwritten(self):
+        self.study(seeds=2)
+        run = "runs/study/activation=relu+expansion=1/seed-0"
+        notes = self.write("notes.html", "<p>mine</p>")
+        self.write("paper/table.tex", "mine")
+        for place in ("runs/study/study.json", f"{run}/config.json", f"{run}/model.safetensors", "notes.html"):
+            before = (self.tmp / place).read_bytes()
+            self.assertIn(f"{place} is there and is no report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
+            self.assertEqual((self.tmp / place).read_bytes(), before)
+        self.assertIn("paper/table.tex is there", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
+        self.assertEqual(((self.tmp / "paper/table.tex").read_text(), (self.tmp / "new.html").exists()), ("mine", False))
+        self.assertIn("is a directory", self.fails(2, "report", "runs/study", "-o", "runs"))
+        notes.unlink()
+        self.write("empty.html", "")
+        for _ in range(2):  # the second time over the first
+            self.ok("report", "runs/study", "-o", "empty.html", "--figures", "figures")
+        (self.tmp / "link.html").symlink_to("sub/page.html")
+        (self.tmp / "sub").mkdir()
+        for _ in range(2):
+            self.ok("report", "runs/study", "-o", "link.html")
+            self.assertTrue((self.tmp / "link.html").is_symlink())
+            self.assertIn("<!DOCTYPE", (self.tmp / "sub/page.html").read_text())
+        (self.tmp / "dangling.json").symlink_to("nowhere.json")
+        self.fails(2, "cp", "xor", "dangling.json")
+
+    def test_pipes_and_devices_are_written_to_and_stay(self):
+        self.study(seeds=2)
+        pipe = self.tmp / "pipe"
+        os.mkfifo(pipe)
+        with open(self.tmp / "read", "w") as read:
+            reader = subprocess.Popen(["cat", pipe], stdout=read)
+        self.ok("report", "runs/study", "-o", "pipe", timeout=30)
+        reader.wait(timeout=30)
+        self.assertIn("</html>", (self.tmp / "read").read_text())
+        self.assertTrue(pipe.is_fifo())
+        page = self.ok("report", "runs/study", "-o", "/dev/stdout").stdout
+        self.assertTrue(page.startswith("<!DOCTYPE") and page.endswith("</html>\n"))
+        with open(self.tmp / "redirected.html", "w") as file:
+            subprocess.run(self.command("report", "runs/study", "-o", "/dev/stdout"), cwd=self.tmp, stdout=file, check=True)
+        self.assertEqual(len((self.tmp / "redirected.html").read_text()), len(page))
+        try:
+            os.mknod(self.tmp / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))  # a node of our own: the system's is left alone
+        except PermissionError:
+            return
+        try:
+            open(self.tmp / "null", "w").close()
+        except PermissionError:  # mounted without devices
+            return
+        self.ok("report", "runs/study", "-o", "null")
+        self.assertTrue((self.tmp / "null").is_char_device())
 
     def test_the_same_runs_make_the_same_page(self):
         self.study(seeds=3)

@@ -122,6 +122,15 @@ class Tuning(ProgramTest):
         said = [json.loads((self.tmp / out / "study/study.json").read_text())["tuning"] for out in ("whole", "runs")]
         self.assertEqual(said[0], said[1])
 
+    def test_other_values_to_choose_from_are_refused_before_anything_is_trained(self):
+        self.trained(STUDY)
+        before = {name: (self.tmp / name).read_bytes() for name in self.files()}
+        for key, value in (("train.optimizer.lr", [0.003, 0.01]), ("train.optimizer.lr", [0.003, 0.01, 0.03, 0.1]), ("seeds", 4), ("metric", "train/loss")):
+            self.refused(f"was tuned otherwise: tune.{key}: ", self.write("other/study.json", {**STUDY, "tune": {**STUDY["tune"], key: value}}), "-q")
+            self.assertIn("was tuned otherwise", json.loads(self.ok("plan", "other/study.json", "--no-probe", "--json").stdout)["refused"])
+            self.assertEqual({name: (self.tmp / name).read_bytes() for name in self.files() if not name.startswith("other/")}, before)
+        self.trained({**STUDY, "tune": {"metric": "val/loss", "retune": "once", **STUDY["tune"]}})  # says what it was
+
     def test_other_choices_are_refused_rather_than_mixed(self):
         self.trained(STUDY)
         self.refused("train.optimizer.lr", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.0001, 0.0002, 0.0001999999]}}), "-q")
@@ -187,7 +196,8 @@ class Tuning(ProgramTest):
 
     def test_runs_that_no_choice_leads_to_are_found_before_anything_is_tuned(self):
         self.trained(STUDY)
-        (self.tmp / "runs/study/study.json").unlink()  # then the runs tell
+        for name in ("study.json", "study.json.bak"):
+            (self.tmp / "runs/study" / name).unlink()  # then the runs tell
         tuning = self.tmp / "runs/study-tuning"
         tuning.rename(self.tmp / "elsewhere")
         self.refused("hold a run of another config: train.optimizer.lr: 0.0", "--config", self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [1e-5, 2e-5]}}))

@@ -46,7 +46,7 @@ struct FoundRuns {
   std::vector<std::string> left_out;  ///< damaged runs: path and reason, for a person
   std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
   std::vector<std::string> extra;     ///< paths of runs in a study's directory that its study.json does not list
-  std::vector<std::string> damaged_studies;  ///< study.json that cannot be understood, and why: all runs below it count
+  std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
   TuningRuns tuning;                         ///< left out
 };
 
@@ -61,7 +61,7 @@ FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extra
 /// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
 struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
-  std::vector<std::string> damaged_studies;  ///< study.json that cannot be understood, and why
+  std::vector<std::string> damaged_studies;  ///< as in FoundRuns
   TuningRuns tuning;                         ///< left out
 };
 RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);

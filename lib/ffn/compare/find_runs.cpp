@@ -100,6 +100,9 @@ bool is_run(const fs::path& directory) {
   return false;
 }
 
+constexpr const char* kUnknownStudy =
+    ": every run below it counts, and looks, reference, smallest difference that matters and tuning of the study are not known";
+
 using Listed = std::map<fs::path, bool>;  // whether there is a run
 
 // `around`: what the study around this directory lists, if there is one.
@@ -119,9 +122,10 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
         places.all.push_back({run, !there, false});
       }
       around = &of_study;
+      if (!study->lost.empty()) places.damaged_studies.push_back(study->lost + "; its copy, study.json.bak, is read");
     }
   } catch (const Error& error) {
-    places.damaged_studies.emplace_back(error.what());
+    places.damaged_studies.push_back(error.what() + std::string(kUnknownStudy));
   }
   std::error_code error;
   std::vector<fs::path> children;
@@ -143,6 +147,28 @@ void drop_copies(std::vector<Place>& places) {
                places.end());
 }
 
+// Whether this is where a study was: its comparison is there, or the run says so, which is named after the study and not its variant.
+bool was_study(const fs::path& directory, const fs::path& run) {
+  if (path_exists(directory / "compare.json")) return true;
+  try {
+    const Json config = parse_json(read_file(run / "config.json", "config", ExitCode::data, 1 << 22));
+    return config.is_object() && config.value("name", Json()) == directory.filename().string() && directory.filename() != run.parent_path().filename();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Studies that lost their study.json and its copy.
+void note_lost_studies(Places& places) {
+  std::set<fs::path> seen;
+  for (const auto& place : places.all) {
+    const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
+    if (!seen.insert(study).second || has_study_file(study) || !was_study(study, place.path)) continue;
+    const fs::path named = place.path.parent_path().parent_path();
+    places.damaged_studies.push_back(study_file_path(named.empty() ? study : named).string() + ": missing" + kUnknownStudy);
+  }
+}
+
 Places places_below(const std::vector<fs::path>& directories) {
   Places places;
   for (const auto& directory : directories) {
@@ -151,6 +177,7 @@ Places places_below(const std::vector<fs::path>& directories) {
     search(directory.lexically_normal(), nullptr, places);
   }
   drop_copies(places.all);
+  note_lost_studies(places);
   return places;
 }
 
@@ -277,7 +304,7 @@ std::vector<std::string> notes_about(const FoundRuns& found) {
   const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is " : " runs are "); };
   std::vector<std::string> notes;
   for (const auto& problem : found.damaged_studies)
-    notes.push_back(problem + "; every run below it is compared (starting the study once more writes the file again)");
+    notes.push_back(problem);
   if (!found.left_out.empty())
     notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
                     " (the command that trained them repairs or repeats them; `ffn-train check` says more)");

@@ -189,13 +189,14 @@ std::string short_key(const std::string& key, const std::set<std::string>& all) 
 
 namespace {
 
-// A whole layer by its name, or by its kind and what else is said of it.
+// A whole layer by its name, or by its kind and what else is said of it: "moe-4-2", and with experts of another kind "moe-4-2-swiglu".
 std::string name_of_object(const Json& object) {
   if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty()) return name->get<std::string>();
   std::string text;
   for (const auto& item : object.items()) {
-    if (item.value().is_object()) continue;
-    text += (text.empty() ? "" : "-") + (item.value().is_string() ? item.value().get<std::string>() : dump_json(item.value()));
+    const std::string expert = item.key() == "expert" && item.value().is_object() ? name_of_object(item.value()) : "";
+    if (item.value().is_object() && expert.empty()) continue;
+    text += (text.empty() ? "" : "-") + (item.value().is_object() ? expert : item.value().is_string() ? item.value().get<std::string>() : dump_json(item.value()));
   }
   return text;
 }

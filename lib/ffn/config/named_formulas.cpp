@@ -1,5 +1,6 @@
 #include "ffn/config/named_formulas.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/formula.hpp"
@@ -114,6 +115,8 @@ namespace {
 
 // The keys that make a formula, beside its name.
 constexpr const char* kMeaning[] = {"formula", "parameters", "let", "init", "epsilon"};
+// And what a file of formulas says of each beside them.
+constexpr const char* kSource = "source";
 
 class Resolver {
  public:
@@ -240,14 +243,35 @@ class Resolver {
                               (origin.directory.empty() ? "the current directory" : "the directory of the config that names them, " + origin.directory));
       return nullptr;
     }
+    if (!std::filesystem::is_regular_file(status)) {
+      problem("formulas", path.lexically_normal().string() + " is a pipe or a device; a file of formulas has to be a regular file");
+      return nullptr;
+    }
     try {
-      return load_document(path.lexically_normal().string()).tree();
+      const Document file = load_document(path.lexically_normal().string());
+      return has_unknown_keys(file) ? Json() : file.tree();
     } catch (const ConfigError& error) {
       for (const auto& each : error.problems()) problem("formulas", each.text());
     } catch (const Error& error) {
       problem("formulas", error.what());
     }
     return nullptr;
+  }
+
+  // Sizes, biases and dropout are the config's, not the formula's: here they would change nothing.
+  bool has_unknown_keys(const Document& file) {
+    std::vector<std::string> known(std::begin(kMeaning), std::end(kMeaning));
+    known.emplace_back(kSource);
+    const auto before = problems_.size();
+    for (const auto& formula : file.tree().items()) {
+      if (!formula.value().is_object()) continue;
+      for (const auto& item : formula.value().items()) {
+        if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
+        const std::string pointer = "/" + escape_pointer(formula.key()) + "/" + escape_pointer(item.key());
+        problems_.push_back({file.origin(pointer).text(), pointer, "unknown key " + shortened(item.key()) + did_you_mean(item.key(), known) + "; known: " + join(known)});
+      }
+    }
+    return problems_.size() > before;
   }
 
   Document& document_;

@@ -26,7 +26,7 @@ bool is_path_safe(const std::string& name) {
 // Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
-                                       "checkpoint",  "study.json", "log.txt",     "compare.json", "report.html",
+                                       "checkpoint",  "study.json", "study.json.bak", "log.txt",     "compare.json", "report.html",
                                        "runs.csv",    "curves.csv", "tensorboard"};
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   return has(".old-") || has(".tmp-") || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);

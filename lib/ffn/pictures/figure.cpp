@@ -24,7 +24,7 @@ std::vector<File> svg_files(const Figure& figure) {
     std::string name = figure.id;
     if (figure.panels.size() > 1) name += "-" + std::to_string(i + 1) + (panel.title.empty() ? "" : "-" + slug(panel.title).substr(0, 60));
     Form form{figure.wide ? 520 : Form::kNarrow, figure.log_x, figure.log_y, name};
-    files.push_back({name + ".svg", panel.draw(form, file_style())});
+    files.push_back({name + ".svg", "<!-- " + std::string(kFileMark) + " -->\n" + panel.draw(form, file_style())});
   }
   return files;
 }

@@ -57,6 +57,9 @@ struct Figure {
 Cell number_cell(const std::optional<double>& value, const std::string& absent = "-");
 Cell count_cell(double value);
 
+/// What the first line of every file of ours says, in a comment.
+inline constexpr const char* kFileMark = "made by ffn-train";
+
 /// Every panel as a file of its own: name without folder, and content.
 struct File {
   std::string name, content;

@@ -126,7 +126,7 @@ std::string html_document(const std::string& title, const std::string& version, 
   const std::string live = served ? std::string("<script>") + live_script() + "</script>\n" : "";
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta name=\"generator\" content=\"ffn-train " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" +
+         "<meta " + std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" +
          body + "</main>\n<script>" + page_script() + "</script>\n" + live + "</body>\n</html>\n";
 }
 

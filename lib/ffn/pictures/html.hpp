@@ -9,6 +9,9 @@
 
 namespace ffn::pictures {
 
+/// What stands near the beginning of every page, before the version.
+inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
+
 /// A whole file around `body`, which needs nothing from elsewhere. `rules`: of its own, behind page_style(). `served`: the number of a page
 /// without rules of its own that is served while runs go on: it asks for another one every two seconds.
 std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules = "", std::optional<std::uint64_t> served = std::nullopt);

@@ -39,7 +39,7 @@ std::string latex_table(const Comparison& c) {
   headers.push_back(unit.header(metric_header(c.metric)));
   if (pairs) headers.insert(headers.end(), {difference_name(c), "verdict"});
   headers.push_back("seeds");
-  std::string out = "% \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) + "\n\\begin{tabular}{" + std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
+  std::string out = "% " + std::string(kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) + "\n\\begin{tabular}{" + std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
   for (std::size_t i = 0; i < headers.size(); ++i) out += (i > 0 ? " & " : "") + latex(headers[i]);
   out += " \\\\\n\\midrule\n";
   for (const auto& facet : c.facets) {

@@ -48,6 +48,36 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
   const LogOptions options_;
 };
 
+/// A log file that cannot be written any more (a full disk, a limit) is given up without a word: what is worth keeping is written elsewhere,
+/// and its failure is an error that says so. spdlog would print a line of its own for every message.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(const std::string& path) : file_(path) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    attempt([&] { file_.log(message); });
+  }
+  void flush_() override {
+    attempt([&] { file_.flush(); });
+  }
+  void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override { file_.set_formatter(std::move(formatter)); }
+
+ private:
+  template <class Work>
+  void attempt(Work work) {
+    if (given_up_) return;
+    try {
+      work();
+    } catch (const spdlog::spdlog_ex&) {
+      given_up_ = true;
+    }
+  }
+
+  spdlog::sinks::basic_file_sink_st file_;
+  bool given_up_ = false;
+};
+
 struct Log {
   // The logger lets everything through: each sink has its own threshold. dist_sink locks, so that a log file can come and
   // go while another thread writes.
@@ -97,7 +127,7 @@ void log_error(const std::string& text) { write(Level::err, text); }
 LogFile::LogFile(const std::filesystem::path& path) {
   std::shared_ptr<spdlog::sinks::sink> sink;
   try {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+    sink = std::make_shared<FileSink>(path.string());
   } catch (const spdlog::spdlog_ex& error) {
     throw SystemError("cannot open the log file " + path.string() + ": " + error.what());
   }

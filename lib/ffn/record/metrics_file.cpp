@@ -128,17 +128,18 @@ void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluat
   }
   std::string lines;
   for (const auto& evaluation : evaluations) append_line(lines, evaluation);
-  ssize_t done;
-  do {
-    done = ::write(file.fd, lines.data(), lines.size());
-  } while (done < 0 && errno == EINTR);
+  ssize_t done = 0, n;
+  do {  // a short write says nothing of its reason; the next one does
+    n = ::write(file.fd, lines.data() + done, lines.size() - static_cast<std::size_t>(done));
+    if (n > 0) done += n;
+  } while (done < static_cast<ssize_t>(lines.size()) && (n > 0 || (n < 0 && errno == EINTR)));
   if (done == static_cast<ssize_t>(lines.size())) {
     if (group) group->flush_first(path, file.release());
     else if (!file.close()) fail("write", path, errno);
     written.add(lines);
     return;
   }
-  const int reason = done < 0 ? errno : ENOSPC;  // a short write to a regular file: the disk is full
+  const int reason = n < 0 ? errno : ENOSPC;
   if (done > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
   fail("write", path, reason);
 }

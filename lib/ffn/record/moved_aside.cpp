@@ -12,9 +12,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "seed-0" of "seed-0.old-3"; "" if the name is none of move_aside()'s.
-std::string name_before(const std::string& name) {
-  const auto at = name.rfind(".old-");
+// "seed-0" of "seed-0.old-3"; "" if the name is none of move_aside()'s (or, with ".tmp-", of a merge's).
+std::string name_before(const std::string& name, const char* mark = ".old-") {
+  const auto at = name.rfind(mark);
   if (at == std::string::npos || at == 0 || at + 5 == name.size()) return "";
   const bool numbered = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 5, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   return numbered ? name.substr(0, at) : "";
@@ -29,7 +29,7 @@ bool is_our_file(std::string name) {
   for (std::string before = name_before(name); !before.empty(); before = name_before(name)) name = before;
   if (const auto temporary = name.find(".tmp-"); temporary != std::string::npos) name.resize(temporary);
   return is_one_of(name, {"config.json", "meta.json", "status.json", "summary.json", "metrics.jsonl", "model.safetensors", "log.txt", "state.safetensors",
-                          "study.json", "compare.json", ".lock"}) ||
+                          "study.json", "study.json.bak", "compare.json", ".lock"}) ||
          name.rfind(".at-work-", 0) == 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
@@ -39,7 +39,7 @@ bool has_file(const fs::path& directory, const char* name) {
 }
 
 bool is_run_or_study(const fs::path& directory) {
-  for (const char* name : {"status.json", "summary.json", "meta.json", "study.json"}) {
+  for (const char* name : {"status.json", "summary.json", "meta.json", "study.json", "study.json.bak"}) {
     if (has_file(directory, name)) return true;
   }
   return false;
@@ -76,7 +76,9 @@ void search(const fs::path& directory, std::vector<MovedAside>& found) {
     const fs::path& path = at->path();
     const std::string before = name_before(path.filename().string());
     if (fs::is_directory(status)) {
-      if (before.empty()) search(path, found);
+      const std::string foreign = is_incoming_run(path.filename().string()) ? foreign_in(path) : "?";
+      if (foreign.empty()) found.push_back({path, bytes_below(path), ""});
+      else if (before.empty()) search(path, found);
       else if (is_run_or_study(path) || holds_runs(path)) found.push_back({path, bytes_below(path), foreign_in(path)});
     } else if (fs::is_regular_file(status) && before == "config.json" && is_run_or_study(directory)) {
       found.push_back({path, bytes_below(path), ""});
@@ -85,6 +87,8 @@ void search(const fs::path& directory, std::vector<MovedAside>& found) {
 }
 
 }  // namespace
+
+bool is_incoming_run(const std::string& name) { return name.rfind("seed-", 0) == 0 && !name_before(name, ".tmp-").empty(); }
 
 std::uintmax_t bytes_below(const fs::path& path) {
   std::error_code error;

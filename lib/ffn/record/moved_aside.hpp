@@ -1,4 +1,4 @@
-// What move_aside() left below a directory, as far as it is ffn-train's own.
+// What move_aside() and killed merges left below a directory, as far as it is ffn-train's own.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,11 @@ struct MovedAside {
   std::string foreign;
 };
 
-/// By path. Links are not followed, and what lies in something that was moved aside is part of it.
+/// Whether this is the name of a run that a merge is copying: "seed-0.tmp-4711".
+bool is_incoming_run(const std::string& name);
+
+/// By path, with the runs that a merge began to copy (it may still be at it). Links are not followed, and what lies in something that was
+/// moved aside is part of it.
 std::vector<MovedAside> find_moved_aside(const std::filesystem::path& directory);
 
 /// Bytes of all regular files below a path, or of the file itself; what cannot be read counts as nothing.

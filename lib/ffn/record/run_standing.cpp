@@ -8,6 +8,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/misplaced.hpp"
 #include "ffn/record/text.hpp"
 
 namespace ffn {
@@ -324,7 +325,12 @@ RunCheck check_closely(const RunDirectory& directory) {
 
 RunCheck check_run(const RunDirectory& directory) {
   try {
-    return check_closely(directory);
+    RunCheck out = check_closely(directory);
+    if (const std::string what = misplaced(directory.path()); !what.empty()) {
+      out.verdict = RunCheck::Verdict::misplaced;
+      out.damage.push_back("config.json: this " + what);
+    }
+    return out;
   } catch (const ReadError& error) {
     return {RunCheck::Verdict::unreadable, {error.what()}};
   }

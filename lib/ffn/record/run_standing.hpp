@@ -65,6 +65,7 @@ struct RunCheck {
     repeated,    ///< has to be trained again
     unreadable,  ///< there is something that cannot be read
     old,         ///< finished under version 0.1, without checksums: nothing visible is wrong
+    misplaced,   ///< another run's directory
   };
   Verdict verdict = Verdict::whole;
   std::vector<std::string> damage;  ///< file and what is wrong with it, one line each

@@ -107,26 +107,59 @@ std::string study_text(const Study& study) {
   return study_text(out);
 }
 
-Json read_study_json(const fs::path& study) {
-  const fs::path file = study_file_path(study);
+fs::path study_copy_path(const fs::path& study) { return study / "study.json.bak"; }
+
+namespace {
+
+bool is_missing(const fs::path& file) {
+  std::error_code error;
+  return fs::symlink_status(file, error).type() == fs::file_type::not_found || error == std::errc::filename_too_long;
+}
+
+Json read_whole(const fs::path& file) {
+  if (is_missing(file)) throw DataError(file.string() + ": missing");
   Json out;
-  try {
-    record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
-      study_from(json, file.string());
-      out = json;
-    });
-  } catch (const DataError& error) {
-    if (!error.hint().empty()) throw;
-    throw DataError(error.what(), "start the study there once more: that writes it again");
-  }
+  record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
+    study_from(json, file.string());
+    out = json;
+  });
   return out;
 }
 
+}  // namespace
+
+bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
+
+// The copy first: where only one of them arrives, the other is older or the same.
+void write_study_file(const fs::path& study, const std::string& text) {
+  FileGroup both;
+  both.write(study_copy_path(study), text);
+  both.write(study_file_path(study), text);
+  both.commit();
+}
+
+Json read_study_json(const fs::path& study, std::string* lost) {
+  try {
+    return read_whole(study_file_path(study));
+  } catch (const DataError& error) {
+    if (!error.hint().empty()) throw;  // a newer program's
+    try {
+      Json copy = read_whole(study_copy_path(study));
+      if (lost) *lost = error.what();
+      return copy;
+    } catch (const DataError&) {
+    }
+    throw DataError(error.what(), "put it back from where you keep a copy");
+  }
+}
+
 std::optional<StudyFile> read_study_file(const fs::path& study) {
-  const fs::path file = study_file_path(study);
-  std::error_code error;
-  if (fs::symlink_status(file, error).type() == fs::file_type::not_found) return std::nullopt;
-  return study_from(read_study_json(study), file.string());
+  if (!has_study_file(study)) return std::nullopt;
+  std::string lost;
+  const Json json = read_study_json(study, &lost);
+  StudyFile out = study_from(json, study_file_path(study).string());
+  out.lost = lost;
+  return out;
 }
 
 }  // namespace ffn

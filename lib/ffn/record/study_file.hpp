@@ -22,6 +22,7 @@ struct StudyFile {
   std::optional<TuningResult> tuned;  ///< what its variants were tuned to
   JsonValue document;     ///< as read, overrides applied
   std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
+  std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
   /// Directories of its runs, seed by seed as they are planned.
   std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;
@@ -31,15 +32,22 @@ struct StudyFile {
 CompareConfig comparison_of(const Study& study);
 
 std::filesystem::path study_file_path(const std::filesystem::path& study);
+/// Its copy, written with it and read where it is missing or damaged: looks that were taken are not known from anything else.
+std::filesystem::path study_copy_path(const std::filesystem::path& study);
+/// Whether there is one of the two.
+bool has_study_file(const std::filesystem::path& study);
 
 /// Its text, with a checksum.
 std::string study_text(const Study& study);
 std::string study_text(const Json& study);
 
-/// What stands in the file, without checksum. Throws DataError naming the file if it is damaged.
-Json read_study_json(const std::filesystem::path& study);
+/// Both.
+void write_study_file(const std::filesystem::path& study, const std::string& text);
 
-/// Nothing if there is no such file. Throws DataError naming the file if it is damaged.
+/// What stands in the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
+Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);
+
+/// Nothing if there is neither. Throws DataError naming the file if it is damaged, and so is the copy.
 std::optional<StudyFile> read_study_file(const std::filesystem::path& study);
 
 }  // namespace ffn

@@ -26,6 +26,30 @@ std::optional<StudyFile> study_there(const fs::path& directory) {
   }
 }
 
+// A study's runs stand two levels below it.
+bool holds_finished_runs(const fs::path& directory) {
+  std::error_code error;
+  for (const auto& variant : fs::directory_iterator(directory, error)) {
+    std::error_code unknown;  // a file, or what cannot be read
+    for (const auto& run : fs::directory_iterator(variant.path(), unknown)) {
+      if (run.path().filename().string().find(".old-") == std::string::npos && path_exists(run.path() / "summary.json")) return true;
+    }
+  }
+  return false;
+}
+
+// What is left of the files says so.
+bool once_grew(const fs::path& directory) {
+  for (const auto& file : {study_file_path(directory), study_copy_path(directory), directory / "compare.json"}) {
+    try {
+      const auto text = read_file_if_there(file, "file", ExitCode::data, 64 << 20);
+      if (text && text->find("\"sequential\"") != std::string::npos) return true;
+    } catch (const Error&) {  // what cannot be read says nothing
+    }
+  }
+  return false;
+}
+
 bool any_finished(const StudyFile& study, const fs::path& directory) {
   const auto runs = study.run_directories(directory);
   return std::any_of(runs.begin(), runs.end(), [](const fs::path& run) { return path_exists(run / "summary.json"); });
@@ -46,6 +70,18 @@ void refuse_other_question(const Study& study, const StudyFile& there, const fs:
 }
 
 }  // namespace
+
+void require_looks(const Study& study, const fs::path& directory) {
+  std::string lost = study_file_path(directory).string() + ": missing";
+  try {
+    if (read_study_file(directory)) return;
+  } catch (const DataError& error) {
+    lost = error.what();
+  }
+  if (!holds_finished_runs(directory) || !(study.growing || once_grew(directory))) return;
+  throw DataError(lost + ", and so is its copy; finished runs are there, and what the looks at them have used up of the error that verdicts may make is not known",
+                  std::string("put the file back from where you keep a copy; ") + kNewStudyHint);
+}
 
 SequentialRecord record_to_go_on(const Study& study, std::size_t comparisons, const fs::path& directory) {
   const SequentialRecord fresh{{study.growing->max}, comparisons, {}};

@@ -5,6 +5,10 @@
 
 namespace ffn {
 
+/// For whoever starts a study again: throws DataError where finished runs of a study that adds seeds, or would from now on, are there
+/// and its study.json is lost with its copy. What its looks have used up of the error that it may make is not known then.
+void require_looks(const Study& study, const std::filesystem::path& directory);
+
 /// What a growing study goes on with: the record in its directory, its maximum raised if more is asked for; a new one where nothing has
 /// been trained. Throws UsageError where the directory holds finished runs of a fixed number of seeds, or where variants or the
 /// question (`compare`) are not those of the looks so far: all of these would change what the looks were paid for.

@@ -10,6 +10,8 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/record/misplaced.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -23,13 +25,16 @@ constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_
 
 // ---- studies
 
-Json read_study(const fs::path& directory) {
+Json read_study(const fs::path& directory, std::vector<std::string>& notes) {
   if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-  if (!path_exists(study_file_path(directory))) {
+  if (!has_study_file(directory)) {
     throw DataError(directory.string() + " is no study: it has no study.json",
                     "name the study's own directory, for example runs/<study>, not the one that it stands in");
   }
-  return read_study_json(directory);
+  std::string lost;
+  Json study = read_study_json(directory, &lost);
+  if (!lost.empty()) notes.push_back(lost + "; its copy, " + study_copy_path(directory).filename().string() + ", was read");
+  return study;
 }
 
 // What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
@@ -177,23 +182,68 @@ void read_files(const fs::path& from, const fs::path& below, std::vector<std::pa
   }
 }
 
-// The run appears whole, in place of a lesser copy.
-void copy_run(const fs::path& from, const fs::path& to) {
-  const std::string number = std::to_string(::getpid());
-  const fs::path incoming = to.string() + ".tmp-" + number, lesser = to.string() + ".tmp-" + number + "-lesser";
+// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved.
+enum class InTheWay { nothing, lesser };
+
+// Throws DataError that names what is there and is not ours.
+InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& copy) {
+  fs::path place = target;
+  for (const auto& part : run) {
+    place /= part;
+    const auto type = fs::symlink_status(place).type();
+    if (type == fs::file_type::not_found) return InTheWay::nothing;
+    if (type != fs::file_type::directory)
+      throw DataError(place.string() + (type == fs::file_type::symlink ? " is a link" : " is no directory"));
+  }
+  if (fs::is_empty(place)) return InTheWay::nothing;
+  const std::string source = RunDirectory(copy.directory).config_path().string();
+  auto config = read_run_config(parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, copy.directory.string()), source);
+  config.compute.engine = ComputeConfig().engine;  // whoever computed the lesser copy
+  const RunLook look = look_at(RunDirectory(place), config, copy.identity);
+  if (look.standing == Standing::foreign || look.standing == Standing::unreadable || look.standing == Standing::another)
+    throw DataError(look.standing == Standing::unreadable ? look.about : place.string() + " " + (look.standing == Standing::another ? "holds " : "") + look.about);
+  return InTheWay::lesser;
+}
+
+// The run appears whole; a lesser copy has stepped aside. Returns where that went, or nothing.
+fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
+  const fs::path incoming = to.string() + ".tmp-" + std::to_string(::getpid());
   make_directories(to.parent_path());
-  fs::remove_all(incoming);
   std::vector<std::pair<fs::path, std::string>> files;
   read_files(from, "", files);
-  FileGroup group;
-  for (const auto& [name, bytes] : files) {
-    make_directories((incoming / name).parent_path());
-    group.write(incoming / name, bytes);
+  try {
+    FileGroup group;
+    for (const auto& [name, bytes] : files) {
+      make_directories((incoming / name).parent_path());
+      group.write(incoming / name, bytes);
+    }
+    group.commit();
+  } catch (...) {
+    std::error_code error;
+    fs::remove_all(incoming, error);
+    throw;
   }
-  group.commit();
-  if (path_exists(to)) fs::rename(to, lesser);
+  const fs::path aside = there == InTheWay::lesser ? move_aside(to) : fs::path();
   fs::rename(incoming, to);
-  fs::remove_all(lesser);
+  return aside;
+}
+
+// A merge that was killed leaves the copy that it was writing. Only under the target's lock.
+void remove_incoming(const fs::path& run) {
+  std::error_code error;  // what cannot be read or removed harms nobody
+  for (const auto& entry : fs::directory_iterator(run.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(run.filename().string(), 0) == 0 && is_incoming_run(name) && fs::is_directory(entry.symlink_status(error))) fs::remove_all(entry.path(), error);
+  }
+}
+
+// Whether somebody has been here. A merge that was killed at once leaves the beginning of a study.json.
+bool has_content(const fs::path& target) {
+  if (!fs::is_directory(target)) return path_exists(target);
+  return std::any_of(fs::directory_iterator(target), fs::directory_iterator(), [](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return name.rfind("study.json.", 0) != 0;  // the copy comes first
+  });
 }
 
 std::string version_of(const fs::path& run) {
@@ -219,9 +269,10 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const fs::path target = named(given_target);
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
-  const Json study = read_study(sources.at(0));
+  MergeResult result;
+  const Json study = read_study(sources.at(0), result.notes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Json other = read_study(sources[i]);
+    const Json other = i == 0 ? study : read_study(sources[i], result.notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     if (essence(other) == essence(study)) continue;
@@ -235,10 +286,10 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   }
   // The target takes part like a source, and first: of two equal copies its own stays.
   std::vector<fs::path> directories;
-  const bool exists = path_exists(target) && !(fs::is_directory(target) && fs::is_empty(target));
+  const bool exists = has_content(target);
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-    const Json there = read_study(target);
+    const Json there = read_study(target, result.notes);
     if (essence(there) != essence(study)) {
       throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
                           first_difference(essence(there), essence(study)) + " differs in their study.json",
@@ -248,7 +299,6 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   }
   directories.insert(directories.end(), sources.begin(), sources.end());
 
-  MergeResult result;
   result.planned = study["seeds"].size() * study["variants"].size();
   std::map<fs::path, Copy> best;  // by the run's place within the study
   std::string problems;
@@ -256,6 +306,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     std::vector<fs::path> runs;
     find(directories[i], "", runs);
     for (const auto& run : runs) {
+      if (const std::string what = misplaced(directories[i] / run); !what.empty()) problems += "\n  " + (directories[i] / run).string() + " " + what;
       auto copy = examine(directories[i] / run, i, result.notes);
       if (!copy) continue;
       const auto [known, is_new] = best.emplace(run, *copy);
@@ -269,14 +320,29 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
       if (better(*copy, other)) other = std::move(*copy);
     }
   }
+  std::map<fs::path, InTheWay> there;  // of the runs that are to be copied
+  for (const auto& [run, copy] : best) {
+    if (exists && copy.source == 0) continue;
+    try {
+      there[run] = in_the_way(target, run, copy);
+    } catch (const DataError& error) {
+      problems += std::string("\n  ") + error.what();
+    }
+  }
   if (!problems.empty())
-    throw DataError("these do not fit together; nothing was copied:" + problems, "`ffn-train compare` looks at each directory by itself");
+    throw DataError("these do not fit together; nothing was copied:" + problems, "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
 
   const StudyLock lock(fs::weakly_canonical(target), sha256_hex(dump_json(essence(study))), /*exclusive=*/true);
   make_directories(target);
+  if (!exists) {  // before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on
+    remove_temporaries(target);
+    write_study_file(target, study_text(study));
+  }
   for (const auto& [run, copy] : best) {
-    if (!exists || copy.source > 0) {
-      copy_run(copy.directory, target / run);
+    remove_incoming(target / run);
+    if (const auto way = there.find(run); way != there.end()) {
+      const fs::path aside = copy_run(copy.directory, target / run, way->second);
+      if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
       ++result.copied[directories[copy.source].string()];
     }
     ++(copy.summary ? result.finished : result.unfinished);
@@ -284,7 +350,6 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     ++result.computed_by[hands(*copy.summary)];
     ++result.versions[version_of(target / run)];
   }
-  if (!exists) write_file_atomically(study_file_path(target), study_text(study));
   return result;
 }
 

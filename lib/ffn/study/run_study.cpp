@@ -13,20 +13,39 @@
 
 namespace ffn {
 
-void keep_study_file(const Plan& plan, bool has_work) {
-  const auto file = study_file_path(plan.directory);
-  const std::string text = study_text(plan.study);
+namespace {
+
+bool holds(const std::filesystem::path& file, const std::string& text) {
   try {
-    if (path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text) return;
+    return path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text;
   } catch (const Error&) {  // too long, or not readable
+    return false;
   }
+}
+
+// What a start makes good is said.
+void warn_of_lost_file(const std::filesystem::path& study) {
+  try {
+    const auto there = read_study_file(study);
+    if (there && !there->lost.empty()) log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
+  } catch (const Error&) {  // lost with its copy: whoever depends on it has said so
+  }
+}
+
+}  // namespace
+
+void keep_study_file(const Plan& plan, bool has_work) {
+  const std::string text = study_text(plan.study);
+  const bool is_whole = holds(study_file_path(plan.directory), text);
+  if (is_whole && holds(study_copy_path(plan.directory), text)) return;
   if (plan.study.sequential && has_come_further(plan)) return;
+  if (!is_whole) warn_of_lost_file(plan.directory);
   try {
     make_directories(plan.directory);
-    write_file_atomically(file, text);
+    write_study_file(plan.directory, text);
   } catch (const SystemError& error) {
     if (has_work) throw;
-    log_warning(error.what());  // finished results can be looked at where nothing can be written
+    if (!is_whole) log_warning(error.what());  // finished results can be looked at where nothing can be written
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<fs::path> leftovers(const fs::path& directory) {
   std::error_code error;  // what cannot be read harms nobody
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind("study.json.tmp-", 0) == 0 || name.rfind("compare.json.tmp-", 0) == 0) found.push_back(entry.path());
+    if (name.rfind("study.json.tmp-", 0) == 0 || name.rfind("study.json.bak.tmp-", 0) == 0 || name.rfind("compare.json.tmp-", 0) == 0) found.push_back(entry.path());
   }
   return found;
 }

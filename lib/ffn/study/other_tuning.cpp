@@ -1,0 +1,48 @@
+#include "ffn/study/other_tuning.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/core/files.hpp"
+#include "ffn/record/differing_keys.hpp"
+#include "ffn/record/run_standing.hpp"
+#include "ffn/record/study_file.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+// As a person would write it, defaults included.
+Json declared(const TuningConfig& tune) {
+  Json out = {{"metric", tune.metric}, {"seeds", tune.seeds}, {"retune", tune.per_seed ? "per_seed" : "once"}};
+  for (const auto& axis : tune.axes) {
+    for (const auto& value : axis.values) out[axis.key].push_back(*value);
+  }
+  return {{"tune", out}};
+}
+
+// What the finished runs there were chosen from; nothing where there are none.
+std::optional<TuningConfig> tuning_there(const fs::path& directory) {
+  try {
+    const auto study = read_study_file(directory);
+    if (!study || !study->tuned || !study->document->contains("tune")) return std::nullopt;
+    const auto runs = study->run_directories(directory);
+    if (std::none_of(runs.begin(), runs.end(), [](const fs::path& run) { return path_exists(run / "summary.json"); })) return std::nullopt;
+    return read_tuning((*study->document)["tune"], [](const std::string&, const std::string&) {});
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void refuse_other_tuning(const Study& study, const fs::path& out) {
+  const fs::path directory = out / study.name;
+  const auto there = tuning_there(directory);
+  if (!there) return;
+  const auto differ = differing_keys(declared(*there), declared(*study.tune), [](const std::string&) { return false; });
+  if (!differ.empty()) throw UsageError(directory.string() + " was tuned otherwise:" + indented(differ), kOtherResultsHint);
+}
+
+}  // namespace ffn

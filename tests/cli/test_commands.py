@@ -241,6 +241,12 @@ class OneRun(ProgramTest):
 
 
 class Text(ProgramTest):
+    def test_a_text_without_lines_is_sampled_by_the_command_that_its_training_ends_with(self):
+        text = self.write("one-line.txt", "abc " * 200)
+        done = self.ok("text", f"task.file={text}", "train.steps=3", "model.d_model=8", "task.context=8", "-q").stdout
+        self.assertIn("next: ffn-train sample runs/text/seed-0", done)
+        self.assertGreater(len(self.ok("sample", "runs/text/seed-0", "--length", 20).stdout), 20)
+
     def test_trains_on_a_users_text_and_samples_from_it(self):
         text = self.write("poem.txt", "the rain in spain — stays mainly in the plain\n" * 40)
         config = self.write("text.json", {"name": "poem", "task": {"kind": "text", "file": text.name, "context": 16},

@@ -159,6 +159,13 @@ class Slips(ProgramTest):
         ffn = json.loads(self.ok("xor.json", "model.ffn.d_ff=64", "--dry-run").stdout)["model"]["ffn"]
         self.assertEqual((ffn["d_ff"], ffn.get("expansion")), (64, None))
 
+    def test_a_bound_of_a_target_replaces_the_other_one(self):
+        loss = ("train.target.metric=val/loss", "train.target.at_most=0.01")
+        for more in ((), ("seeds=2", "model.ffn.activation=relu,gelu")):
+            target = json.loads(self.ok("xor.json", *loss, *more, "--dry-run").stdout)["train"]["target"]
+            self.assertEqual((target["metric"], target.get("at_least"), target["at_most"]), ("val/loss", None, 0.01))
+        self.assertIn("exactly one of at_least and at_most", self.refused("xor.json", *loss, "train.target.at_least=0.5"))
+
     def test_directories_that_are_none(self):
         for command in (("xor.json",), ("plan", "xor.json"), ("slurm", "xor.json")):
             self.assertIn("--out names no directory", self.refused(*command, "-o", ""))

@@ -62,23 +62,33 @@ const char* other_width(const std::string& key) {
   return key == "model.ffn.expansion" ? "model.ffn.d_ff" : nullptr;
 }
 
-void keep_newer_width(Document& document) {
-  const Json::json_pointer at("/model/ffn");
+namespace {
+
+// Two in one command contradict each other, and stay to be refused.
+void keep_newer_of(Document& document, const std::string& section, const char* first, const char* second) {
+  const Json::json_pointer at(section);
   if (!document.tree().contains(at) || !document.tree()[at].is_object()) return;
-  Json& ffn = document.tree()[at];
-  for (const char* key : {"d_ff", "expansion"}) {
-    if (!ffn.contains(key) || ffn[key].is_null()) return;
+  Json& keys = document.tree()[at];
+  for (const char* key : {first, second}) {
+    if (!keys.contains(key) || keys[key].is_null()) return;
   }
-  const Origin &d_ff = document.origin("/model/ffn/d_ff"), &expansion = document.origin("/model/ffn/expansion");
-  if (d_ff.is_override() && expansion.is_override()) return;
-  if (d_ff.layer != expansion.layer) ffn.erase(d_ff.layer < expansion.layer ? "d_ff" : "expansion");
+  const Origin &one = document.origin(section + "/" + first), &other = document.origin(section + "/" + second);
+  if (one.is_override() && other.is_override()) return;
+  if (one.layer != other.layer) keys.erase(one.layer < other.layer ? first : second);
+}
+
+}  // namespace
+
+void keep_newer(Document& document) {
+  keep_newer_of(document, "/model/ffn", "d_ff", "expansion");
+  keep_newer_of(document, "/train/target", "at_least", "at_most");
 }
 
 RunConfig read_run_config(const Document& document, const std::string& source) {
   RunConfig config;
   Document copy = document;
   copy.tree().erase("$schema");  // an editor's hint, not ours
-  keep_newer_width(copy);
+  keep_newer(copy);
   std::vector<Problem> unresolved;
   resolve_formula_names(copy, unresolved);
   JsonReader reader(copy);

@@ -32,9 +32,9 @@ RunConfig read_run_config(const Document& document, const std::string& source);
 /// d_ff and expansion are one width: the other of the two for the dotted path of one, else null.
 const char* other_width(const std::string& key);
 
-/// Of two widths that were written in different layers the newer replaces the older. Overrides of one command contradict each other:
-/// both stay, for whoever reads the config to refuse.
-void keep_newer_width(Document& document);
+/// d_ff and expansion are one width, at_least and at_most one bound of a target: of two that were written in different layers the newer
+/// replaces the older. Overrides of one command contradict each other: both stay, for whoever reads the config to refuse.
+void keep_newer(Document& document);
 
 /// The complete config as JSON, directly re-runnable.
 Json resolved_json(const RunConfig& config);

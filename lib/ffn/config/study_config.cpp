@@ -259,10 +259,10 @@ RunConfig config_with(const Study& study, const std::vector<Assignment>& assignm
 
 Study read_study(const Document& document, const std::string& source) {
   Study study;
-  study.document = document.tree();
   Document base = document;
+  keep_newer(base);
+  study.document = base.tree();
   base.tree().erase("$schema");
-  keep_newer_width(base);
   RunConfig run;
   JsonReader reader(base);
   reader.read([&](FieldVisitor& v) {

@@ -63,7 +63,9 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   learner->layout().import_row(row.data(), weights.tensors);
   learner->write_state(0, 0, row.data());
 
-  auto ids = encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
+  // Without a prompt a line begins; a text without lines begins with its first character in order.
+  const bool has_lines = std::binary_search(alphabet.begin(), alphabet.end(), std::uint32_t{'\n'});
+  auto ids = request.prompt.empty() && !has_lines ? std::vector<std::int64_t>{0} : encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(text->context, static_cast<std::int64_t>(ids.size()));

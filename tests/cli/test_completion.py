@@ -49,7 +49,7 @@ class Words(CompletionTest):
         self.assertEqual([word for word in self.asked("") if word in commands], commands)
         for command in [[], *([name] for name in commands)]:
             text = self.ok(*command, "--help").stdout
-            heads = re.findall(r"^  ((?:--?[a-zA-Z][\w-]*,? *)+)", text, re.M)  # versions of CLI11 write "-h,--help" or "-h,     --help"
+            heads = re.findall(r"^ {2,12}((?:--?[a-zA-Z][\w-]*,? *)+)", text, re.M)  # versions of CLI11 write "-h,--help" or "-h,     --help"
             expected = {name for head in heads for name in re.findall(r"--?[a-zA-Z][\w-]*", head)}
             self.assertTrue(expected, command)
             self.assertEqual(set(self.asked(*command, "-")), expected, command)

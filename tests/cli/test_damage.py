@@ -192,10 +192,9 @@ class HalfFinished(Damage):
             while time.time() < deadline and not list((self.tmp / how).rglob("state.safetensors")):
                 time.sleep(0.01)
             study = self.tmp / how / "study"
-            for _ in range(50):
+            while study.exists() and time.time() < deadline + 30:
                 try:
                     shutil.rmtree(study) if how == "removed" else study.rename(self.tmp / (how + "-away"))
-                    break
                 except OSError:  # the workers are writing
                     time.sleep(0.01)
             if how == "replaced":

@@ -190,7 +190,7 @@ class Watch(ProgramTest):
         steps = {**STUDY, "name": "slow", "train": {**STUDY["train"], "steps": 200000, "eval_every": 1000}}
         training = subprocess.Popen(self.command(self.write("slow.json", steps), "-q", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            while not (self.tmp / "runs/slow/study.json").exists():
+            while not list(self.tmp.glob("runs/slow/*/seed-*/config.json")):
                 time.sleep(0.05)
             self.watch("runs/slow")
             first = self.version(self.get()[1])

@@ -73,6 +73,12 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
 }
 
+void add_threads_option(CommandLine command, CommonOptions& common) {
+  command.option("--threads", common.threads, "threads of each run; the cores that no worker needs otherwise. Results do not depend on it")
+      .integer_in(1, 4096)
+      .type("N");
+}
+
 Option add_config_options(CommandLine command, CommonOptions& common) {
   command.option("words", common.overrides, "a config (a file, the name of a shipped one, or - for stdin) and key=value changes to it")
       .type("CONFIG KEY=VALUE");

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/cores.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
@@ -137,6 +138,12 @@ std::string end_text(const RunSummary& summary) {
 
 }  // namespace
 
+// One run has the machine to itself.
+void take_threads(const CommonOptions& common) {
+  const std::size_t threads = common.threads > 0 ? static_cast<std::size_t>(common.threads) : usable_cores();
+  training_engine().set_threads([threads] { return threads; });
+}
+
 void require_memory(const RunConfig& config) {
   if (!config.compute.on_cpu()) return;  // a GPU's stack is chosen by its memory
   const auto least = least_memory(config, task_shape(config.task));
@@ -151,6 +158,7 @@ void require_memory(const RunConfig& config) {
 
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
   require_memory(config);
+  take_threads(common);
   config.train.steps = std::min(config.train.steps, steps);
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
@@ -189,6 +197,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     return exit_code(look.summary->end);
   }
   engine.prepare(config);
+  take_threads(common);
   auto stored = make_ready(directory, config, identity, look);
   std::optional<Checkpoint> checkpoint;
 

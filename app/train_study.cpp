@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/compare/expect.hpp"
+#include "ffn/core/cores.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/shell.hpp"
@@ -43,7 +43,7 @@ std::size_t job_count(const CommonOptions& common, const Study& study) {
   };
   if (on("cuda:")) return 1;
   if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
-  return std::max(1u, std::thread::hardware_concurrency());
+  return usable_cores();
 }
 
 std::vector<EngineShare> engine_shares(const Study& study) {
@@ -345,6 +345,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
   run.runs = runs;
   run.found = std::move(found);
   run.jobs = job_count(common, study);
+  run.threads = {static_cast<std::size_t>(common.threads), usable_cores()};
   run.fail_fast = options.fail_fast;
   run.argv = common.argv;
   run.stop = [&beacon] {

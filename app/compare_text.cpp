@@ -226,7 +226,7 @@ std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
-         "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n" +
+         "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
          "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together.\n" + verdict_words_text(c);

@@ -187,6 +187,30 @@ class Words(ProgramTest):
             self.assertLessEqual(max(map(len, text.splitlines())), width, text)
             squeezed = re.sub(r"\s", "", text)
             for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
+class EmptyInterval(ProgramTest):
+    def test_it_is_said_in_every_form_and_contradicts_no_verdict(self):
+        rates = ["xor", "train.optimizer.lr=0.01,0.014", "train.eval_every=10", "compare.metric=steps_to_target", "-q"]
+        self.ok(*rates, "seeds=240", "name=many")
+        groups = json.loads(self.ok("compare", "runs/many", "--json").stdout)["facets"][0]["groups"]
+        quicker = [seed for seed, (slow, fast) in enumerate(zip(groups[0]["values"], groups[1]["values"])) if fast < slow]
+        tied = [seed for seed, (slow, fast) in enumerate(zip(groups[0]["values"], groups[1]["values"])) if fast == slow]
+        self.assertGreaterEqual(len(quicker), 6)
+        self.assertGreaterEqual(len(tied), 34)
+        self.ok(*rates, "seeds=" + ",".join(map(str, tied[:34] + quicker[:6])), "name=ties")  # six wins of six, and just above 0 the ties are losses
+        pair, = json.loads(self.ok("compare", "runs/ties", "--json").stdout)["facets"][0]["pairs"]
+        self.assertEqual((pair["verdict"], pair["effect"]["interval"]["empty"], pair["effect"]["value"]), ("better", True, 0))
+        self.assertLess(pair["p"], 0.05)
+        self.assertIn("(empty interval: the test rejects every value)", pair["sentence"])
+        texts = [self.ok("compare", "runs/ties", *form).stdout for form in ([], ["--details"], ["--markdown"])]
+        texts.append(self.ok("report", "runs/ties", "-o", "/dev/stdout").stdout)
+        for text in texts:
+            self.assertIn("0.00 (empty interval)", " ".join(text.split()))
+            self.assertNotRegex(text, r"[\[(]0\.00?, 0\.00?[\])]")
+        row = list(csv.DictReader(io.StringIO(self.ok("compare", "runs/ties", "--csv").stdout)))[1]
+        self.assertEqual((float(row["difference"]), row["low"], row["high"]), (0, "", ""))
+        self.assertIn("the test rejects every value", " ".join(self.ok("compare", "runs/ties", "--explain").stdout.split()))
+
+
                 self.assertIn(column, squeezed, f"{width} columns:\n{text}")
             self.assertNotIn("not shown", text)
         self.assertNotIn("p (corrected)", out)

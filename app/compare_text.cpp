@@ -60,7 +60,7 @@ Table groups_table(const Comparison& c) {
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
-        row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : over > 0 ? "not reached" : "-");
+        row.push_back(g.median_steps ? format_rounded(*g.median_steps) : over > 0 ? "not reached" : "-");
       }
       const bool known = g.parameters > 0;
       row.insert(row.end(), {known ? format_count(g.parameters) : "-", known ? format_count(g.flops_per_token) : "-",

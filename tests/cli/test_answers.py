@@ -98,6 +98,20 @@ class Membership(ProgramTest):
         self.ok("--config", path, "-q")
         self.assertEqual(file.read_text(), whole)
 
+    def test_what_is_lost_with_a_study_file_and_its_copy_is_said_and_the_remedy_works(self):
+        path = self.write("study.json", STUDY)
+        self.ok("--config", path, "-q")
+        files = [self.tmp / "runs/study" / name for name in ("study.json", "study.json.bak")]
+        for lose in (lambda file: file.unlink(), lambda file: file.write_text(file.read_text()[:-40])):
+            for file in files:
+                lose(file)
+            note, = [n for n in self.compared("runs/study")["notes"] if "study.json" in n]
+            self.assertNotIn("\n", note)
+            for said in ("runs/study/study.json: ", "not known without it: which runs are the study's, its reference", "every run below it counts instead", "start the study's command again"):
+                self.assertIn(said, note)
+            self.ok("--config", path, "-q")
+            self.assertEqual([n for n in self.compared("runs/study")["notes"] if "study.json" in n], [])
+
     def test_different_tasks_are_refused_with_the_list(self):
         self.ok("--config", self.write("a.json", {**STUDY, "name": "a", "seeds": 2}), "-q")
         self.ok("--config", self.write("b.json", {**STUDY, "name": "b", "seeds": 2, "task": {"kind": "sequence_xor", "length": 4}}), "-q")
@@ -173,20 +187,6 @@ class VerdictWords(ProgramTest):
         self.assertIn("surely smaller than compare.min_effect, here a factor of 1.4.", explained)
 
 
-class Words(ProgramTest):
-    def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
-        study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
-        study["train"] = {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 0.05}}
-        out = self.ok("--config", self.write("study.json", study), "-q").stdout
-        self.assertRegex(out, r"^(relu|silu) gets there first")
-        for form in ([], ["--details"], ["--explain"]):
-            text = self.ok("compare", "runs/study", *form).stdout
-            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
-        for width in (40, 60, 80, 110, 200):
-            text = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": str(width)}).stdout
-            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
-            squeezed = re.sub(r"\s", "", text)
-            for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
 class EmptyInterval(ProgramTest):
     def test_it_is_said_in_every_form_and_contradicts_no_verdict(self):
         rates = ["xor", "train.optimizer.lr=0.01,0.014", "train.eval_every=10", "compare.metric=steps_to_target", "-q"]
@@ -211,6 +211,20 @@ class EmptyInterval(ProgramTest):
         self.assertIn("the test rejects every value", " ".join(self.ok("compare", "runs/ties", "--explain").stdout.split()))
 
 
+class Words(ProgramTest):
+    def test_the_answer_comes_first_and_nothing_is_wider_than_80_columns(self):
+        study = {**STUDY, "sweep": {"grid": {"model.ffn.activation": ["relu", "silu"], "model.ffn.expansion": [1, 4]}}}
+        study["train"] = {**STUDY["train"], "target": {"metric": "val/loss", "at_most": 0.05}}
+        out = self.ok("--config", self.write("study.json", study), "-q").stdout
+        self.assertRegex(out, r"^(relu|silu) gets there first")
+        for form in ([], ["--details"], ["--explain"]):
+            text = self.ok("compare", "runs/study", *form).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+        for width in (40, 60, 80, 110, 200):
+            text = self.run_program("compare", "runs/study", "--details", env={**os.environ, "COLUMNS": str(width)}).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+            squeezed = re.sub(r"\s", "", text)
+            for column in ("runs", "IQM", "hits", "mediansteps", "parameters", "FLOPs/token", "time/run", "timetotarget", "P(better)", "won/tied/lost", "p(corrected)", "verdict"):
                 self.assertIn(column, squeezed, f"{width} columns:\n{text}")
             self.assertNotIn("not shown", text)
         self.assertNotIn("p (corrected)", out)

@@ -183,4 +183,9 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   return html_document(facts.title, facts.version, out, "", served);
 }
 
+std::string waiting_page(const ReportFacts& facts, std::uint64_t served) {
+  const std::string body = header_of(facts, "no run yet") + "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
+  return html_document(facts.title, facts.version, body, "", served);
+}
+
 }  // namespace ffn::pictures

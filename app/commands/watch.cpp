@@ -124,7 +124,7 @@ class Page {
 };
 
 int watch(const CompareQuestion& question, const CommonOptions& common) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   serve::Server server;
   Page page(question, server);
   handle_end_signals();

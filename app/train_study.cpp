@@ -117,7 +117,7 @@ class StudyDisplay {
     animate_ = options.animate = !quiet_ && animation_enabled(2);
     if (quiet_) options.line_every_s = 1e300;
     bar_ = std::make_unique<ProgressBar>(options);
-    set_up_log({verbosity_, color_, nullptr, [this] { take_off_screen(); }});
+    set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
     for (const auto& variant : plan.study.variants) {
       if (const auto* size = matched_size(variant)) {
         log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
@@ -128,7 +128,7 @@ class StudyDisplay {
   ~StudyDisplay() {
     take_off_screen();
     bar_->finish();
-    set_up_log({verbosity_, color_, nullptr, {}});
+    set_up_log(log_options(verbosity_, color_));
   }
 
   void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {

@@ -235,7 +235,7 @@ void print(const Study& study, const Estimate& e, const CommonOptions& common) {
 Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
 int plan_study(const CommonOptions& common, bool probe) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
   const bool single = !is_study(document);
   if (single) document.tree()["seeds"] = seed_of(document.tree());

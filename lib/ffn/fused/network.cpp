@@ -186,13 +186,22 @@ CrossEntropySums Network::begin_step(const float* parameters, float* gradients, 
 }
 
 void Network::end_step(double balance_weight) {
-  Pass& pass = *pass_;
   const std::int64_t rows = examples_.count * examples_.sequence_length;
+  // What a block's backward pass writes is needed by the next one at most.
+  std::size_t turn = 0;
+  const auto next_pass = [&] {
+    Arena& arena = backward_arenas_[turn++ % 2];
+    arena.reset();
+    return pass_->with(arena);
+  };
+  Pass pass = next_pass();
   head_.weight_gradient(pass, rows, features_, dlogits_);
   const float* dx = head_.input_gradient(pass, rows, dlogits_);
   if (final_norm_) dx = final_norm_->backward(pass, dx);
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-    dx = block->backward(pass, dx, static_cast<float>(balance_weight / static_cast<double>(blocks_.size())));
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    Pass own = next_pass();
+    dx = block->backward(own, dx, static_cast<float>(balance_weight / static_cast<double>(blocks_.size())));
+  }
   entrance_.backward(pass, examples_, dx);
 }
 

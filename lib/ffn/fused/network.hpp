@@ -119,7 +119,7 @@ class Network {
   std::vector<Block> blocks_;
   std::optional<Norm> final_norm_;
   Linear head_;
-  Arena arena_;
+  Arena arena_, backward_arenas_[2];
   const float* features_ = nullptr;  ///< what the head saw
   // Between the halves of a step:
   std::optional<Pass> pass_;

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import stat
+import statistics
 import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -332,6 +333,40 @@ class Size(ReportTest):
         self.run_program("--config", self.write("growing.json", growing), "-q")
         page = Page(self.page("runs/growing"))
         self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
+
+    def tuned(self, seeds):
+        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "seeds": seeds},
+                                                      "train": {**STUDY["train"], "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}), "-q")
+        return Page(self.page("runs/tuned"))
+
+    def test_tuning_curves_have_the_interval_of_what_the_choice_is_made_by(self):
+        # Of the losses' logarithms, by numbers that are none of the program's: t of 2 degrees of freedom is 4.30265.
+        page = self.tuned(3)
+        figure = next(page.all("figure", id="tuning"))
+        self.assertIn("the geometric mean of the tuning runs that have it, by which the choice is made, with its 95 % interval (Student's t)", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        table = next(page.all("table", figure))
+        headers = [page.text(e) for e in page.all("th", table)]
+        seen = 0
+        for row in page.all("tr", next(page.all("tbody", table))):
+            cells = dict(zip(headers, page.all("td", row)))
+            directory = self.tmp / "runs/tuned-tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
+            losses = [json.loads((run / "summary.json").read_text())["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
+            logs = [math.log(x) for x in losses]
+            self.assertEqual(len(logs), 3)
+            error = statistics.stdev(logs) / math.sqrt(3)
+            for name, value in (("centre", 0), ("low", -4.302652730), ("high", 4.302652730)):
+                self.assertTrue(math.isclose(float(cells[name][1]["data-v"]), math.exp(statistics.mean(logs) + value * error), rel_tol=1e-8), name)
+            seen += 1
+        self.assertGreaterEqual(seen, 6)  # the grid grows where its end is best
+        for form in page.all("div", figure):
+            if form[1].get("class", "").startswith("form"):
+                self.assertEqual(len([e for e in page.all("path", form) if e[1].get("class") == "band"]), 2)  # one per variant
+
+    def test_one_tuning_seed_has_no_band_and_none_is_spoken_of(self):
+        page = self.tuned(1)
+        figure = next(page.all("figure", id="tuning"))
+        self.assertNotIn("interval", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        self.assertFalse([e for e in page.all("path", figure) if e[1].get("class") == "band"])
 
 
 @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")

@@ -371,6 +371,30 @@ class Size(ReportTest):
 
 @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
 class InABrowser(ReportTest):
+    def test_cells_and_their_numbers_can_be_read_light_and_dark(self):
+        self.study()
+        self.page("runs/study")
+        luminance = ("const lum = c => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);"
+                     "return 0.2126 * r + 0.7152 * g + 0.0722 * b; };")
+        cells = ("(() => {" + luminance + "return [...document.querySelectorAll('#heat-map .form.wide rect[data-tip]')].map(r => { const t = r.nextElementSibling;"
+                 "const room = r.getBoundingClientRect(), word = t.getBoundingClientRect();"
+                 "return [lum(getComputedStyle(r).fill), lum(getComputedStyle(t).fill), Number(t.textContent), word.left >= room.left && word.right <= room.right]; }); })()")
+        contrast = lambda a, b: (max(a, b) + 0.05) / (min(a, b) + 0.05)
+        with browser.Browser() as chromium:
+            for dark in (False, True):
+                chromium.open(self.tmp / "runs/study/report.html", dark=dark)
+                found = chromium.evaluate(cells)
+                self.assertEqual(len(found), 9)
+                for shade, number, _, fits in found:
+                    self.assertGreaterEqual(contrast(shade, number), 4.5)
+                    self.assertTrue(fits)
+                ground = chromium.evaluate("(() => {" + luminance + "return lum(getComputedStyle(document.body).backgroundColor); })()")
+                best, worst = min(found, key=lambda cell: cell[2]), max(found, key=lambda cell: cell[2])
+                self.assertGreater(contrast(best[0], ground), 7)  # the best stands out, in the dark as well
+                self.assertLess(contrast(worst[0], ground), 1.3)
+            chromium.open(self.tmp / "runs/study/report.html", dark=True, media="print")
+            self.assertLess(min(cell[0] for cell in chromium.evaluate(cells)), 0.1)  # on paper the best is dark again
+
     def test_it_asks_for_nothing_says_nothing_and_fits_at_every_width_light_and_dark(self):
         self.study()
         self.page("runs/study")

@@ -119,7 +119,7 @@ Figure loads_figure(const Inspection& i) {
 Figure positions_figure(const Inspection& i) {
   Figure out;
   out.id = "positions", out.heading = "Which positions go to which expert", out.wide = false;
-  out.reading = "A row is an expert, a column a position in the window; darker where more of the position's tokens go to that expert.";
+  out.reading = "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.";
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     const auto& routing = i.blocks[b].routing;
     if (!routing || i.inputs.length < 2) continue;
@@ -206,7 +206,7 @@ std::vector<Figure> figures_of(const Trace& trace) {
     const auto& block = trace.blocks[b];
     Figure figure;
     figure.id = "steps-" + std::to_string(b), figure.heading = trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step";
-    figure.reading = "Each row is a token and goes its way by itself; blue is above 0, orange below, white is 0, on a scale for each step." + (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
+    figure.reading = "Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for each step." + (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
     figure.wide = false;
     figure.numbers.headers = {"step", "row", "values"};
     for (const auto& step : block.steps) {

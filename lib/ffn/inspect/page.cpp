@@ -6,7 +6,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/inspect/figures.hpp"
 #include "ffn/pictures/html.hpp"
-#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "ffn/report/format.hpp"
 
@@ -19,7 +19,7 @@ using pictures::Numbers;
 
 namespace {
 
-constexpr int kShades = 10;                                // either way
+constexpr int kShades = 10;                                // either way: of text, in which fewer are told apart
 constexpr std::size_t kNeuronsShown = 12, kOfExperts = 3;  // with their examples, per hidden layer
 
 std::string paragraph(const std::string& text, const char* cls = "") { return std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n"; }
@@ -28,25 +28,18 @@ std::string section(const std::string& id, const std::string& heading, const std
   return "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + paragraph(reading, "reading") + body + "</section>\n";
 }
 
-// p1 … p10 above 0, n1 … n10 below and underlined: colour does not say it alone.
-std::string shade_rules() {
-  std::string out = ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}.neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
-  for (int level = 1; level <= kShades; ++level) {
-    for (const bool above : {true, false}) {
-      const auto colors = pictures::signed_shade((above ? 1.0 : -1.0) * level / kShades);
-      out += std::string(".") + (above ? "p" : "n") + std::to_string(level) + "{background:" + colors.color + ";color:" + (colors.white_text ? "#fff" : "#000") + (above ? "}" : ";text-decoration:underline}");
-    }
-  }
-  return out;
-}
+// Shaded by the classes of ffn/pictures, and below 0 underlined: colour does not say it alone.
+constexpr const char* kRules =
+    ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.on b[class^=n]{text-decoration:underline}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}"
+    ".neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
 
 std::string shaded(const Example& example, double peak) {
   std::string out;
   for (std::size_t k = 0; k < example.names.size(); ++k) {
     const double share = peak > 0 && std::isfinite(example.along[k]) ? static_cast<double>(example.along[k]) / peak : 0;
-    const int level = static_cast<int>(std::lround(std::abs(share) * kShades));
+    const int level = static_cast<int>(std::lround(share * kShades)) * pictures::kShadeLevels / kShades;
     const std::string text = escaped(visible(example.names[k]));
-    out += level == 0 ? text : std::string("<b class=") + (share > 0 ? "p" : "n") + std::to_string(level) + ">" + text + "</b>";
+    out += level == 0 ? text : std::string("<b class=") + pictures::shade_class(level) + ">" + text + "</b>";
   }
   return out;
 }
@@ -162,7 +155,7 @@ std::string page(const Inspection& i, const PageFacts& facts) {
     (figure.id == "rates" || figure.id == "patterns" ? of_neurons : figure.id == "attention" ? behind : of_experts) += pictures::html_figure(figure);
   }
   body += experts_section(i) + of_experts + layers_section(i) + of_neurons + examples_section(i) + neurons_section(i) + behind;
-  return pictures::html_document("Inside " + facts.title, facts.version, body, shade_rules());
+  return pictures::html_document("Inside " + facts.title, facts.version, body, kRules);
 }
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {

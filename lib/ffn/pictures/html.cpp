@@ -5,6 +5,7 @@
 
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/style.hpp"
 #include "ffn/pictures/svg.hpp"
 
@@ -131,7 +132,8 @@ std::string html_document(const std::string& title, const std::string& version, 
 }
 
 std::string page_style() {
-  return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" + chart_rules() +
+  return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" + chart_rules() + shade_rules(Scheme::light) +
+         "@media screen and (prefers-color-scheme:dark){" + shade_rules(Scheme::dark) + "}" +
          R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1484px;margin:0 auto;padding:24px 16px 48px}h1{font-size:1.5rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 2px}h3{font-size:.9rem;margin:0 0 4px;overflow-wrap:anywhere}
 p{margin:0 0 10px;max-width:78ch}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}

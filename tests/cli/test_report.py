@@ -234,6 +234,12 @@ class Figures(ReportTest):
                 self.assertEqual(root.tag, SVG + "svg")
                 self.assertIsNotNone(root.find(SVG + "style"))
                 self.assertNotIn("var(", text)
+        texts = {name: [e.text for e in ElementTree.parse(self.tmp / "paper" / name).iter(SVG + "text")] for name in names if name.endswith(".svg")}
+        for name, said in (("cost-1-parameters.svg", ["parameters", "relu", "gelu", "silu", "beside the marks: expansion", "steps_to_target", "parameters (logarithmic)"]),
+                           ("learning-curves-val-loss-2-expansion-2.svg", ["expansion 2", "relu", "gelu", "silu", "val/loss (logarithmic)", "step"]),
+                           ("heat-map.svg", ["activation", "expansion", "relu", "gelu", "silu"]), ("steps-to-target-1-expansion-1.svg", ["expansion 1", "relu", "gelu", "silu", "steps"])):
+            self.assertEqual([word for word in said if texts[name].count(word) != 1], [], f"{name}: {texts[name]}")
+        self.assertEqual(len([text for text in texts["heat-map.svg"] if text.startswith("steps_to_target ")]), 1)  # its bar of shades
         table = (self.tmp / "paper/table.tex").read_text()
         self.assertEqual(table.count(r"\\" + "\n"), 1 + 9)
         self.assertEqual(table.count("{"), table.count("}"))
@@ -333,6 +339,7 @@ class Size(ReportTest):
         self.run_program("--config", self.write("growing.json", growing), "-q")
         page = Page(self.page("runs/growing"))
         self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
+
 
     def tuned(self, seeds):
         self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "seeds": seeds},

@@ -150,3 +150,24 @@ TEST_CASE("a bar below a matrix says what its shades stand for") {
   CHECK(either.find("class=\"n20\"") != std::string::npos);
   CHECK(either.find(">−7.0</text>") != std::string::npos);
 }
+
+TEST_CASE("a chart that is taken out has its panel's title, its legend and what is written beside marks; one whose lines are named no legend") {
+  Figure figure;
+  figure.id = "cost", figure.legend = {{0, kHostile}, {7, "gelu"}}, figure.beside = "beside the marks: expansion";
+  for (const char* title : {"parameters", "seconds"})
+    figure.panels.push_back({title, [](const Form& form, const std::string& style) { return Svg(form, 100, "t", "d").element(style); }});
+  const auto files = svg_files(figure);
+  REQUIRE(files.size() == 2);
+  const auto& content = files[1].content;
+  for (const std::string& said : {std::string(">seconds<"), ">" + escaped("gelu") + "<", std::string(">beside the marks: expansion<"), series_class(7)}) {
+    INFO(said);
+    CHECK(content.find(said) != std::string::npos);
+  }
+  CHECK(content.find("<script") == std::string::npos);
+  CHECK(content.find("height=\"100\"") == std::string::npos);  // it is taller by what stands above
+  CHECK(html_figure(figure).find("translate(0 ") == std::string::npos);  // the page says it around the picture
+  figure.names_lines = true;
+  CHECK(svg_files(figure)[1].content.find(">gelu<") == std::string::npos);
+  figure.wide = false;  // no room for names
+  CHECK(svg_files(figure)[1].content.find(">gelu<") != std::string::npos);
+}

@@ -98,7 +98,7 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
   const double room = form.width - labels - 2, width = std::min(room / static_cast<double>(map.columns.size()), 110.0), height = 34, top = 42;
   const double bottom = top + height * static_cast<double>(map.rows.size());
   const auto best = best_of(map, c.higher_is_better);
-  Svg svg(form.width, bottom + 32, form.id, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
+  Svg svg(form, bottom + 32, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
           "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best), 3) + ".");
   const std::string hatch = form.id + "-h";
   svg.raw("<pattern id=\"" + escaped(hatch) + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");

@@ -117,7 +117,7 @@ std::string draw_matrix(const MatrixPicture& m, const Form& form, const std::str
   grid.width = std::min((form.width - grid.left) / static_cast<double>(m.num_columns), m.tall ? 16.0 : 44.0);
   grid.height = m.tall ? grid.width : m.rows.empty() ? std::clamp(240.0 / static_cast<double>(m.num_rows), 3.0, 18.0) : std::clamp(640.0 / static_cast<double>(m.num_rows), 13.0, 20.0);
   const double bottom = grid.top + grid.height * static_cast<double>(m.num_rows);
-  Svg svg(form.width, bottom + 28, form.id, m.title, m.description);
+  Svg svg(form, bottom + 28, m.title, m.description);
   const std::string hatch = escaped(form.id + "-h");
   svg.raw("<pattern id=\"" + hatch + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
   draw_names(svg, m, grid, form.width);

@@ -260,6 +260,8 @@ class InABrowser(InspectTest):
                         self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
                         self.assertEqual(said, [])
                         self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                        rows = chromium.evaluate("[...document.querySelectorAll('.numbers tbody tr')].map(r => r.getBoundingClientRect().height)")
+                        self.assertLess(max(rows, default=0), 80)  # no cell is a tower of single words
                         small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
                                                   "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
                         self.assertGreaterEqual(small, 11)

@@ -66,8 +66,11 @@ Figure rates_figure(const Inspection& i) {
   return out;
 }
 
+constexpr std::size_t kMostKinds = 40, kMostNeurons = 80, kKindsOfExperts = 24, kNeuronsOfExperts = 64;  // experts are many
+
 MatrixPicture patterns_picture(const Inspection& i, std::size_t b, std::size_t part) {
-  const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, 40, 80);
+  const bool expert = i.blocks[b].routing.has_value();
+  const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, expert ? kKindsOfExperts : kMostKinds, expert ? kNeuronsOfExperts : kMostNeurons);
   MatrixPicture picture;
   picture.title = "Mean activations, " + part_title(i, b, part), picture.description = format_count(patterns.kinds.size()) + " inputs by " + format_count(patterns.neurons.size()) + " neurons.";
   const bool all = patterns.neurons.size() == static_cast<std::size_t>(i.blocks[b].hidden[part].width);
@@ -82,8 +85,11 @@ Figure patterns_figure(const Inspection& i) {
   Figure out;
   out.id = "patterns", out.heading = "Input × neuron";
   const bool last_tokens = i.inputs.shape.tokens;
+  const bool experts = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
+  const std::size_t most = experts ? kKindsOfExperts : kMostKinds;
   out.reading = std::string("A row is ") + (!last_tokens ? "an input" : i.kinds.tokens_each > 1 ? "what the last tokens are" : "a character") +
-                ", a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest.";
+                ", a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest." +
+                (i.kinds.names.size() > most ? " Drawn are the " + std::to_string(most) + " most frequent rows." : std::string());
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) {
       if (auto picture = patterns_picture(i, b, part); picture.num_rows > 0) add_panel(out, part_title(i, b, part), std::move(picture));

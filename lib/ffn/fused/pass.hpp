@@ -45,6 +45,7 @@ struct Pass {
   double dropout_rate = 0;
   std::uint64_t dropout_seed = 0;
   std::int64_t step = 0;
+  std::int64_t first_row = 0;  ///< of this batch, where it is a part of one: dropout masks are those of the whole
   Watcher* watcher = nullptr;
 
   void show(Value what, std::int64_t rows, std::int64_t width, const float* values) const {

@@ -119,8 +119,8 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
 }
 
 TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTorch's gradients", "[train][fused]") {
-  for (const bool causal : {false, true}) {
-    for (const std::int64_t length : {64, 65, 150}) {
+  for (const bool causal : {false, true}) {  // the weights of 64 positions are kept, or of 256
+    for (const std::int64_t length : {64, 65, 150, 260}) {
       PositionwiseConfig ffn;
       ffn.d_ff = 13;
       auto config = test::base(ffn, /*attention=*/true);

@@ -53,8 +53,9 @@ void Attention::weights_by_position(Pass& pass) {
 
 template <class F>
 void Attention::for_each_strip(const F& f) const {
-  for (std::int64_t first = 0; first < length_; first += kStrip) {
-    const std::int64_t count = std::min(kStrip, length_ - first);
+  const std::int64_t height = weights_ ? length_ : kStrip;
+  for (std::int64_t first = 0; first < length_; first += height) {
+    const std::int64_t count = std::min(height, length_ - first);
     f(Strip{first, count, causal_ ? first + count : length_});
   }
 }
@@ -75,7 +76,8 @@ void Attention::mix_whole(Pass& pass) {
   });
 }
 
-// A long one's are worked out strip by strip, in both passes: they stay in the cache, and what no row sees costs nothing.
+// A long one's are worked out strip by strip, in both passes: they stay in the cache, and what no row sees costs nothing. Where every
+// row sees everything, doing it twice pays later.
 void Attention::mix_by_strips(Pass& pass) {
   weights_ = nullptr;
   float* memory = pass.arena.floats(kStrip * length_);
@@ -100,7 +102,7 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   } else {
     q_ = query_->forward(pass, rows, x);
     k_ = key_->forward(pass, rows, x);
-    if (length_ <= kStrip || pass.watcher) mix_whole(pass);
+    if (length_ <= (causal_ ? kStrip : 4 * kStrip) || pass.watcher) mix_whole(pass);
     else mix_by_strips(pass);
   }
   pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
@@ -136,7 +138,7 @@ const float* Attention::backward_by_position(Pass& pass, float* dmixed) {
 const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
   const std::int64_t t = length_, size = rows_ * d_model_;
   float *dv = pass.arena.floats(size), *dq = pass.arena.floats(size), *dk = pass.arena.floats(size);
-  const std::int64_t most = std::min(kStrip, t) * t;
+  const std::int64_t most = (weights_ ? t : kStrip) * t;
   float *memory = pass.arena.floats(most), *weight_memory = pass.arena.floats(most);
   std::fill_n(dv, size, 0.0f), std::fill_n(dk, size, 0.0f);
   for_each_head([&](const Head& head) {

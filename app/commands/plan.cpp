@@ -19,6 +19,7 @@
 #include "ffn/study/worker_pool.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
+#include "ffn/train/memory.hpp"
 
 namespace ffn::app {
 
@@ -47,6 +48,7 @@ struct Estimate {
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
+  double peak_bytes = 0;          ///< likewise, of one worker; 0 where nothing is known
   std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
@@ -81,7 +83,12 @@ Estimate estimate(const Plan& plan, const ThreadShare& threads, std::size_t jobs
   out.cohorts = cohorts.size();
   out.jobs = jobs;
   training_engine().set_threads([share = threads.among(std::min(jobs, cohorts.size()))] { return share; });
-  if (probe) out.seconds = estimate_seconds(plan, cohorts, jobs, training_engine());
+  if (!probe) return out;
+  const auto use = estimate_use(plan, cohorts, jobs, training_engine(), [](const RunConfig& config) {
+    const auto least = least_memory(config, task_shape(config.task));
+    return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
+  });
+  out.seconds = use.seconds, out.peak_bytes = use.peak_bytes;
   return out;
 }
 
@@ -91,6 +98,7 @@ void add_tuning(const Plan& plan, const ThreadShare& threads, bool probe, Estima
   out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
   out.bytes += tuning.bytes, out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
+  out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
 }
 
 // What else holds the name, where that is refused; `tuning`: null if nothing is tuned.
@@ -166,6 +174,7 @@ Json to_json(const Study& study, const Estimate& e) {
           {"tuning_pending", e.tuning_pending},
           {"refused", e.refusal ? Json(e.refusal->what()) : Json(nullptr)},
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
+          {"peak_bytes", e.peak_bytes > 0 ? Json(e.peak_bytes) : Json(nullptr)},
           {"until_settled", growing},
           {"smallest_detectable_difference_sd", !study.growing && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
 }
@@ -225,8 +234,12 @@ void print(const Study& study, const Estimate& e, const CommonOptions& common) {
              (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
-  if (e.seconds && e.pending + e.tuning_pending > 0)
-    print_text("time, from a short probe of each cohort: about " + format_duration(*e.seconds));
+  if (e.seconds && e.pending + e.tuning_pending > 0) {
+    const std::size_t workers = std::min(e.jobs, std::max<std::size_t>(1, e.cohorts));
+    std::string text = "from a short probe of each cohort: about " + format_duration(*e.seconds);
+    if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (workers > 1 ? " for each worker" : "");
+    print_text(text);
+  }
   if (study.growing) return print_growth(study, e);
   if (study.variants.size() > 1) print_text(power_text(power_of(study)));
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <utility>
@@ -135,10 +137,23 @@ std::optional<double> tried_as_a_whole(const Plan& plan, const PlannedCohort& co
   return outcome.trained == all.size() ? std::optional<double>(seconds_since(start)) : std::nullopt;
 }
 
+// The most that this process has had in memory since the last reset_peak().
+double peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return 1024 * std::strtod(line.c_str() + 6, nullptr);
+  }
+  return 0;
+}
+
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
 }  // namespace
 
-double estimate_seconds(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, Engine& engine) {
+Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, Engine& engine,
+                 const std::function<double(const RunConfig&)>& row_bytes) {
   constexpr double kShort = 1;
+  Use out;
   const Scratch scratch(plan.directory);
   std::map<std::string, double> known;
   std::vector<double> busy(std::max<std::size_t>(1, jobs), 0.0);  // until when each worker is
@@ -146,13 +161,18 @@ double estimate_seconds(const Plan& plan, const std::vector<PlannedCohort>& coho
     const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
     auto found = known.find(key);
     if (found == known.end()) {
+      const RunConfig& config = plan.runs[cohort[0]].config;
+      reset_peak();
       double seconds = tried_in_part(plan, cohort, engine);
+      if (const double peak = peak_bytes(); peak > 0 && config.compute.on_cpu())
+        out.peak_bytes = std::max(out.peak_bytes, peak + static_cast<double>(cohort.size() - 1) * row_bytes(config));
       if (seconds < kShort) seconds = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(seconds);
       found = known.emplace(key, seconds).first;
     }
     *std::min_element(busy.begin(), busy.end()) += found->second;  // whoever is free first takes the next
   }
-  return *std::max_element(busy.begin(), busy.end());
+  out.seconds = *std::max_element(busy.begin(), busy.end());
+  return out;
 }
 
 }  // namespace ffn

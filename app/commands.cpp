@@ -7,6 +7,7 @@
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
@@ -40,10 +41,32 @@ int report_error(const Error& error) {
   return static_cast<int>(error.code());
 }
 
+LogOptions log_options(int verbosity, bool color, std::function<void()> before_line) {
+  LogOptions options{verbosity, color, nullptr, std::move(before_line)};
+  if (!is_terminal(STDERR_FILENO)) return options;
+  options.folded = [](const std::string& text) {
+    const int width = terminal_width_of(STDERR_FILENO);
+    std::string out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const bool laid_out = line.rfind("  ", 0) == 0;  // a command in lines of its own
+      out += (out.empty() ? "" : "\n") + (laid_out ? line : join(cut_at_blanks(line, width, 2), "\n"));
+    }
+    return out;
+  };
+  return options;
+}
+
+LogOptions log_options(const CommonOptions& common) { return log_options(common.verbosity, color_enabled(color_mode(common), STDERR_FILENO)); }
+
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
 void print_table(const Table& table, const CommonOptions& common) {
   std::cout << folded(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
+}
+
+void print_named_table(const Table& table, const CommonOptions& common) {
+  std::cout << folded_or_split(table, 1, terminal_width_of(1), color_enabled(color_mode(common), 1));
 }
 
 void print_text(const std::string& lines, int hanging) { std::cout << indented(lines, terminal_width_of(1), hanging); }
@@ -71,6 +94,12 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
+}
+
+void add_threads_option(CommandLine command, CommonOptions& common) {
+  command.option("--threads", common.threads, "threads of each run; the cores that no worker needs otherwise. Results do not depend on it")
+      .integer_in(1, 4096)
+      .type("N");
 }
 
 Option add_config_options(CommandLine command, CommonOptions& common) {

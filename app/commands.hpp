@@ -2,6 +2,7 @@
 // run with them. A new one is a file there and a line in add_commands(); the command-line tests compare the two.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "command_line.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
 
@@ -19,7 +21,8 @@ struct CommonOptions {
   std::string config;
   std::vector<std::string> overrides;  ///< key=value; until take_config() the config may stand among them
   std::string out = "runs";
-  int jobs = 0;  ///< 0: one per core
+  int jobs = 0;     ///< 0: one per core
+  int threads = 0;  ///< of each run; 0: the cores that other workers leave idle
   bool json = false;
   int verbosity = 0;  ///< -q lowers, -v raises
   std::string color = "auto";
@@ -46,11 +49,17 @@ Error current_error();
 /// Says it on stderr. Returns its exit code.
 int report_error(const Error& error);
 
+/// For set_up_log(): stderr as the options want it, lines within the terminal where it is one.
+LogOptions log_options(int verbosity, bool color, std::function<void()> before_line = {});
+LogOptions log_options(const CommonOptions& common);
+
 /// One document on stdout. Bytes that are not UTF-8 (a path may have them) become U+FFFD.
 void print_json(const Json& json);
 
 /// On stdout for a person, within the terminal: a table, and lines that go on `hanging` columns further in.
 void print_table(const Table& table, const CommonOptions& common);
+/// The same in several tables where one would have to break words; the first column stands in each.
+void print_named_table(const Table& table, const CommonOptions& common);
 void print_text(const std::string& lines, int hanging = 2);
 
 void add_train(CommandLine program, CommonOptions& common);
@@ -84,6 +93,8 @@ void add_commands(CommandLine program, CommonOptions& common);
 /// -q/-v, --color, --json: for a command that prints results. Returns --json.
 Option add_output_options(CommandLine command, CommonOptions& common);
 
+/// --threads
+void add_threads_option(CommandLine command, CommonOptions& common);
 /// --engine, --device: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);
 

@@ -23,11 +23,12 @@ std::string raw(const std::optional<double>& x) {
 std::vector<std::string> difference_cells(const PairResult& pair) {
   const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
   const auto e = effect_of(pair);
+  const bool limits = e && !e->empty();  // no number stands for an empty interval
   const auto& mean = pair.paired.difference;
   return {pair.reference,
           ratio ? (mean ? raw(mean->mean) : "") : e ? raw(e->size) : "",
-          e && !ratio ? raw(e->low) : "",
-          e && !ratio ? raw(e->high) : "",
+          limits && !ratio ? raw(e->low) : "",
+          limits && !ratio ? raw(e->high) : "",
           raw(pair.paired.improvement.paired),
           pair.sequential ? "" : raw(pair.paired.p),
           pair.sequential ? "" : raw(pair.judgement.p_holm),
@@ -37,12 +38,13 @@ std::vector<std::string> difference_cells(const PairResult& pair) {
 std::vector<std::string> scale_cells(const PairResult& pair) {
   const bool ratio = pair.paired.values == stats::PairedValues::log_ratio;
   const auto e = effect_of(pair);
+  const bool limits = e && !e->empty();
   const auto as_ratio = [&](double x) { return raw(std::exp(x)); };
   return {ratio ? "log_ratio" : "difference",
           pair.paired.test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean",
           e && ratio ? as_ratio(e->size) : "",
-          e && ratio ? as_ratio(e->low) : "",
-          e && ratio ? as_ratio(e->high) : "",
+          limits && ratio ? as_ratio(e->low) : "",
+          limits && ratio ? as_ratio(e->high) : "",
           pair.bad ? std::to_string(pair.bad->variant) : "",
           pair.bad ? std::to_string(pair.bad->reference) : "",
           pair.bad ? raw(pair.bad->p) : ""};

@@ -60,7 +60,7 @@ Table groups_table(const Comparison& c) {
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
-        row.push_back(g.median_steps ? format_count(std::llround(*g.median_steps)) : over > 0 ? "not reached" : "-");
+        row.push_back(g.median_steps ? format_rounded(*g.median_steps) : over > 0 ? "not reached" : "-");
       }
       const bool known = g.parameters > 0;
       row.insert(row.end(), {known ? format_count(g.parameters) : "-", known ? format_count(g.flops_per_token) : "-",
@@ -226,7 +226,7 @@ std::string explanation(const Comparison& c) {
   const std::string level = format_percent(1 - c.alpha, 0);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
-         "the median over pairs of seeds; a round bracket means that the limit itself is outside.\n" +
+         "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
          "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together.\n" + verdict_words_text(c);

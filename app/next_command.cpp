@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/core/shell.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
 
 namespace ffn::app {
@@ -29,11 +30,39 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
   return shell_command(words);
 }
 
+namespace {
+
+// A shell takes it as one line: what does not fit goes on behind a backslash.
+std::string folded_command(const std::string& command, int width) {
+  std::string out, line = "  ";
+  bool quoted = false;
+  std::string word;
+  const auto take = [&] {
+    const bool first = line.find_first_not_of(' ') == std::string::npos;
+    if (!first && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) out += line + " \\\n", line = "    " + word;
+    else line += (first ? "" : " ") + word;
+    word.clear();
+  };
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted) take();
+    else word += c;
+  }
+  take();
+  return out + line;
+}
+
+}  // namespace
+
 std::string last_lines(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), results = "results: " + plan.directory.string();
   const std::string pictures = "ffn-train report " + directory, settling = settling_command(plan, c, common);
-  if (!settling.empty()) return results + "    pictures: " + pictures + "\nnext, for what is not sure: " + settling;
-  return results + "    numbers: ffn-train compare " + directory + " --details\nnext: " + pictures;
+  const std::string beside = settling.empty() ? "numbers: ffn-train compare " + directory + " --details" : "pictures: " + pictures;
+  const std::string what = settling.empty() ? "next:" : "next, for what is not sure:", next = settling.empty() ? pictures : settling;
+  const int width = is_terminal(2) ? terminal_width_of(2) : 0;
+  const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
+  const std::string above = results + "    " + beside, below = what + " " + next;
+  return (fits(above) ? above : results + "\n" + beside) + "\n" + (fits(below) ? below : what + "\n" + folded_command(next, width));
 }
 
 }  // namespace ffn::app

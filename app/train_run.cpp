@@ -4,12 +4,15 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/cores.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/report/canvas.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
@@ -35,8 +38,7 @@ std::vector<Evaluation> evaluations_of(const RunDirectory& directory) {
 }
 
 // How a metric went, as a row of blocks from its least to its most: by its logarithm where it is positive and spans decades.
-std::string curve_of(const std::vector<Evaluation>& evaluations, const std::string& metric) {
-  constexpr int kColumns = 16;
+std::string curve_of(const std::vector<Evaluation>& evaluations, const std::string& metric, int columns) {
   std::vector<double> values;
   double least = INFINITY, most = -INFINITY;
   for (const auto& evaluation : evaluations) {
@@ -51,7 +53,30 @@ std::string curve_of(const std::vector<Evaluation>& evaluations, const std::stri
     for (auto& value : values) value = std::log(value);
     least = std::log(least), most = std::log(most);
   }
-  return sparkline(values, least, most, kColumns, process_charset());
+  return sparkline(values, least, most, columns, process_charset());
+}
+
+// `curve_columns` 0: without curves.
+Table metrics_table(const RunSummary& summary, const std::vector<Evaluation>& evaluations, int curve_columns) {
+  std::vector<Column> columns = {{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}};
+  if (curve_columns > 0) columns.push_back({"curve", Align::left});
+  Table table(columns);
+  for (const auto& m : summary.metrics) {
+    std::vector<std::string> row = {m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-", m.best ? format_count(m.best->step) : "-"};
+    if (curve_columns > 0) row.push_back(curve_of(evaluations, m.name, curve_columns));
+    table.add_row(row);
+  }
+  return table;
+}
+
+// With curves as long as there is room; where there is none, who has them.
+void print_metrics(const RunDirectory& directory, const RunSummary& summary, const CommonOptions& common) {
+  constexpr int kMostColumns = 16, kLeastColumns = 6;
+  const auto evaluations = evaluations_of(directory);
+  const int left = terminal_width_of(1) - widest_line(metrics_table(summary, evaluations, 0).terminal_text(false)) - 2;
+  const int columns = left >= kLeastColumns ? std::min(left, kMostColumns) : 0;
+  print_named_table(metrics_table(summary, evaluations, columns), common);
+  if (columns == 0) print_text("curves: ffn-train curves " + shell_word(directory.path().string()));
 }
 
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
@@ -62,28 +87,19 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     print_json(out);
     return;
   }
-  Table table({{"metric", Align::left}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}, {"curve", Align::left}});
-  const auto evaluations = evaluations_of(directory);
-  for (const auto& m : summary.metrics) {
-    table.add_row({m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-",
-                   m.best ? format_count(m.best->step) : "-", curve_of(evaluations, m.name)});
-  }
-  print_table(table, common);
-  std::cout << "\n"
-            << format_count(summary.cost.parameters) << " parameters, " << format_count(summary.steps) << " steps in "
-            << format_duration(summary.train_seconds) << "\n";
+  print_metrics(directory, summary, common);
+  print_text("\n" + format_count(summary.cost.parameters) + " parameters, " + format_count(summary.steps) + " steps in " + format_duration(summary.train_seconds));
   if (config.train.target) {
     const auto& target = *config.train.target;
     const std::string goal =
         target.metric + (target.at_least ? " ≥ " + format_significant(*target.at_least) : " ≤ " + format_significant(*target.at_most));
-    std::cout << "target " << goal << ": "
-              << (summary.hit ? "reached at step " + format_count(summary.hit->step) : std::string("not reached")) << "\n";
+    print_text("target " + goal + ": " + (summary.hit ? "reached at step " + format_count(summary.hit->step) : "not reached"));
   }
   if (summary.divergence)
-    std::cout << "diverged at step " << summary.divergence->step << "; a lower train.optimizer.lr or train.clip_norm=1 may help\n";
-  std::cout << "results: " << directory.path().string() << "\n";
+    print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
+  print_text("results: " + directory.path().string());
   if (std::holds_alternative<TextConfig>(config.task))
-    std::cout << "next: ffn-train sample " << directory.path().string() << "\n";
+    print_text("next: ffn-train sample " + shell_word(directory.path().string()));
 }
 
 int exit_code(RunEnd end) {
@@ -137,6 +153,12 @@ std::string end_text(const RunSummary& summary) {
 
 }  // namespace
 
+// One run has the machine to itself.
+void take_threads(const CommonOptions& common) {
+  const std::size_t threads = common.threads > 0 ? static_cast<std::size_t>(common.threads) : usable_cores();
+  training_engine().set_threads([threads] { return threads; });
+}
+
 void require_memory(const RunConfig& config) {
   if (!config.compute.on_cpu()) return;  // a GPU's stack is chosen by its memory
   const auto least = least_memory(config, task_shape(config.task));
@@ -151,6 +173,7 @@ void require_memory(const RunConfig& config) {
 
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
   require_memory(config);
+  take_threads(common);
   config.train.steps = std::min(config.train.steps, steps);
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
@@ -165,8 +188,7 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   }
   if (common.json) print_json(out);
   else
-    std::cout << config.name << ": " << observer.last_.step << " steps ran, val/loss " << format_significant(loss, 4)
-              << "; nothing was kept\n";
+    print_text(config.name + ": " + std::to_string(observer.last_.step) + " steps ran, val/loss " + format_significant(loss, 4) + "; nothing was kept");
   return exit_code(observer.end_);
 }
 
@@ -189,6 +211,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     return exit_code(look.summary->end);
   }
   engine.prepare(config);
+  take_threads(common);
   auto stored = make_ready(directory, config, identity, look);
   std::optional<Checkpoint> checkpoint;
 
@@ -212,8 +235,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   log_debug(config.name + " seed " + std::to_string(config.seed) + ", identity " + identity + ", " +
             parameters_text(least_memory(config, task_shape(config.task)).parameters) + ": " +
             (run.resumed_at ? "goes on from step " + format_count(*run.resumed_at) : "begins") + ", " + format_count(config.train.steps) + " steps");
-  LogOptions log_options{common.verbosity, color_enabled(color_mode(common), 2), nullptr, [&bar] { bar.clear(); }};
-  set_up_log(log_options);
+  set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
   log_info("engine: " + info.text() + " (" + info.reason + ")");
   try {
     engine.train({{config}, {checkpoint}}, recorder);
@@ -222,8 +244,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     throw;
   }
   bar.finish();
-  log_options.before_line = {};
-  set_up_log(log_options);
+  set_up_log(log_options(common));
   if (const auto& summary = recorder.summary(0)) {
     log_debug(end_text(*summary));
     print_summary(directory, config, *summary, common);

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/compare/expect.hpp"
+#include "ffn/core/cores.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/shell.hpp"
@@ -43,7 +43,7 @@ std::size_t job_count(const CommonOptions& common, const Study& study) {
   };
   if (on("cuda:")) return 1;
   if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
-  return std::max(1u, std::thread::hardware_concurrency());
+  return usable_cores();
 }
 
 std::vector<EngineShare> engine_shares(const Study& study) {
@@ -117,7 +117,7 @@ class StudyDisplay {
     animate_ = options.animate = !quiet_ && animation_enabled(2);
     if (quiet_) options.line_every_s = 1e300;
     bar_ = std::make_unique<ProgressBar>(options);
-    set_up_log({verbosity_, color_, nullptr, [this] { take_off_screen(); }});
+    set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
     for (const auto& variant : plan.study.variants) {
       if (const auto* size = matched_size(variant)) {
         log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
@@ -128,7 +128,7 @@ class StudyDisplay {
   ~StudyDisplay() {
     take_off_screen();
     bar_->finish();
-    set_up_log({verbosity_, color_, nullptr, {}});
+    set_up_log(log_options(verbosity_, color_));
   }
 
   void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
@@ -345,6 +345,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
   run.runs = runs;
   run.found = std::move(found);
   run.jobs = job_count(common, study);
+  run.threads = {static_cast<std::size_t>(common.threads), usable_cores()};
   run.fail_fast = options.fail_fast;
   run.argv = common.argv;
   run.stop = [&beacon] {

@@ -112,7 +112,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
   } else {
     const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));
-    std::cout << "medians; kernels " << kernel_isa() << ", LibTorch " << info.version << ", BLAS " << info.blas << "\n";
+    print_text("medians; kernels " + std::string(kernel_isa()) + ", LibTorch " + info.version + ", BLAS " + info.blas);
   }
   return stop_requested() ? static_cast<int>(ExitCode::interrupted) : 0;
 }

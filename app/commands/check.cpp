@@ -85,7 +85,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
     for (const auto& line : checks[i].damage) print_text("  " + line);
     print_text(std::string("  ") + remedy_of(checks[i].verdict));
   }
-  for (const auto& problem : places.damaged_studies) print_text(problem + (problem.find("its copy") != std::string::npos ? "\n  starting the study again writes it anew" : "\n  put the file back from where you keep a copy"));
+  for (const auto& problem : places.damaged_studies) print_text(problem, 2);
   for (const auto& path : places.missing) print_text(path.string() + ": listed in study.json, but not there; starting the study again trains it");
   std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";

@@ -9,6 +9,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/moved_aside.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -52,14 +53,14 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
     const bool removed = yes && one.foreign.empty();
     list.push_back({{"path", one.path.string()}, {"bytes", one.bytes}, {"removed", removed}, {"foreign", one.foreign}});
     if (!common.json) {
-      std::cout << format_bytes(static_cast<double>(one.bytes)) << "  " << one.path.string()
-                << (one.foreign.empty() ? "" : "  stays: it holds " + one.foreign + ", which is not ffn-train's") << "\n";
+      const std::string stays = one.foreign.empty() ? "" : "  stays: it holds " + one.foreign + ", which is not ffn-train's";
+      for (const auto& line : cut_at_blanks(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2)) std::cout << line << "\n";
     }
     if (one.foreign.empty()) ours.push_back(std::move(one));
   }
   if (ours.empty()) {
     if (common.json) print_json(list);
-    else std::cout << "nothing that was moved aside is to be removed below " << directory << "\n";
+    else print_text("nothing that was moved aside is to be removed below " + directory);
     return 0;
   }
   const bool can_ask = !common.json && is_terminal(0) && is_terminal(1);
@@ -73,7 +74,7 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
   }
   for (const auto& one : ours) remove_all_of(one.path);
   if (common.json) print_json(list);
-  else std::cout << "removed " << counted(ours) << "\n";
+  else print_text("removed " + counted(ours));
   return 0;
 }
 

@@ -139,7 +139,7 @@ int copy(const std::string& name, const std::string& to) {
   if (path_exists(target) || fs::is_symlink(fs::symlink_status(target, error))) throw UsageError(target.string() + " exists and is not overwritten", "name another file, or move that one away");
   if (target.has_parent_path()) make_directories(target.parent_path());
   write_file_atomically(target, own_text(path));
-  std::cout << target.string() << " is yours to change; train it with: ffn-train " << shell_word(target.string()) << "\n";
+  print_text(target.string() + " is yours to change; train it with: ffn-train " + shell_word(target.string()));
   return 0;
 }
 

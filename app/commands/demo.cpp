@@ -27,7 +27,9 @@ void print(const demo::Demo& shown, const CommonOptions& common) {
     std::vector<Block> blocks;
     for (const auto& lines : part.blocks) {
       blocks.push_back(block_of({}));
-      for (const auto& line : lines) blocks.back().lines.push_back(text(line));
+      for (const auto& line : lines) {
+        for (const auto& piece : cut_at_blanks(text(line), width, 5)) blocks.back().lines.push_back(piece);
+      }
       blocks.back() = block_of(blocks.back().lines);
     }
     std::cout << beside_each_other(blocks, width);

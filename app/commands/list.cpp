@@ -165,14 +165,15 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
     for (const auto& file : files) named.emplace_back(directory / file.name, "picture", pictures::kFileMark);
     make_directories(directory);
     for (std::size_t i = 0; i < files.size(); ++i) named[i].write(files[i].content);
-    std::cout << printable(directory.string()) << ": " << files.size() << " pictures as SVG\n";
+    print_text(printable(directory.string()) + ": " + std::to_string(files.size()) + " pictures as SVG");
   }
   if (!options.plot) return;
   constexpr int kColumns = 38, kRows = 9;
   const auto charset = process_charset();
   std::vector<Block> charts;
   for (const auto& a : activations()) charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
-  std::cout << pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots\n\n", charset) << beside_each_other(charts, terminal_width_of(1));
+  print_text(pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
+  std::cout << "\n" << beside_each_other(charts, terminal_width_of(1));
 }
 
 int list_or_plot(const ListOptions& options, const CommonOptions& common) {

@@ -27,7 +27,7 @@ Json counts_json(const std::map<std::string, std::size_t>& counts) {
 }
 
 int merge(const std::vector<std::string>& directories, const std::string& out, const CommonOptions& common) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   const auto result = merge_studies({directories.begin(), directories.end()}, out);
   for (const auto& note : result.notes) log_warning(note);
   if (result.versions.size() > 1) log_warning("trained by different versions of ffn-train: " + listed(result.versions));
@@ -46,9 +46,9 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
     print_json(json);
     return 0;
   }
-  std::cout << out << ": " << format_count(result.finished) << " finished, " << format_count(result.unfinished) << " begun, " << format_count(missing)
-            << " not begun of " << format_count(result.planned) << " runs\n";
-  if (!result.copied.empty()) std::cout << "copied from " << listed(result.copied) << "\n";
+  print_text(out + ": " + format_count(result.finished) + " finished, " + format_count(result.unfinished) + " begun, " + format_count(missing) + " not begun of " +
+             format_count(result.planned) + " runs");
+  if (!result.copied.empty()) print_text("copied from " + listed(result.copied));
   log_info("next: ffn-train compare " + shell_word(out));
   return 0;
 }

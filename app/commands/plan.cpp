@@ -5,6 +5,7 @@
 
 #include "../load_config.hpp"
 #include "../train.hpp"
+#include "ffn/core/cores.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/report/format.hpp"
@@ -15,6 +16,7 @@
 #include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/study/worker_pool.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 
@@ -49,7 +51,7 @@ struct Estimate {
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
-Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
+Estimate estimate(const Plan& plan, const ThreadShare& threads, std::size_t jobs, bool probe) {
   Estimate out;
   for (const auto& variant : plan.study.variants) {
     const auto& train = variant.config.train;
@@ -78,13 +80,14 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
+  training_engine().set_threads([share = threads.among(std::min(jobs, cohorts.size()))] { return share; });
   if (probe) out.seconds = estimate_seconds(plan, cohorts, jobs, training_engine());
   return out;
 }
 
 // Grids may grow: that is known later.
-void add_tuning(const Plan& plan, bool probe, Estimate& out) {
-  const Estimate tuning = estimate(plan, out.jobs, probe);
+void add_tuning(const Plan& plan, const ThreadShare& threads, bool probe, Estimate& out) {
+  const Estimate tuning = estimate(plan, threads, out.jobs, probe);
   out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
   out.bytes += tuning.bytes, out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
@@ -232,7 +235,7 @@ void print(const Study& study, const Estimate& e, const CommonOptions& common) {
 Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
 int plan_study(const CommonOptions& common, bool probe) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   auto document = load_with_overrides(common.config, all_overrides(common));
   const bool single = !is_study(document);
   if (single) document.tree()["seeds"] = seed_of(document.tree());
@@ -245,8 +248,9 @@ int plan_study(const CommonOptions& common, bool probe) {
               : tuning->chosen ? make_plan(*tuning->chosen, common.out)
                                : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
-  Estimate found = estimate(plan, job_count(common, plan.study), probe);
-  if (tuning) add_tuning(tuning->plan, probe, found);
+  const ThreadShare threads{static_cast<std::size_t>(common.threads), usable_cores()};
+  Estimate found = estimate(plan, threads, job_count(common, plan.study), probe);
+  if (tuning) add_tuning(tuning->plan, threads, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
   if (common.json) print_json(to_json(shown, found));
@@ -263,6 +267,7 @@ void add_plan(CommandLine program, CommonOptions& common) {
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();
   command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
+  add_threads_option(command, common);
   command.flag("--no-probe", *no_probe, "do not measure the time");
   add_compute_options(command, common);
   add_output_options(command, common);

@@ -84,8 +84,8 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
 
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
   else if (!page.is_stdout()) {
-    std::cout << printable(path.string()) << " (" << format_bytes(static_cast<double>(html.size())) << ", " << format_count(static_cast<std::int64_t>(facts.num_runs)) << " runs)\n";
-    if (!files.empty()) std::cout << printable(options.figures) << ": " << files.size() - 1 << " pictures as SVG, and table.tex\n";
+    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs)");
+    if (!files.empty()) print_text(printable(options.figures) + ": " + std::to_string(files.size() - 1) + " pictures as SVG, and table.tex");
   }
   std::cout.flush();
   if (options.open) open_in_browser(path);

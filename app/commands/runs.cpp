@@ -156,8 +156,8 @@ int runs(const std::string& directory, const CommonOptions& common) {
     table.add_row({path.string(), state_text(entry), entry.best ? format_significant(*entry.best) : "-", age_text(entry.seconds),
                    format_bytes(static_cast<double>(bytes_below(path)))});
   }
-  if (entries.empty()) std::cout << "no runs below " << directory << "\n";
-  else print_table(table, common);
+  if (entries.empty()) print_text("no runs below " + directory);
+  else print_named_table(table, common);
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);

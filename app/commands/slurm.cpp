@@ -68,7 +68,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
 }
 
 int slurm(const SlurmOptions& options, const CommonOptions& common) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   const SlurmJob job = job_of(options, common);
   const std::string script = slurm_script(job);
   if (!options.submit) {

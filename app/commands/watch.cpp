@@ -27,7 +27,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A study's file is there, and none of the runs that it lists.
+bool waits_for_the_first_run(const std::vector<std::string>& names) {
+  const auto places = find_run_places({names.begin(), names.end()});
+  return places.there.empty() && !places.missing.empty();
+}
+
 std::string drawn_page(const CompareQuestion& question, std::uint64_t version) {
+  if (waits_for_the_first_run(question.directories))
+    return pictures::waiting_page(facts_of({}, {question.directories.begin(), question.directories.end()}), version);
   const auto report = make_report(question);
   return pictures::page(report->comparison, report->figures, report->facts, version);
 }
@@ -116,13 +124,14 @@ class Page {
 };
 
 int watch(const CompareQuestion& question, const CommonOptions& common) {
-  set_up_log({common.verbosity, color_enabled(color_mode(common), 2), nullptr, {}});
+  set_up_log(log_options(common));
   serve::Server server;
   Page page(question, server);
   handle_end_signals();
   if (common.json) print_json({{"address", server.address()}});
   else std::cout << server.address() << "\n";
   std::cout.flush();
+  if (waits_for_the_first_run(question.directories)) log_info("no run has begun yet; the page waits for the first one");
   log_info("the report of " + join(question.directories) + " as it grows, for browsers on this machine; whoever has the address can read it. Ctrl-C ends it");
   const auto site = [&](const std::string& path, const std::string& query) { return page.respond(path, query); };
   while (!stop_requested()) {

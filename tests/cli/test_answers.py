@@ -98,6 +98,20 @@ class Membership(ProgramTest):
         self.ok("--config", path, "-q")
         self.assertEqual(file.read_text(), whole)
 
+    def test_what_is_lost_with_a_study_file_and_its_copy_is_said_and_the_remedy_works(self):
+        path = self.write("study.json", STUDY)
+        self.ok("--config", path, "-q")
+        files = [self.tmp / "runs/study" / name for name in ("study.json", "study.json.bak")]
+        for lose in (lambda file: file.unlink(), lambda file: file.write_text(file.read_text()[:-40])):
+            for file in files:
+                lose(file)
+            note, = [n for n in self.compared("runs/study")["notes"] if "study.json" in n]
+            self.assertNotIn("\n", note)
+            for said in ("runs/study/study.json: ", "not known without it: which runs are the study's, its reference", "every run below it counts instead", "start the study's command again"):
+                self.assertIn(said, note)
+            self.ok("--config", path, "-q")
+            self.assertEqual([n for n in self.compared("runs/study")["notes"] if "study.json" in n], [])
+
     def test_different_tasks_are_refused_with_the_list(self):
         self.ok("--config", self.write("a.json", {**STUDY, "name": "a", "seeds": 2}), "-q")
         self.ok("--config", self.write("b.json", {**STUDY, "name": "b", "seeds": 2, "task": {"kind": "sequence_xor", "length": 4}}), "-q")
@@ -171,6 +185,30 @@ class VerdictWords(ProgramTest):
         self.assertIn("is within a factor of 1.4, ", json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["pairs"][0]["sentence"])
         explained = " ".join(self.ok("compare", "runs/study", "--explain").stdout.split())
         self.assertIn("surely smaller than compare.min_effect, here a factor of 1.4.", explained)
+
+
+class EmptyInterval(ProgramTest):
+    def test_it_is_said_in_every_form_and_contradicts_no_verdict(self):
+        rates = ["xor", "train.optimizer.lr=0.01,0.014", "train.eval_every=10", "compare.metric=steps_to_target", "-q"]
+        self.ok(*rates, "seeds=240", "name=many")
+        groups = json.loads(self.ok("compare", "runs/many", "--json").stdout)["facets"][0]["groups"]
+        quicker = [seed for seed, (slow, fast) in enumerate(zip(groups[0]["values"], groups[1]["values"])) if fast < slow]
+        tied = [seed for seed, (slow, fast) in enumerate(zip(groups[0]["values"], groups[1]["values"])) if fast == slow]
+        self.assertGreaterEqual(len(quicker), 6)
+        self.assertGreaterEqual(len(tied), 34)
+        self.ok(*rates, "seeds=" + ",".join(map(str, tied[:34] + quicker[:6])), "name=ties")  # six wins of six, and just above 0 the ties are losses
+        pair, = json.loads(self.ok("compare", "runs/ties", "--json").stdout)["facets"][0]["pairs"]
+        self.assertEqual((pair["verdict"], pair["effect"]["interval"]["empty"], pair["effect"]["value"]), ("better", True, 0))
+        self.assertLess(pair["p"], 0.05)
+        self.assertIn("(empty interval: the test rejects every value)", pair["sentence"])
+        texts = [self.ok("compare", "runs/ties", *form).stdout for form in ([], ["--details"], ["--markdown"])]
+        texts.append(self.ok("report", "runs/ties", "-o", "/dev/stdout").stdout)
+        for text in texts:
+            self.assertIn("0.00 (empty interval)", " ".join(text.split()))
+            self.assertNotRegex(text, r"[\[(]0\.00?, 0\.00?[\])]")
+        row = list(csv.DictReader(io.StringIO(self.ok("compare", "runs/ties", "--csv").stdout)))[1]
+        self.assertEqual((float(row["difference"]), row["low"], row["high"]), (0, "", ""))
+        self.assertIn("the test rejects every value", " ".join(self.ok("compare", "runs/ties", "--explain").stdout.split()))
 
 
 class Words(ProgramTest):

@@ -51,6 +51,27 @@ class Terminal(ProgramTest):
                     self.assertLessEqual(len(line), columns, line)
             self.assertNotRegex("".join(standing), "better|worse|undecided")  # a look has to be paid for
 
+    def test_forty_columns_hold_all_that_is_said(self):
+        for number, words in enumerate(([], ["seeds=auto", "compare.min_effect=5"], ["tune.train.optimizer.lr=0.005,0.01,0.02"])):
+            text = self.on_a_terminal(self.write("study.json", STUDY), *words, "name=" + "abc"[number], "-j", "1", columns=40)
+            for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.replace("\x1b[", "\n\x1b["))):
+                words_in_line = line.rstrip("\\").split()
+                if len(words_in_line) > 1:  # a word, a path say, stays whole
+                    self.assertLessEqual(len(line), 40, line)
+        text = self.on_a_terminal("xor", columns=40)
+        self.assertIn("(it covers", text)
+        self.assertLessEqual(max(map(len, re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "\n", text).splitlines())), 40, text)
+
+    def test_a_command_to_copy_goes_on_behind_a_backslash(self):
+        text = self.on_a_terminal(self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 50}}), "-j", "1", columns=60)
+        lines = text.replace("\r", "").split("\n")
+        first = next(i for i, line in enumerate(lines) if line.startswith("next, for what is not sure:"))
+        command = "\n".join(lines[first + 1:]).strip()
+        self.assertIn(" \\\n", command)
+        words = shlex.split(command)
+        self.assertEqual(words[0], str(PROGRAM))
+        self.assertTrue(words[-1].startswith('seeds={"until":"settled"'), words)
+
     def test_in_ascii_where_the_charset_is(self):
         text = self.on_a_terminal(self.write("study.json", STUDY), "-j", "1", LANG="C")
         self.assertRegex(text, r"(relu|gelu) +[1-4] +\d.*[1-8]{6}")

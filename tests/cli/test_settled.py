@@ -308,7 +308,8 @@ class Settled(ProgramTest):
             checked = self.run_program("check", "runs/s")
             self.assertEqual(checked.returncode, 3)
             for text in (checked.stdout, self.ok("compare", "runs/s").stdout, self.ok("report", "runs/s", "-o", "/dev/stdout").stdout):
-                self.assertIn("tuning of the study are not known", " ".join(text.split()), how)
+                for said in (f"study.json: {how}", "not known without it: which runs are the study", "every run below it counts instead", "put study.json back from where you keep a copy"):
+                    self.assertIn(said, " ".join(text.split()), how)
             for path, content in both:
                 path.write_bytes(content)
         self.train()

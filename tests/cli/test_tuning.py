@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Tuned comparisons: each variant at its own best values, chosen on other seeds."""
 import json
+import re
 import signal
 import subprocess
 import time
 
-from program import ProgramTest, main
+from program import ROOT, ProgramTest, main
 
 STUDY = {
     "name": "study", "seeds": 6,
@@ -250,6 +251,18 @@ class Tuning(ProgramTest):
         plan = self.ok("plan", path, "tune.train.optimizer.lr=0.01,0.1", "tune.seeds=2", "--no-probe").stdout
         self.assertIn("tuned before: 8 runs", plan)
         self.assertIn("retune per_seed, with 1 seed each: 24 runs", " ".join(plan.split()))
+
+
+class Readme(ProgramTest):
+    def test_the_command_for_fair_tuning_ends_well_and_that_of_other_claims_as_it_says(self):
+        text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+        command = re.search(r"`ffn-train ([^`]*name=fair[^`]*)`", text)[1].split()
+        self.ok(*command, "-q")
+        self.assertIn("ends with exit code 5", text)
+        changed = ["activations", "name=tuned", *[word for word in command if word.startswith("tune.")], "-q"]
+        result = self.run_program(*changed)
+        self.assertIn("DOES NOT HOLD", result.stdout)
+        self.assertEqual(result.returncode, 5)
 
 
 if __name__ == "__main__":

@@ -199,8 +199,35 @@ class Watch(ProgramTest):
             training.send_signal(signal.SIGINT)
             training.wait(60)
 
+    def test_a_study_whose_first_run_has_not_begun_is_waited_for(self):
+        (self.tmp / "runs/study").rename(self.tmp / "whole")
+        (self.tmp / "runs/study").mkdir()
+        (self.tmp / "runs/study/study.json").write_text((self.tmp / "whole/study.json").read_text())
+        self.watch()
+        page = self.get()[1]
+        self.assertIn("No run has begun yet", page)
+        self.assertIn("no run has begun yet", (self.tmp / "said").read_text())
+        version = self.version(page)
+        self.assertEqual(self.status(f"state?v={version}"), 304)
+        run = "activation=relu+expansion=1/seed-0"
+        (self.tmp / "runs/study" / run).parent.mkdir()
+        (self.tmp / "whole" / run).rename(self.tmp / "runs/study" / run)
+        self.wait_for_news(version)
+        page = self.get()[1]
+        self.assertNotIn("No run has begun yet", page)
+        self.assertIn('<section id="table">', page)
+        self.assertLess(self.end(), 2)
+
+    def test_ctrl_c_ends_the_waiting(self):
+        (self.tmp / "waiting").mkdir()
+        (self.tmp / "waiting/study.json").write_text((self.tmp / "runs/study/study.json").read_text())
+        self.watch("waiting")
+        self.assertLess(self.end(), 2)
+
     def test_how_it_ends_and_what_is_wrong(self):
         self.assertIn("no directory nowhere", self.fails(3, "watch", "nowhere"))
+        (self.tmp / "empty").mkdir()
+        self.assertIn("there are no runs to compare", self.fails(3, "watch", "empty"))
         for number in (signal.SIGINT, signal.SIGTERM):
             self.watch()
             started = time.monotonic()

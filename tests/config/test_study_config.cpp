@@ -115,20 +115,37 @@ TEST_CASE("a relative text in a sweep starts at the study's file") {
 
 TEST_CASE("a wrong value in a sweep is reported where it stands") {
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
-            .find("s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
+            .find("s.json:3  /sweep/grid/model.blocks/1: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
         std::string::npos);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
-            .find("s.json:6  /model/ffn/activation: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
+            .find("s.json:6  /sweep/grid/model.ffn.activation/1: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.fnn.d_ff\": [1]}}}") ==
-        "s.json:3  /model/fnn: unknown key \"fnn\"; did you mean \"ffn\"? (in variant d_ff=1)");
+        "s.json:3  /sweep/grid/model.fnn.d_ff: unknown key \"fnn\"; did you mean \"ffn\"? (in variant d_ff=1)");
   CHECK(problems_in_study("{\"sweep\": {\n\"include\": [{},\n{\"model.blocks\": 0}],\n\"zip\": [{\"train.steps\":\n[1,\n0]}]}}") ==
         "s.json:2  /sweep/include/0: expected an object key → value, got {}\n"
-        "s.json:6  /train/steps: 0 is out of range; expected at least 1 (in variant steps=0)\n"
-        "s.json:3  /model/blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
+        "s.json:6  /sweep/zip/0/train.steps/1: 0 is out of range; expected at least 1 (in variant steps=0)\n"
+        "s.json:3  /sweep/include/1/model.blocks: 0 is out of range; expected between 1 and 256 (in variant blocks=0)");
   CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") ==
-        "s.json:2  /seed: expected an integer, got {\"x\":1} (in variant x=1)");
+        "s.json:2  /sweep/grid/seed.x/0: expected an integer, got {\"x\":1} (in variant x=1)");
   CHECK(problems_in_study("{\"seed\": 3, \"sweep\": {\"grid\": {\n\"seed.x\": [1]}}}") ==
         "s.json:2  /sweep/grid/seed.x/0: s.json: seed is 3, so it has no key \"x\"");
+}
+
+TEST_CASE("a key and a value of a sweep are reported at their place in the file, those of the command line at theirs") {
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"activation\": [\n\"relu\",\n\"gelu\"]}}}").find("s.json:2  /sweep/grid/activation: unknown key \"activation\"; did you mean model.ffn.activation?") == 0);
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"activation\": [\n\"relu\",\n\"gelu\"]}}}").find('\n') == std::string::npos);  // once
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"model.ffn\": [{\"kind\": \"gated\"},\n{\"kind\": \"gated\",\n\"activation\": \"relo\"}]}}}").find("/sweep/grid/model.ffn/1/activation: unknown value \"relo\"") !=
+        std::string::npos);
+  CHECK(problems_in_study("{\"tune\": {\n\"train.optimizer.lr\": [0.1, -2]}}").find("s.json:2  /tune/train.optimizer.lr: -2 is out of range") == 0);
+  CHECK(problems_in_study("{\"train\": {\"steps\": 0}, \"sweep\": {\"grid\": {\"model.blocks\": [1, 2]}}}") == "s.json:1  /train/steps: 0 is out of range; expected at least 1");
+}
+
+TEST_CASE("a swept formula that has another one's name is refused where it stands, tuned or not") {
+  const std::string sweep = "{\"sweep\": {\"grid\": {\"model.ffn\": [\n{\"kind\": \"formula\", \"name\": \"maxout\"},\n{\"kind\": \"formula\", \"name\": \"reglu\", \"formula\": \"relu(x @ u) @ d\", "
+                            "\"parameters\": {\"u\": [\"D\", \"F\"], \"d\": [\"F\", \"D\"]}}]}}";
+  for (const std::string tune : {"", ", \"tune\": {\"train.optimizer.lr\": [0.1, 0.2]}"})
+    CHECK(problems_in_study(sweep + tune + "}") ==
+          "s.json:3  /sweep/grid/model.ffn/1/name: \"reglu\" is what another formula is called; choose a name of your own for this one (in variant ffn=reglu)");
 }
 
 TEST_CASE("problems of the base are reported once, not once per variant") {
@@ -159,14 +176,14 @@ TEST_CASE("problems of the sweep itself are reported together") {
 
 TEST_CASE("a mistake that several variants share is said once") {
   CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2],\n\"train.stesp\": [5]}}}") ==
-        "s.json:2  /train/stesp: unknown key \"stesp\"; did you mean \"steps\"?");
+        "s.json:2  /sweep/grid/train.stesp: unknown key \"stesp\"; did you mean \"steps\"?");
   CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2, 3],\n\"model.d_model\": [0, 8]}}}") ==
-        "s.json:2  /model/d_model: 0 is out of range; expected between 1 and 65536 (in variant blocks=1+d_model=0 and 2 more)");
+        "s.json:2  /sweep/grid/model.d_model/0: 0 is out of range; expected between 1 and 65536 (in variant blocks=1+d_model=0 and 2 more)");
 }
 
 TEST_CASE("a key of one kind that is swept in a grid with another kind is sent to include") {
   const char* expected =
-      "s.json:1  /model/ffn/top_k: unknown key \"top_k\"; only kind moe has it; a grid crosses every value with every kind: give this one to "
+      "s.json:1  /sweep/grid/model.ffn.top_k: unknown key \"top_k\"; only kind moe has it; a grid crosses every value with every kind: give this one to "
       "sweep.include as {\"model.ffn.kind\": \"positionwise\"}, and the others to the grid (in variant ";
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.kind": ["positionwise", "moe"], "model.ffn.top_k": [1, 2]}}})") ==
         expected + std::string("kind=positionwise+top_k=1 and 1 more)"));

@@ -231,7 +231,7 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
       std::vector<std::int64_t> labels;
       for (std::int64_t i = 0; i < kRows; ++i) labels.push_back(i % 4 == 3 ? -1 : i * 7 % classes);
       std::vector<float> gradient(logits.size()), scratch(static_cast<std::size_t>(kRows * (classes + 3)));
-      const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), gradient.data(), scratch.data());
+      const auto sums = build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), 0, gradient.data(), scratch.data());
       double loss = 0;
       test::Worst worst;
       std::int64_t correct = 0, scored = 0;
@@ -253,6 +253,11 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
       CHECK(sums.correct == correct);
       CHECK(sums.scored == scored);
       CHECK(worst.error() < 1e-7);
+
+      auto half = gradient;  // as if these were half of the rows that the mean goes over
+      build.kernels.cross_entropy(kRows, classes, logits.data(), labels.data(), 2 * scored, half.data(), scratch.data());
+      for (std::size_t i = 0; i < half.size(); ++i) worst.add(std::abs(static_cast<double>(2 * half[i] - gradient[i])));
+      CHECK(worst.error() < 1e-7);
     }
   }
 }
@@ -266,7 +271,7 @@ TEST_CASE("a loss far below the rounding of 1 is still a loss", "[math]") {
         std::vector<float> logits(static_cast<std::size_t>(classes), -1.5f), scratch(static_cast<std::size_t>(classes + 3));
         logits[1] = -1.5f + margin;
         const std::int64_t label = 1;
-        const double loss = build.kernels.cross_entropy(1, classes, logits.data(), &label, nullptr, scratch.data()).loss;
+        const double loss = build.kernels.cross_entropy(1, classes, logits.data(), &label, 0, nullptr, scratch.data()).loss;
         const double gap = static_cast<double>(logits[1]) - static_cast<double>(logits[0]);
         CHECK(loss == Approx(std::log1p(static_cast<double>(classes - 1) * std::exp(-gap))).epsilon(1e-5));
         CHECK(loss < before);
@@ -283,7 +288,7 @@ TEST_CASE("a loss that is no longer finite shows", "[math]") {
     for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
       const std::int64_t label = 1;
       float gradient[2], scratch[5];
-      CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, gradient, scratch).loss));
+      CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, 0, gradient, scratch).loss));
     }
   }
 }
@@ -330,7 +335,13 @@ TEST_CASE("a dropout mask is Philox's bits, element by element, in every build",
     INFO(build.name);
     for (const std::size_t n : {1, 5, 64, 67, 200}) {
       std::vector<float> mask(n);
-      build.kernels.dropout_mask(n, 0.3, 0x123456789abcdefULL, 5, 0x100000007ULL, mask.data());
+      for (const std::size_t first : {1, 4, 31, 63, 200}) {  // a part of it
+        std::vector<float> whole(first + n);
+        build.kernels.dropout_mask(first + n, 0.3, 17, 2, 3, whole.data(), 0);
+        build.kernels.dropout_mask(n, 0.3, 17, 2, 3, mask.data(), first);
+        CHECK(std::equal(mask.begin(), mask.end(), whole.begin() + static_cast<std::ptrdiff_t>(first)));
+      }
+      build.kernels.dropout_mask(n, 0.3, 0x123456789abcdefULL, 5, 0x100000007ULL, mask.data(), 0);
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < n; ++i) {
         const auto bits = philox({static_cast<std::uint32_t>(i / 4), 5, 7, 1}, 0x123456789abcdefULL)[i % 4];

@@ -58,6 +58,37 @@ TEST_CASE("names and cells that are too wide go on in the next line") {
         "silu\n");
 }
 
+TEST_CASE("numbers stay whole as long as names can give") {
+  Table table({{"metric"}, {"final", Align::right}, {"best", Align::right}, {"at step", Align::right}});
+  table.add_row({"train/grad_norm", "9.360e-05", "2.713e-06", "1,000"});
+  CHECK(folded(table, 40, false) ==
+        "metric         final       best  at step\n"
+        "train/     9.360e-05  2.713e-06    1,000\n"
+        "grad_norm\n");
+}
+
+TEST_CASE("where numbers would break a table becomes several") {
+  Table table({{"run"}, {"age", Align::right}, {"size", Align::right}});
+  table.add_row({"runs/study", "19 min 17 s", "326 kB"});
+  CHECK(folded_or_split(table, 1, 28, false) ==
+        "run              age    size\n"
+        "runs/    19 min 17 s  326 kB\n"
+        "study\n");
+  CHECK(folded_or_split(table, 1, 24, false) ==
+        "run                 age\n"
+        "runs/study  19 min 17 s\n"
+        "\n"
+        "run           size\n"
+        "runs/study  326 kB\n");
+}
+
+TEST_CASE("a line of numbers is cut at blanks and keeps those between") {
+  CHECK(cut_at_blanks("  x   0.10 -0.10  0.30", 14, 4) == std::vector<std::string>{"  x   0.10", "    -0.10", "    0.30"});
+  CHECK(cut_at_blanks("  x   0.10 -0.10  0.30", 80, 4) == std::vector<std::string>{"  x   0.10 -0.10  0.30"});
+  CHECK(cut_at_blanks("  x   0.10 -0.10  0.30", 0, 4).size() == 1);
+  CHECK(cut_at_blanks("a_very_long_word that", 8, 2) == std::vector<std::string>{"a_very_long_word", "  that"});
+}
+
 TEST_CASE("nothing is lost at any width, and no line is wider") {
   for (int width = 13; width <= 130; ++width) {
     INFO(width);  // five columns of one letter need 13

@@ -114,3 +114,12 @@ TEST_CASE("wrapped text keeps its words and its paragraphs") {
   CHECK(wrapped("one\n\ntwo", 9) == "one\n\ntwo\n");
   CHECK(wrapped("±± ±±", 5) == "±± ±±\n");
 }
+
+TEST_CASE("a sentence and a table round a tie alike") {
+  for (const double value : {0.5, 1.5, 33.5, 34.5, 35.5, 1234.5}) {
+    INFO(value);
+    std::string in_sentence = format_with(value, 11);
+    CHECK(format_rounded(value) == (value > 1000 ? in_sentence.insert(1, ",") : in_sentence));
+  }
+  CHECK(format_rounded(34.5) == "34");
+}

@@ -143,6 +143,39 @@ TEST_CASE("a limit at 0 is left out where the test rejects 0") {
   CHECK(result.interval.excludes(0));
 }
 
+TEST_CASE("where ties and a few wins leave no value, the interval is empty and says so") {
+  // At 0 the ties drop out and six wins of six reject it; just above they are thirty losses, below everything is a win.
+  std::vector<double> d(30, 0.0);
+  d.insert(d.end(), 6, 1.0);
+  const TypicalDifference result = typical(d);
+  CHECK(result.value == 0);
+  CHECK(result.interval.empty());
+  CHECK(result.interval.excludes(0));
+  for (double& value : d) value += 2;
+  CHECK(typical(d).interval.empty());  // 2 is rejected as 0 was, not the one value that is left
+  CHECK_FALSE(Interval{0, 0, .95}.empty());
+  CHECK_FALSE(typical(std::vector<double>(36, 0.0)).interval.excludes(0));
+}
+
+TEST_CASE("a value that ties reject beside one that they do not leaves an open limit, with however many pairs") {
+  for (const std::size_t pairs : {20u, 30u, 60u}) {
+    INFO(pairs);
+    std::vector<double> d(pairs * 72 / 100, 0.0);
+    while (d.size() < pairs) d.push_back(1.0 + .001 * static_cast<double>(d.size()));
+    const TypicalDifference result = typical(d);
+    if (signed_rank_test(d).p >= .05) continue;
+    const bool just_above = signed_rank_test([&] {
+      std::vector<double> shifted = d;
+      for (double& value : shifted) value -= 1e-6;
+      return shifted;
+    }()).p >= .05;
+    CHECK(result.interval.excludes(0));
+    CHECK(result.interval.empty() != just_above);
+    CHECK(result.interval.low == 0);
+    CHECK((result.interval.high > 0) == just_above);
+  }
+}
+
 TEST_CASE("a pair without any value says nothing about the size of the difference") {
   const std::vector<double> d{-5, -4, -7, -6, -3, -8}, with{-5, -4, -7, -6, -3, -8, kNone, kNone, kNone};
   CHECK(typical(with).value == typical(d).value);

@@ -134,6 +134,7 @@ TEST_CASE("ratios are said in percent near 1 and as factors far from it") {
   CHECK(near.size(std::log(.917)) == "8.3");
   CHECK(text_of(0, std::log(.9), std::log(1.1), RatioForm::percent)(0) == "0");
   CHECK(text_of(.5, -kInf, kInf, RatioForm::percent).with_interval() == "+64.9 % (no interval)");
+  CHECK(RatioText({Estimand::typical_difference, 0, empty_interval(0, .95)}, RatioForm::percent).with_interval() == "0.0 % (empty interval)");
   const RatioText far = text_of(std::log(1 / 320.), std::log(1 / 830.), std::log(1 / 120.), RatioForm::factor);
   CHECK(far.with_interval() == "÷320 [÷830, ÷120]");
   CHECK(text_of(std::log(3.14), std::log(.5), std::log(19.), RatioForm::factor).with_interval() == "×3.1 [÷2.0, ×19]");

@@ -191,5 +191,9 @@ TEST_CASE("numbers in a sentence have as many digits as their interval deserves"
   CHECK(text(-2e-12, -3e-12, -1e-12, 0.00123) == "better: −2e-12 [−3e-12, −1e-12], p = 0.0012, 8 of 8 seeds");
   CHECK(text(-0.02, -0.02, -0.02, 0.01) == "better: −0.02 [−0.02, −0.02], p = 0.01, 8 of 8 seeds");
   CHECK(text(-0.0004, -INFINITY, INFINITY, 0.5) == "better: −0.0004 (no interval: too few seeds), p = 0.50, 8 of 8 seeds");
+  CHECK(text(0, 0, 0, 0.5) == "better: 0 [0, 0], p = 0.50, 8 of 8 seeds");
+  PairedResult nothing = from_differences(kClear);
+  nothing.effect = {Estimand::typical_difference, 0, empty_interval(0, 0.95)};
+  CHECK_THAT(sentence(nothing), ContainsSubstring("typical difference 0 (empty interval: the test rejects every value)"));
   CHECK(text(-0.0004, -INFINITY, 0.001, 0.5) == "better: −0.0004 [−∞, +0.0010], p = 0.50, 8 of 8 seeds");
 }

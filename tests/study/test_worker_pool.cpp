@@ -21,6 +21,7 @@ class Hanging final : public Engine {
   EngineInfo info(const RunConfig&) override { return {"fused", "cpu"}; }
   void prepare(const RunConfig&) override {}
   void set_worker(std::size_t) override {}
+  void set_threads(ThreadCount) override {}
   void train(const Cohort&, TrainObserver&) override {
     for (;;) ::pause();
   }

@@ -16,7 +16,7 @@ Json maybe(const std::optional<T>& value) {
 Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf"); }
 
 Json interval(const stats::Interval& i) {
-  return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}, {"low_open", i.low_open}, {"high_open", i.high_open}};
+  return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}, {"low_open", i.low_open}, {"high_open", i.high_open}, {"empty", i.empty()}};
 }
 
 // As ratios, variant / reference, where the effect is their logarithm.

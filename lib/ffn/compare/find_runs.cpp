@@ -100,8 +100,10 @@ bool is_run(const fs::path& directory) {
   return false;
 }
 
-constexpr const char* kUnknownStudy =
-    ": every run below it counts, and looks, reference, smallest difference that matters and tuning of the study are not known";
+// What was lost, what is done instead, and the remedy.
+std::string lost_study(const std::string& problem, const std::string& remedy) {
+  return problem + "; not known without it: which runs are the study's, its reference, smallest difference that matters, tuning and looks; every run below it counts instead; " + remedy;
+}
 
 using Listed = std::map<fs::path, bool>;  // whether there is a run
 
@@ -122,10 +124,10 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
         places.all.push_back({run, !there, false});
       }
       around = &of_study;
-      if (!study->lost.empty()) places.damaged_studies.push_back(study->lost + "; its copy, study.json.bak, is read");
+      if (!study->lost.empty()) places.damaged_studies.push_back(study->lost + "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
     }
   } catch (const Error& error) {
-    places.damaged_studies.push_back(error.what() + std::string(kUnknownStudy));
+    places.damaged_studies.push_back(lost_study(error.what(), error.hint()));
   }
   std::error_code error;
   std::vector<fs::path> children;
@@ -165,7 +167,7 @@ void note_lost_studies(Places& places) {
     const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
     if (!seen.insert(study).second || has_study_file(study) || !was_study(study, place.path)) continue;
     const fs::path named = place.path.parent_path().parent_path();
-    places.damaged_studies.push_back(study_file_path(named.empty() ? study : named).string() + ": missing" + kUnknownStudy);
+    places.damaged_studies.push_back(lost_study(study_file_path(named.empty() ? study : named).string() + ": missing, and so is its copy", kLostStudyRemedy));
   }
 }
 

@@ -183,10 +183,8 @@ class Resolver {
   }
 
   void refuse_name_of_another(const Json& layer) {
-    for (const auto& row : named_formulas()) {
-      if (layer["name"] == row.name && layer["formula"] != row.formula)
-        problem("name", "\"" + std::string(row.name) + "\" is what another formula is called; choose a name of your own for this one");
-    }
+    const auto clash = name_of_another(layer["name"].get<std::string>(), layer["formula"].get<std::string>());
+    if (!clash.empty()) problem("name", clash);
   }
 
   static bool is_text(const Json& layer, const char* key) { return layer.contains(key) && layer[key].is_string() && !layer[key].get<std::string>().empty(); }
@@ -280,6 +278,17 @@ class Resolver {
 };
 
 }  // namespace
+
+std::string name_of_another(const std::string& name, const std::string& formula) {
+  const auto without_blanks = [](std::string text) {
+    text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+    return text;
+  };
+  const auto& rows = named_formulas();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedFormula& r) { return r.name == name; });
+  if (row == rows.end() || without_blanks(row->formula) == without_blanks(formula)) return "";
+  return "\"" + name + "\" is what another formula is called; choose a name of your own for this one";
+}
 
 void resolve_formula_names(Document& document, std::vector<Problem>& problems) {
   const auto is_object = [&](const char* pointer) {

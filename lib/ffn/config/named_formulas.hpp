@@ -24,6 +24,9 @@ const std::vector<NamedFormula>& named_formulas();
 /// A row as a config has it.
 FormulaText formula_text(const NamedFormula& row);
 
+/// What is wrong with a label that a formula of the table has, where the formula is not that one; "" where nothing is. Blanks count nothing.
+std::string name_of_another(const std::string& name, const std::string& formula);
+
 /// Puts formulas in the place of names: at model.ffn of kind "formula" and at model.ffn.expert, where a name stands that is not
 /// just the label of a formula beside it. After it the document stands by itself: no file, no table is needed to understand it.
 void resolve_formula_names(Document& document, std::vector<Problem>& problems);

@@ -9,6 +9,7 @@
 #include "ffn/config/expansion.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_formulas.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn {
@@ -173,6 +174,46 @@ std::string instead_of_grid(const Combination& combination, const std::string& p
          "}, and the others to the grid";
 }
 
+// Where the file writes what is wrong with a variant: at the value that the sweep, or the tuning, gives it. As it is where the base or the
+// command line says it.
+Problem where_written(Problem problem, const Combination& combination, const Document& study) {
+  const auto begins = [](const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; };
+  for (const auto& entry : combination) {
+    const Origin& origin = study.origin(entry.pointer);
+    if (entry.pointer.empty() || origin.is_override() || problem.place != origin.text()) continue;
+    const std::string set = pointer_of(entry.key);
+    if (problem.pointer == set || begins(problem.pointer, set + "/")) {
+      problem.pointer = entry.pointer + problem.pointer.substr(set.size());
+    } else if (begins(set, problem.pointer + "/") && !study.tree().contains(Json::json_pointer(problem.pointer))) {
+      problem.pointer = entry.pointer;  // a section that this entry alone has made
+    } else {
+      continue;
+    }
+    if (begins(problem.message, "unknown key") && problem.pointer == entry.pointer && begins(entry.pointer, "/sweep")) {
+      const auto key_end = entry.pointer.find(escape_pointer(entry.key)) + escape_pointer(entry.key).size();
+      problem.pointer = entry.pointer.substr(0, key_end), problem.place = study.origin(problem.pointer).text();  // not this value of it
+    }
+    return problem;
+  }
+  return problem;
+}
+
+// The label of a variant's formula that is the name of another one: the two would be one in every table.
+void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion, SharedProblems& of_variants,
+                            const std::string& variant) {
+  const FormulaText* text = formula_of(config.model.ffn);
+  const std::string clash = text ? name_of_another(text->name, text->formula) : "";
+  if (clash.empty()) return;
+  for (const auto& entry : combination) {
+    const bool layer = entry.key == "model.ffn" || entry.key == "model.ffn.expert";
+    const std::string part = layer ? "" : last_segment(entry.key);
+    if (!layer && (entry.key.rfind("model.ffn.", 0) != 0 || (part != "name" && part != "formula"))) continue;
+    const bool in_expert = layer && entry.value.is_object() && entry.value.contains("expert");
+    const std::string pointer = entry.pointer + (!layer ? "" : in_expert ? "/expert/name" : "/name");
+    return of_variants.add({expansion.document.origin(pointer).text(), pointer, clash}, variant);
+  }
+}
+
 // The document that all variants share, with the variant's values in place.
 Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
   Document document = common;
@@ -239,7 +280,7 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
       try {
         read_run_config(with_assignments(common, with, expansion), source);
       } catch (const ConfigError& error) {
-        for (auto problem : error.problems()) of_variants.add(std::move(problem), variant_name(combination, swept));
+        for (auto problem : error.problems()) of_variants.add(where_written(std::move(problem), with, expansion.document), variant_name(combination, swept));
       }
       if (expansion.problems.size() > before) return;
     }
@@ -308,11 +349,12 @@ Study read_study(const Document& document, const std::string& source) {
     if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
     try {
       variant.config = read_run_config(with_assignments(common, combination, expansion), source);
+      refuse_name_of_another(variant.config, combination, expansion, of_variants, variant.name);
       study.variants.push_back(std::move(variant));
     } catch (const ConfigError& error) {
       for (auto problem : error.problems()) {
         problem.message += instead_of_grid(combination, problem.pointer);
-        of_variants.add(std::move(problem), variant.name);
+        of_variants.add(where_written(std::move(problem), combination, expansion.document), variant.name);
       }
     }
   }

@@ -92,6 +92,9 @@ struct EngineInfo {
   std::string text() const;
 };
 
+/// How many threads there are for a run just now, 1 at least; it may change as other workers begin and end.
+using ThreadCount = std::function<std::size_t()>;
+
 /// Trains. Everything crosses as plain structs; an engine never writes files and never logs by itself.
 class Engine {
  public:
@@ -103,6 +106,8 @@ class Engine {
   virtual void prepare(const RunConfig& config) = 0;
   /// Which of the workers this process is: GPUs are dealt out by it.
   virtual void set_worker(std::size_t index) = 0;
+  /// How many threads a step may take, asked again and again while it trains; 1 without it. What they compute does not depend on it.
+  virtual void set_threads(ThreadCount threads) = 0;
   /// Trains to the end, or until stopped. Throws DataError, CheckpointError; std::invalid_argument if the runs do not form
   /// a cohort.
   virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;

@@ -46,7 +46,8 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
   }
   if (pass.training && pass.dropout_rate > 0) {
     float* mask = pass.arena.floats(n);
-    dropout_mask(static_cast<std::size_t>(n), pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask);
+    dropout_mask(static_cast<std::size_t>(n), pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask,
+                 static_cast<std::size_t>(pass.first_row * d_ff_));
     kernels().multiply(n, h, mask, h);
     mask_ = mask;
   }

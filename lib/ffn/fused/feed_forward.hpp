@@ -10,6 +10,8 @@
 
 namespace ffn::fused {
 
+struct RoutingTotals;
+
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
@@ -18,8 +20,9 @@ class FeedForward {
   /// dy: (rows, D) → dx: (rows, D), from the arena. Gradients of the weights go to the row. `balance_weight` is what the
   /// objective multiplies this layer's balance loss by.
   virtual const float* backward(Pass& pass, const float* dy, float balance_weight) = 0;
-  /// Of the last forward pass; 0 without a router.
-  virtual double balance_loss() const { return 0; }
+  /// What the router of a mixture counted in the last forward pass, nullptr without one. Where a batch goes in parts, its owner
+  /// writes the sums over all of them here before the backward passes.
+  virtual RoutingTotals* routing_totals() { return nullptr; }
 };
 
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.

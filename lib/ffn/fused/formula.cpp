@@ -12,7 +12,8 @@ namespace {
 bool drops(const Pass& pass) { return pass.training && pass.dropout_rate > 0; }
 
 void draw(const Pass& pass, const FormulaProgram::Drop& drop, std::int64_t rows, float* mask) {
-  dropout_mask(static_cast<std::size_t>(rows * drop.width), pass.dropout_rate, pass.dropout_seed, drop.site, static_cast<std::uint64_t>(pass.step), mask);
+  dropout_mask(static_cast<std::size_t>(rows * drop.width), pass.dropout_rate, pass.dropout_seed, drop.site, static_cast<std::uint64_t>(pass.step), mask,
+               static_cast<std::size_t>(pass.first_row * drop.width));
 }
 
 }  // namespace

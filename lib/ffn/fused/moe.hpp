@@ -12,7 +12,7 @@ class MoE final : public FeedForward {
   MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override;
   const float* backward(Pass& pass, const float* dy, float balance_weight) override;
-  double balance_loss() const override { return router_->balance_loss(); }
+  RoutingTotals* routing_totals() override { return &router_->totals(); }
 
  private:
   void sort_by_expert(Pass& pass);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/fused/router.hpp"
 
 namespace ffn::fused {
 
@@ -164,24 +165,59 @@ const float* Network::forward(Pass& pass, const Examples& examples) {
 
 Network::Loss Network::step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout,
                             double balance_weight) {
-  arena_.reset();
-  Pass pass{parameters, gradients, arena_, examples.sequence_length, true, dropout.rate, dropout.seed, dropout.step};
-  declared_.zero_added(gradients);
-  const std::int64_t rows = examples.count * examples.sequence_length;
-  const float* logits = forward(pass, examples);
-  float* dlogits = arena_.floats(rows * task_.num_classes);
-  const auto sums =
-      kernels().cross_entropy(rows, task_.num_classes, logits, examples.labels, dlogits, arena_.floats(rows * (task_.num_classes + 3)));
-  Loss loss{sums.loss / static_cast<double>(sums.scored), 0};
-  const auto count = static_cast<double>(blocks_.size());
-  for (const auto& block : blocks_) loss.balance += block.balance_loss() / count;
+  const auto sums = begin_step(parameters, gradients, examples, dropout, 0, 0);
+  const Loss loss{sums.loss / static_cast<double>(sums.scored), balance_loss()};
+  end_step(balance_weight);
+  return loss;
+}
 
-  head_.weight_gradient(pass, rows, features_, dlogits);
-  const float* dx = head_.input_gradient(pass, rows, dlogits);
+CrossEntropySums Network::begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                                     std::int64_t first_example, std::int64_t scored_of_batch) {
+  arena_.reset();
+  pass_.emplace(Pass{parameters, gradients, arena_, part.sequence_length, true, dropout.rate, dropout.seed, dropout.step,
+                     first_example * part.sequence_length});
+  examples_ = part;
+  declared_.zero_added(gradients);
+  const std::int64_t rows = part.count * part.sequence_length, classes = task_.num_classes;
+  const float* logits = forward(*pass_, part);
+  float* dlogits = arena_.floats(rows * classes);
+  dlogits_ = dlogits;
+  return kernels().cross_entropy(rows, classes, logits, part.labels, scored_of_batch, dlogits, arena_.floats(rows * (classes + 3)));
+}
+
+void Network::end_step(double balance_weight) {
+  const std::int64_t rows = examples_.count * examples_.sequence_length;
+  // What a block's backward pass writes is needed by the next one at most.
+  std::size_t turn = 0;
+  const auto next_pass = [&] {
+    Arena& arena = backward_arenas_[turn++ % 2];
+    arena.reset();
+    return pass_->with(arena);
+  };
+  Pass pass = next_pass();
+  head_.weight_gradient(pass, rows, features_, dlogits_);
+  const float* dx = head_.input_gradient(pass, rows, dlogits_);
   if (final_norm_) dx = final_norm_->backward(pass, dx);
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-    dx = block->backward(pass, dx, static_cast<float>(balance_weight / count));
-  entrance_.backward(pass, examples, dx);
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    Pass own = next_pass();
+    dx = block->backward(own, dx, static_cast<float>(balance_weight / static_cast<double>(blocks_.size())));
+  }
+  entrance_.backward(pass, examples_, dx);
+}
+
+std::vector<RoutingTotals*> Network::routing_totals() {
+  std::vector<RoutingTotals*> all;
+  for (auto& block : blocks_) {
+    if (auto* totals = block.routing_totals()) all.push_back(totals);
+  }
+  return all;
+}
+
+double Network::balance_loss() {
+  double loss = 0;
+  for (auto& block : blocks_) {
+    if (const auto* totals = block.routing_totals()) loss += totals->balance_loss() / static_cast<double>(blocks_.size());
+  }
   return loss;
 }
 
@@ -195,7 +231,7 @@ const float* Network::logits(const float* parameters, const Examples& examples, 
 CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
   const float* values = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, nullptr, arena_.floats(rows * (task_.num_classes + 3)));
+  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, 0, nullptr, arena_.floats(rows * (task_.num_classes + 3)));
 }
 
 }  // namespace ffn::fused

@@ -47,7 +47,7 @@ class Block {
   Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy, float balance_weight);
-  double balance_loss() const { return ffn_ ? ffn_->balance_loss() : 0; }
+  RoutingTotals* routing_totals() { return ffn_ ? ffn_->routing_totals() : nullptr; }
 
  private:
   /// Where NormPlacement has them.
@@ -94,6 +94,16 @@ class Network {
   /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
   /// The gradient row is overwritten, but for its padding, which stays.
   Loss step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout, double balance_weight);
+
+  /// The two halves of it for a part of a batch, whose first example and number of scored positions are told. What the parts' routers
+  /// counted is added up in between (routing_totals()). All that was given stays where it is until the second half ends.
+  CrossEntropySums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                              std::int64_t first_example, std::int64_t scored_of_batch);
+  void end_step(double balance_weight);
+  /// Of the blocks that route.
+  std::vector<RoutingTotals*> routing_totals();
+  /// The mean of their balance losses over all blocks; 0 without a mixture.
+  double balance_loss();
   /// Sums over `examples`, without dropout.
   CrossEntropySums evaluate(const float* parameters, const Examples& examples);
   /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
@@ -109,8 +119,12 @@ class Network {
   std::vector<Block> blocks_;
   std::optional<Norm> final_norm_;
   Linear head_;
-  Arena arena_;
+  Arena arena_, backward_arenas_[2];
   const float* features_ = nullptr;  ///< what the head saw
+  // Between the halves of a step:
+  std::optional<Pass> pass_;
+  Examples examples_;
+  const float* dlogits_ = nullptr;
 };
 
 }  // namespace ffn::fused

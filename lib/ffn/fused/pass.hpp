@@ -45,8 +45,13 @@ struct Pass {
   double dropout_rate = 0;
   std::uint64_t dropout_seed = 0;
   std::int64_t step = 0;
+  std::int64_t first_row = 0;  ///< of this batch, where it is a part of one: dropout masks are those of the whole
   Watcher* watcher = nullptr;
 
+  /// The same with other scratch memory.
+  Pass with(Arena& other) const {
+    return {parameters, gradients, other, sequence_length, training, dropout_rate, dropout_seed, step, first_row, watcher};
+  }
   void show(Value what, std::int64_t rows, std::int64_t width, const float* values) const {
     if (watcher) watcher->see(what, rows, width, values);
   }

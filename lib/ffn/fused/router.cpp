@@ -16,24 +16,20 @@ class SoftmaxTopK final : public Router {
 
   Routing route(Pass& pass, std::int64_t rows, const float* x) override;
   float* backward(Pass& pass, const float* dweight, float balance_weight) override;
-  double balance_loss() const override { return balance_loss_; }
 
  private:
   void choose(Pass& pass);
-  void measure_balance(Pass& pass);
+  void count(Pass& pass);
   void choice_backward(const float* dweight, float* dprobability) const;
-  /// Share of the N·K assignments that an expert got.
-  double load(std::int64_t expert) const { return static_cast<double>(count_[expert]) / static_cast<double>(rows_ * top_k_); }
 
   std::int64_t num_experts_, top_k_;
   Linear gate_;
 
   // Of the pass at work:
   std::int64_t rows_ = 0;
-  double balance_loss_ = 0;
   const float* x_ = nullptr;
   float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;  ///< (N, E), (N, K), (N)
-  std::int64_t *expert_ = nullptr, *count_ = nullptr;                      ///< (N, K), (E) assignments of each expert
+  std::int64_t* expert_ = nullptr;                                         ///< (N, K)
 };
 
 Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
@@ -42,7 +38,7 @@ Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
   probability_ = gate_.forward(pass, rows, x);
   kernels().softmax(rows, num_experts_, 1.0f, /*causal=*/false, probability_);
   choose(pass);
-  measure_balance(pass);
+  count(pass);
   return {weight_, expert_, probability_};
 }
 
@@ -69,23 +65,21 @@ void SoftmaxTopK::choose(Pass& pass) {
   }
 }
 
-// E · Σ load·mean probability
-void SoftmaxTopK::measure_balance(Pass& pass) {
-  count_ = pass.arena.integers(num_experts_);
-  std::fill_n(count_, num_experts_, 0);
-  for (std::int64_t i = 0; i < rows_ * top_k_; ++i) ++count_[expert_[i]];
+void SoftmaxTopK::count(Pass& pass) {
+  totals_.tokens = rows_, totals_.pairs = rows_ * top_k_;
+  totals_.assigned.assign(static_cast<std::size_t>(num_experts_), 0);
+  for (std::int64_t i = 0; i < rows_ * top_k_; ++i) ++totals_.assigned[static_cast<std::size_t>(expert_[i])];
   float* sum = pass.arena.floats(num_experts_);
   kernels().column_sums(rows_, num_experts_, probability_, sum);
-  balance_loss_ = 0;
-  for (std::int64_t e = 0; e < num_experts_; ++e) balance_loss_ += load(e) * static_cast<double>(sum[e]) / static_cast<double>(rows_);
-  balance_loss_ *= static_cast<double>(num_experts_);
+  totals_.probability.assign(sum, sum + num_experts_);
 }
 
 float* SoftmaxTopK::backward(Pass& pass, const float* dweight, float balance_weight) {
   float* dprobability = pass.arena.floats(rows_ * num_experts_);
   // The balance loss sees every probability, with the load as a constant.
   for (std::int64_t e = 0; e < num_experts_; ++e)
-    dprobability[e] = balance_weight * static_cast<float>(static_cast<double>(num_experts_) * load(e) / static_cast<double>(rows_));
+    dprobability[e] = balance_weight * static_cast<float>(static_cast<double>(num_experts_) * totals_.load(static_cast<std::size_t>(e)) /
+                                                          static_cast<double>(totals_.tokens));
   for (std::int64_t n = 1; n < rows_; ++n) std::copy_n(dprobability, num_experts_, dprobability + n * num_experts_);
   choice_backward(dweight, dprobability);
   kernels().softmax_backward(rows_, num_experts_, 1.0f, probability_, dprobability);
@@ -125,6 +119,18 @@ struct BuildRouter {
 };
 
 }  // namespace
+
+RoutingTotals& RoutingTotals::operator+=(const RoutingTotals& other) {
+  tokens += other.tokens, pairs += other.pairs;
+  for (std::size_t e = 0; e < assigned.size(); ++e) assigned[e] += other.assigned[e], probability[e] += other.probability[e];
+  return *this;
+}
+
+double RoutingTotals::balance_loss() const {
+  double sum = 0;
+  for (std::size_t e = 0; e < assigned.size(); ++e) sum += load(e) * probability[e] / static_cast<double>(tokens);
+  return sum * static_cast<double>(assigned.size());
+}
 
 std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config) {
   return std::visit(BuildRouter{declare, d_model, config}, config.router);

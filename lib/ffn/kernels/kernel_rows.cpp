@@ -240,7 +240,8 @@ inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
   return first;
 }
 
-CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, float* dlogits, float* scratch) {
+CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
+                               float* scratch) {
   CrossEntropySums sums;
   float* power = scratch;                   // (rows, classes): logit - largest, then e to that
   float* total = scratch + rows * classes;  // their sums per row
@@ -279,7 +280,7 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
   for (const double part : lane) sums.loss += part;
   if (!dlogits) return sums;
 
-  const float weight = 1.0f / static_cast<float>(sums.scored);
+  const float weight = 1.0f / static_cast<float>(mean_over > 0 ? mean_over : sums.scored);
   for (int64_t i = 0; i < rows; ++i) total[i] = labels[i] >= 0 ? weight / total[i] : 0.0f;
   if (classes == 2) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -352,17 +353,19 @@ void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::ui
 }
 
 // Element i is word i % 4 of block i/4.
-void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask) {
+void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first) {
   const auto threshold = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // dropped when the bits are below
   const auto last_dropped = static_cast<std::uint32_t>(threshold - 1);             // rate < 1, so threshold < 2³²
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
-  for (std::size_t begin = 0; begin < n; begin += kWords) {
+  const std::size_t end = first + n;
+  for (std::size_t begin = first / 4 * 4; begin < end; begin += kWords) {
     std::uint32_t bits[kWords];
     philox_blocks(seed, static_cast<std::uint32_t>(begin / 4), site, static_cast<std::uint32_t>(step),
                   static_cast<std::uint32_t>(step >> 32), bits);
     float values[kWords];
     for (std::size_t i = 0; i < kWords; ++i) values[i] = threshold > 0 && bits[i] <= last_dropped ? 0.0f : kept;
-    std::memcpy(mask + begin, values, at_most(n - begin, kWords) * sizeof *mask);
+    const std::size_t skip = begin < first ? first - begin : 0;
+    std::memcpy(mask + (begin + skip - first), values + skip, (at_most(end - begin, kWords) - skip) * sizeof *mask);
   }
 }
 

@@ -73,14 +73,15 @@ struct Kernels {
                         const float* inverse, float* dx, float* dweight, float* dbias);
 
   /// Cross-entropy of row i of `logits` (rows, classes) against labels[i], rows with negative labels left out.
-  /// With `dlogits`, writes the gradient of the mean over the scored rows. scratch: rows·(classes + 3) floats.
+  /// With `dlogits`, writes the gradient of the mean over the scored rows, or over as many as `mean_over` says, of which these are
+  /// a part. scratch: rows·(classes + 3) floats.
   CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
-                                    float* dlogits, float* scratch);
+                                    std::int64_t mean_over, float* dlogits, float* scratch);
 
   /// The first n words of RandomStream(key, stream) of core/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
   /// See kernels/dropout.hpp.
-  void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask);
+  void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first);
 
   /// See kernels/optimizer.hpp.
   double (*sum_of_squares)(std::size_t n, const float* x);

@@ -14,7 +14,7 @@ Cell number_cell(const std::optional<double>& value, const std::string& absent) 
   return {format_significant(*value, 4), *value};
 }
 
-Cell count_cell(double value) { return {format_count(std::llround(value)), value}; }
+Cell count_cell(double value) { return {format_rounded(value), value}; }
 
 std::vector<File> svg_files(const Figure& figure) {
   std::vector<File> files;

@@ -83,8 +83,8 @@ void draw_bar(Svg& svg, const EffectAxis& axis, const PairResult& pair, std::siz
     if (std::isfinite(limit)) svg.line(x, middle - 4, x, middle + 4, "t");
     else svg.raw("<path class=\"t\" d=\"M" + px(x - way * 5) + " " + px(middle - 4) + "L" + px(x) + " " + px(middle) + "L" + px(x - way * 5) + " " + px(middle + 4) + "\"/>");
   };
-  if (!(endless && effect->size > 0)) end(low, effect->low, -1);
-  if (!(endless && effect->size < 0)) end(high, effect->high, 1);
+  if (!(endless && effect->size > 0) && !effect->empty()) end(low, effect->low, -1);
+  if (!(endless && effect->size < 0) && !effect->empty()) end(high, effect->high, 1);
   if (!endless) svg.marker(marker_of(series), axis.at(effect->size), middle, 8, !is_decided(pair));
   svg.close();
 }

@@ -28,6 +28,7 @@ std::string section(const std::string& id, const std::string& heading, const std
 
 // For programs: what stands in `compare --json` under the same names.
 std::string data_of(const std::optional<Effect>& effect) {
+  if (effect && effect->empty()) return " data-v=\"" + number_text(effect->size) + "\"";
   return effect ? " data-v=\"" + number_text(effect->size) + "\" data-low=\"" + number_text(effect->low) + "\" data-high=\"" + number_text(effect->high) + "\"" : "";
 }
 
@@ -146,6 +147,13 @@ std::string origin_sections(const ReportFacts& facts) {
   return out;
 }
 
+// Title, question and where it comes from; `state` is how far it is.
+std::string header_of(const ReportFacts& facts, const std::string& state) {
+  std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
+  if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
+  return out + paragraph((facts.question.empty() ? "" : facts.title + " · ") + state + " · written " + facts.written, "meta") + "</header>\n";
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
@@ -165,9 +173,7 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
 }
 
 std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
-  std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
-  if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
-  out += paragraph((facts.question.empty() ? "" : facts.title + " · ") + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs · written " + facts.written, "meta") + "</header>\n";
+  std::string out = header_of(facts, format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs");
   const std::string answer = answer_text(c);
   out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
   out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
@@ -175,6 +181,11 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
   return html_document(facts.title, facts.version, out, "", served);
+}
+
+std::string waiting_page(const ReportFacts& facts, std::uint64_t served) {
+  const std::string body = header_of(facts, "no run yet") + "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
+  return html_document(facts.title, facts.version, body, "", served);
 }
 
 }  // namespace ffn::pictures

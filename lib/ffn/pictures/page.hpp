@@ -37,6 +37,9 @@ std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<C
 /// The whole file; with `served`, the page of that number that `ffn-train watch` serves.
 std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served = std::nullopt);
 
+/// What `ffn-train watch` serves of a study before its first run has begun.
+std::string waiting_page(const ReportFacts& facts, std::uint64_t served);
+
 /// The short table in LaTeX (booktabs), with what has to stand in the preamble as a comment.
 std::string latex_table(const Comparison& comparison);
 

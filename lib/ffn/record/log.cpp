@@ -25,7 +25,9 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     if (options_.before_line) options_.before_line();
     std::ostream& out = options_.terminal ? *options_.terminal : std::cerr;
-    out << prefix(message.level) << std::string_view(message.payload.data(), message.payload.size()) << '\n' << std::flush;
+    const std::string word = word_of(message.level), line = word + std::string(message.payload.data(), message.payload.size());
+    const std::string shown = options_.folded ? options_.folded(line) : line;
+    out << colored(word, message.level) << shown.substr(word.size()) << '\n' << std::flush;
   }
   void flush_() override {}
 
@@ -36,13 +38,15 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
     return verbosity == -1 ? Level::warn : Level::err;
   }
 
+  static std::string word_of(Level level) {
+    return level == Level::info ? "" : level >= Level::err ? "error: " : level == Level::warn ? "warning: " : "debug: ";
+  }
+
   // Colours as compilers use them: ECMA-48 SGR 31 red, 33 yellow, 2 faint.
-  std::string prefix(Level level) const {
-    if (level == Level::info) return "";
-    const bool error = level >= Level::err, warning = level == Level::warn;
-    const std::string word = error ? "error:" : warning ? "warning:" : "debug:";
-    if (!options_.color) return word + " ";
-    return (error ? "\033[1;31m" : warning ? "\033[1;33m" : "\033[2m") + word + "\033[0m ";
+  std::string colored(const std::string& word, Level level) const {
+    if (!options_.color || word.empty()) return word;
+    const char* color = level >= Level::err ? "\033[1;31m" : level == Level::warn ? "\033[1;33m" : "\033[2m";
+    return color + word.substr(0, word.size() - 1) + "\033[0m ";
   }
 
   const LogOptions options_;

@@ -17,6 +17,7 @@ struct LogOptions {
   bool color = false;                 ///< report/terminal.hpp decides
   std::ostream* terminal = nullptr;   ///< null is stderr
   std::function<void()> before_line;  ///< called before a line goes to the terminal, to clear a progress bar; must not log
+  std::function<std::string(const std::string&)> folded = {};  ///< what a line becomes where the terminal is narrow; as it is without
 };
 
 /// Sets the terminal's side. May be called again; until then the defaults hold. Lines read "warning: text"; plain

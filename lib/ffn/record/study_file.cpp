@@ -149,7 +149,7 @@ Json read_study_json(const fs::path& study, std::string* lost) {
       return copy;
     } catch (const DataError&) {
     }
-    throw DataError(error.what(), "put it back from where you keep a copy");
+    throw DataError(error.what(), kLostStudyRemedy);
   }
 }
 

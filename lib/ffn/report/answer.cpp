@@ -265,7 +265,7 @@ std::string by_which_ratio(const Comparison& c, const Found& found) {
     const auto& effect = *found.pairs[0]->paired.effect;
     double near = effect.interval.low, far = effect.interval.high;
     if (std::abs(near) > std::abs(far)) std::swap(near, far);
-    const bool one_sided = near * far > 0 && std::isfinite(far);
+    const bool one_sided = near * far > 0 && std::isfinite(far) && !effect.interval.empty();
     return before + size(*found.pairs[0], effect.value) + unit +
            (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")" : "");
   }
@@ -289,7 +289,7 @@ std::string by_how_much(const Comparison& c, const Found& found) {
   const auto size = [&](double x, const Effect& e) { return number_of(c, std::abs(x), (e.high - e.low) / 2); };
   if (effects.size() == 1) {
     const auto& e = effects[0];
-    const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high);
+    const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high) && !e.empty();
     const double near = std::min(std::abs(e.low), std::abs(e.high)), far = std::max(std::abs(e.low), std::abs(e.high));
     return ", by " + size(e.size, e) + unit_of(c.metric) +
            (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");

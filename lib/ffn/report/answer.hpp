@@ -18,6 +18,7 @@ std::string answer_text(const Comparison& comparison);
 struct Effect {
   double size, low, high;
   bool low_open = false, high_open = false;  ///< the limit itself is outside
+  bool empty() const { return low > high || (low == high && (low_open || high_open)); }  ///< the test rejects every value
 };
 std::optional<Effect> effect_of(const PairResult& pair);
 

@@ -61,6 +61,7 @@ std::string difference_text(const Comparison& c, const PairResult& pair, double 
   const auto shown = [&](double x) { return format_signed(x / unit, std::isfinite(spread) ? spread : 0); };
   if (std::isinf(e->size)) return shown(e->size);  // one side never got there
   if (std::isinf(e->low) && std::isinf(e->high)) return shown(e->size) + " (no interval)";
+  if (e->empty()) return shown(e->size) + " (empty interval)";
   return shown(e->size) + (e->low_open ? " (" : " [") + shown(e->low) + ", " + shown(e->high) + (e->high_open ? ")" : "]");
 }
 

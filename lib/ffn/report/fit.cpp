@@ -26,12 +26,16 @@ std::size_t total(const Widths& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (std::max<std::size_t>(1, widths.size()) - 1);
 }
 
-// Takes from the widest until all of them fit, or none can give.
-Widths shrunk(Widths widths, std::size_t most) {
+// Takes from the widest until all of them fit, or none can give; words are broken only where there is no other way.
+Widths shrunk(Widths widths, std::size_t most, const Widths& least) {
   while (!widths.empty() && total(widths) > most) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest == 1) break;
-    --*widest;
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == widths.size()) widest = static_cast<std::size_t>(std::max_element(widths.begin(), widths.end()) - widths.begin());
+    if (widths[widest] == 1) break;
+    --widths[widest];
   }
   return widths;
 }
@@ -52,8 +56,13 @@ Table with_columns(const Table& table, const std::vector<std::size_t>& chosen) {
 
 }  // namespace
 
+std::string folded_or_split(const Table& table, std::size_t num_names, int width, bool color) {
+  const bool breaks = width > 0 && total(table.least_widths()) > static_cast<std::size_t>(width);
+  return breaks ? split(table, num_names, width, color) : folded(table, width, color);
+}
+
 std::string folded(const Table& table, int width, bool color) {
-  return table.terminal_text(color, width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width)) : table.widths());
+  return table.terminal_text(color, width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width), table.least_widths()) : table.widths());
 }
 
 std::string split(const Table& table, std::size_t num_names, int width, bool color) {
@@ -61,19 +70,20 @@ std::string split(const Table& table, std::size_t num_names, int width, bool col
   const auto most = static_cast<std::size_t>(std::max(0, width));
   if (width <= 0 || total(widths) <= most) return table.terminal_text(color);
   const auto names_end = widths.begin() + static_cast<std::ptrdiff_t>(num_names);
-  const Widths names = shrunk({widths.begin(), names_end}, most / 2);
+  const Widths least = table.least_widths(), names = shrunk({widths.begin(), names_end}, most / 2, least);
   std::string out;
   for (std::size_t next = num_names; next < widths.size();) {
-    Widths part = names;
+    Widths part = names, part_least(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(num_names));
     std::vector<std::size_t> chosen(num_names);
     std::iota(chosen.begin(), chosen.end(), std::size_t{0});
     const auto has_room = [&] { return total(part) + kGap + widths[next] <= most; };
     do {
       part.push_back(widths[next]);
+      part_least.push_back(least[next]);
       chosen.push_back(next++);
     } while (next < widths.size() && has_room());
     if (total(part) > most) part.back() = most > total(names) + kGap ? most - total(names) - kGap : 1;  // the names gave what they had to
-    out += (out.empty() ? "" : "\n") + with_columns(table, chosen).terminal_text(color, shrunk(part, most));
+    out += (out.empty() ? "" : "\n") + with_columns(table, chosen).terminal_text(color, shrunk(part, most, part_least));
   }
   return out;
 }
@@ -82,6 +92,27 @@ Block block_of(std::vector<std::string> lines) {
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, display_width(line));
   return {std::move(lines), width};
+}
+
+std::vector<std::string> cut_at_blanks(const std::string& line, int width, int hanging) {
+  std::vector<std::string> out;
+  std::string rest = line;
+  while (width > 0 && display_width(rest) > static_cast<std::size_t>(width)) {
+    std::size_t at = 0, columns = 0, blank = std::string::npos;
+    for (; at < rest.size() && columns <= static_cast<std::size_t>(width); ++at) {
+      if ((static_cast<unsigned char>(rest[at]) & 0xC0) == 0x80) continue;
+      ++columns;
+      if (rest[at] == ' ' && rest.find_first_not_of(' ') < at) blank = at;
+    }
+    if (blank == std::string::npos) blank = rest.find(' ', rest.find_first_not_of(' '));  // behind a long word
+    if (blank == std::string::npos) break;
+    const auto last = rest.find_last_not_of(' ', blank), next = rest.find_first_not_of(' ', blank);
+    out.push_back(rest.substr(0, last + 1));
+    if (next == std::string::npos) return out;
+    rest = std::string(static_cast<std::size_t>(hanging), ' ') + rest.substr(next);
+  }
+  out.push_back(rest);
+  return out;
 }
 
 std::string beside_each_other(const std::vector<Block>& blocks, int width) {

@@ -45,6 +45,8 @@ std::string format_count(std::int64_t value) {
   return digits;
 }
 
+std::string format_rounded(double value) { return format_count(static_cast<std::int64_t>(std::nearbyint(value))); }
+
 std::string format_short(double value) {
   if (!std::isfinite(value)) return not_finite(value);
   constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};

@@ -14,6 +14,9 @@ std::string format_count(Integer value) {
   return format_count(static_cast<std::int64_t>(value));
 }
 
+/// The nearest whole number; halfway the even one, as in every other number that is shown: 34.5 is "34", 35.5 "36".
+std::string format_rounded(double value);
+
 /// Two significant digits and a unit: "7", "0.5", "850", "1.2k", "34k", "3.4M", "1.0G", "1.0T".
 std::string format_short(double value);
 

@@ -33,6 +33,24 @@ std::string terminal_line(const Cells& cells, const std::vector<Column>& columns
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
+constexpr const char* kJoints = "+,;/_=|";  // in a name, what a line may end with
+
+// The longest stretch of a text that pieces() breaks only where it has to.
+std::size_t longest_word(const std::string& text) {
+  std::size_t longest = 0;
+  std::string word;
+  const auto end_word = [&] {
+    longest = std::max(longest, display_width(word));
+    word.clear();
+  };
+  for (const char c : text) {
+    if (c != ' ') word += c;
+    if (c == ' ' || (c != '\0' && std::strchr(kJoints, c))) end_word();
+  }
+  end_word();
+  return longest;
+}
+
 // In pieces of at most `width` columns: after a blank, else after what joins the parts of a name, else wherever it has to be.
 Cells pieces(const std::string& text, std::size_t width) {
   Cells out;
@@ -43,7 +61,7 @@ Cells pieces(const std::string& text, std::size_t width) {
       const char c = rest[end++];
       while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0) == 0x80) ++end;
       if (c == ' ') at_blank = end;
-      if (c != '\0' && std::strchr("+,;/_=|", c)) at_joint = end;
+      if (c != '\0' && std::strchr(kJoints, c)) at_joint = end;
     }
     if (rest[end] == ' ') at_blank = end;
     end = at_blank > 0 ? at_blank : at_joint > 0 ? at_joint : end;
@@ -127,6 +145,20 @@ std::vector<std::size_t> Table::widths() const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     widths.push_back(std::max<std::size_t>(1, display_width(columns_[i].header)));
     for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  return widths;
+}
+
+std::vector<std::size_t> Table::least_widths() const {
+  constexpr std::size_t kLongestNumber = 13;  // "19 min 17 s", and a header as "best val/loss"
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto least = [&](const std::string& text) {
+      const std::size_t whole = display_width(text);
+      return columns_[i].align == Align::right && whole <= kLongestNumber ? whole : longest_word(on_one_line(text));
+    };
+    widths.push_back(std::max<std::size_t>(1, least(columns_[i].header)));
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], least(row[i]));
   }
   return widths;
 }

@@ -38,6 +38,8 @@ class Table {
   std::string terminal_text(bool color, const std::vector<std::size_t>& widths) const;
   /// What each column takes with every cell on one line.
   std::vector<std::size_t> widths() const;
+  /// What each takes with no word, no part of a joined name and no number with its unit ("12 min 5 s") broken.
+  std::vector<std::size_t> least_widths() const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;
   /// A csv_line() for the headers and for each row.

@@ -83,8 +83,9 @@ Interval monte_carlo_interval(const std::vector<double>& d, double tolerance, do
 
 /// Beyond this many pairs the counts of the exact distribution are no longer whole numbers in a double, and it becomes slow.
 constexpr std::size_t kMaxExactRanks = 50;
-/// Beyond this many the pieces are searched by bisection: a lone piece outside of the stretch of accepted ones would be missed.
-constexpr std::size_t kMaxScannedRanks = 25;
+/// Beyond this many, and beyond so many pieces, they are searched by bisection: a lone piece outside of the stretch of accepted ones
+/// would be missed. Ties, which make lone pieces, make few.
+constexpr std::size_t kMaxScannedRanks = 25, kMaxScannedPieces = 200;
 /// Averages closer than this, relative to the largest |d|, are one average blurred by rounding.
 constexpr double kSameAverage = 1e-12;
 
@@ -183,10 +184,14 @@ std::pair<std::size_t, std::size_t> hull_by_scan(std::size_t size, Accepted acce
   return {first, last};
 }
 
-/// The same for accepted pieces that are one stretch around `centre`.
+/// The same for accepted pieces that are one stretch around `centre`, or beside it where differences tie there.
 template <class Accepted>
 std::pair<std::size_t, std::size_t> hull_by_bisection(std::size_t size, std::size_t centre, Accepted accepted) {
-  if (!accepted(centre)) return {1, 0};
+  if (!accepted(centre)) {
+    if (centre + 1 < size && accepted(centre + 1)) ++centre;
+    else if (centre > 0 && accepted(centre - 1)) --centre;
+    else return {1, 0};
+  }
   const auto edge = [&](std::size_t out, std::size_t in) {  // the accepted piece farthest from `in`, where `out` may be, too
     if (accepted(out)) return out;
     while (std::max(in, out) - std::min(in, out) > 1) {
@@ -234,7 +239,8 @@ TypicalDifference typical_difference(const std::vector<double>& differences, dou
 
   const std::vector<double> breaks = distinct_finite(averages);
   const Pieces pieces(breaks);
-  const bool exact = differences.size() <= kMaxExactRanks, scan = differences.size() <= kMaxScannedRanks;
+  const bool exact = differences.size() <= kMaxExactRanks;
+  const bool scan = differences.size() <= kMaxScannedRanks || pieces.size() <= kMaxScannedPieces;
   const auto accepted = [&](std::size_t piece) {
     const std::vector<double> ranks = shifted_ranks(differences, pieces.inside(piece));
     return !((exact ? exact_rank_p(ranks) : normal_rank_p(ranks)) < alpha);
@@ -244,6 +250,7 @@ TypicalDifference typical_difference(const std::vector<double>& differences, dou
                                   : hull_by_bisection(pieces.size(), std::min(2 * centre + 1, pieces.size() - 1), accepted);
   Interval interval{value, value, 1.0 - alpha};
   if (first <= last) interval = {pieces.low(first), pieces.high(last), 1.0 - alpha};
+  else if (p < alpha) return {value, empty_interval(value, 1.0 - alpha)};
   double rank_sum = 0.0;
   for (const double rank : shifted_ranks(differences, 0.0)) rank_sum += rank;
   return {value, agreeing(interval, rank_sum, p < alpha)};

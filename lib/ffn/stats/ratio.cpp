@@ -70,6 +70,7 @@ std::string RatioText::with_interval() const {
   const std::string value = (*this)(effect_.value) + (form_ == RatioForm::percent ? " %" : "");
   if (std::isinf(effect_.value)) return value;
   if (interval.unbounded()) return value + " (no interval)";
+  if (interval.empty()) return value + " (empty interval)";
   return value + (interval.low_open ? " (" : " [") + (*this)(interval.low) + ", " + (*this)(interval.high) + (interval.high_open ? ")" : "]");
 }
 

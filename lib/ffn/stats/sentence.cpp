@@ -42,6 +42,7 @@ class Numbers {
 
   std::string operator()(const Interval& interval) const {
     if (interval.unbounded()) return "(no interval: too few seeds)";
+    if (interval.empty()) return "(empty interval: the test rejects every value)";
     return (interval.low_open ? "(" : "[") + (*this)(interval.low) + ", " + (*this)(interval.high) + (interval.high_open ? ")" : "]");
   }
 

@@ -252,11 +252,9 @@ double first_inside(double centre, const std::vector<double>& averages, const st
 }
 
 /// The centre as both limits, which leaves 0 out or not as the test does.
-Interval nothing_inside(const std::vector<double>& differences, double centre, bool crosses_zero, double level) {
+Interval nothing_inside(double centre, bool crosses_zero, double level) {
   if (!crosses_zero) return {std::min(centre, 0.0), std::max(centre, 0.0), level};
-  const auto wins = std::count_if(differences.begin(), differences.end(), [](double d) { return d > 0.0; });
-  const auto losses = std::count_if(differences.begin(), differences.end(), [](double d) { return d < 0.0; });
-  return {centre, centre, level, centre == 0.0 && wins > losses, centre == 0.0 && wins <= losses};
+  return empty_interval(centre, level);
 }
 
 }  // namespace
@@ -389,7 +387,7 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   constexpr double kPrecision = 1e-4, kFar = 1e3;
   const double far = kFar * std::max(range, reach);
   const double middle = first_inside(std::isfinite(centre) ? centre : centre > 0 ? *high + far : *low - far, averages, crosses);
-  if (std::isnan(middle)) return nothing_inside(differences, centre, crosses(0.0), 1.0 - design.alpha);
+  if (std::isnan(middle)) return nothing_inside(centre, crosses(0.0), 1.0 - design.alpha);
   struct Limit {
     double value;
     bool open;

@@ -26,6 +26,8 @@ Interval unbounded_interval(double level) {
   return {-infinity, infinity, level};
 }
 
+Interval empty_interval(double estimate, double level) { return {estimate, estimate, level, true, true}; }
+
 double mean(const std::vector<double>& values) {
   detail::check_sample("mean", values);
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

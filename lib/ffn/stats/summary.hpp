@@ -9,21 +9,26 @@
 namespace ffn::stats {
 
 /// A confidence interval, in the units of what was estimated. An infinite limit means "nothing is known on
-/// this side"; low == high means that the sample had no spread to learn from.
+/// this side"; low == high means that the sample had no spread to learn from. Empty, (x, x) without x, where a test rejects every value:
+/// by ranks it can where most differences tie at x.
 struct Interval {
   double low;
   double high;
   double level;            ///< nominal coverage in (0, 1), e.g. 0.95
-  bool low_open = false;   ///< the limit itself is outside; only where a test rejects the limit 0 and nothing next to it
+  bool low_open = false;   ///< the limit itself is outside: a test rejects it and nothing next to it
   bool high_open = false;  ///< likewise
 
   /// The value lies outside.
   bool excludes(double value) const { return value < low || value > high || (low_open && value == low) || (high_open && value == high); }
+  bool empty() const { return low > high || (low == high && (low_open || high_open)); }
   bool unbounded() const { return !(low > -std::numeric_limits<double>::infinity()) && !(high < std::numeric_limits<double>::infinity()); }
 };
 
 /// The interval of a sample of one: (−∞, ∞).
 Interval unbounded_interval(double level);
+
+/// Holds nothing; its limits are the estimate, for a picture to have a place.
+Interval empty_interval(double estimate, double level);
 
 /// Arithmetic mean. Throws if empty or not finite.
 double mean(const std::vector<double>& values);

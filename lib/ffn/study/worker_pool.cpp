@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <new>
 
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
@@ -64,6 +68,29 @@ bool end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   return ::getppid() == parent;
 }
+
+// What the workers have to know at once: memory that they share with their parent.
+class Shared {
+ public:
+  Shared() {
+    void* at = ::mmap(nullptr, sizeof(std::atomic<std::size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) workers_at_work_ = new (at) std::atomic<std::size_t>(0);
+  }
+  ~Shared() {
+    if (workers_at_work_) ::munmap(workers_at_work_, sizeof *workers_at_work_);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  void set_at_work(std::size_t workers) {
+    if (workers_at_work_) *workers_at_work_ = workers;
+  }
+  /// Where memory cannot be shared: as many as there are.
+  std::size_t at_work(std::size_t all) const { return workers_at_work_ ? workers_at_work_->load() : all; }
+
+ private:
+  std::atomic<std::size_t>* workers_at_work_ = nullptr;
+};
 
 class Worker {
  public:
@@ -182,6 +209,7 @@ class Pool {
       ::close(commands[1]), ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
+      engine_.set_threads([this] { return options_.threads.among(shared_.at_work(options_.jobs)); });
       Worker(plan_, cohorts_, engine_, options_, commands[0], messages[1]).serve();
     }
     ::close(commands[0]), ::close(messages[1]);
@@ -192,13 +220,18 @@ class Pool {
 
   void assign(Child& child) {
     child.cohort = kNone;
-    if (queue_.empty() || stopping_) return;
+    if (queue_.empty() || stopping_) return count_at_work();
     if (RunDirectory(plan_.directory).mark() != mark_) return give_up();
     const std::size_t cohort = queue_.front();
     if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; bury() will find out
     queue_.pop_front();
     ++attempts_[cohort];
     child.cohort = cohort;
+    count_at_work();
+  }
+
+  void count_at_work() {
+    shared_.set_at_work(static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(), [](const Child& c) { return c.cohort != kNone; })));
   }
 
   // What has not begun is not begun in a directory that is another study's, or that somebody has removed.
@@ -354,12 +387,17 @@ class Pool {
   std::vector<int> attempts_;
   std::deque<std::size_t> queue_;
   std::vector<Child> children_;
+  Shared shared_;
   bool stopping_ = false, said_waiting_ = false, killed_ = false;
   Clock::time_point stop_time_;
   PoolResult result_;
 };
 
 }  // namespace
+
+std::size_t ThreadShare::among(std::size_t workers) const {
+  return each > 0 ? each : std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers));
+}
 
 PoolResult run_pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options) {
   return Pool(plan, cohorts, engine, options).run();

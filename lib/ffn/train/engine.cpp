@@ -1,13 +1,10 @@
 #include "ffn/train/engine.hpp"
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include "ffn/core/error.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/fused/coverage.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/kernels/subnormals.hpp"
 #include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
@@ -25,20 +22,12 @@ EngineChoice choose_engine(const RunConfig& config) {
   return {true, "it covers the model on the CPU"};
 }
 
-std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) {
-  if (choose_engine(runs.at(0)).fused) return std::make_unique<FusedLearner>(runs, task);
+std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker, ThreadCount threads) {
+  if (choose_engine(runs.at(0)).fused) return std::make_unique<FusedLearner>(runs, task, std::move(threads));
   return load_libtorch().make_learner(runs, task, worker);
 }
 
 namespace {
-
-// Adam's second moment of a converged run sinks into subnormal numbers, which some processors compute slowly.
-void flush_subnormals() {
-#if defined(__SSE2__)
-  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
-  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
-#endif
-}
 
 class TrainingEngine final : public Engine {
  public:
@@ -63,16 +52,18 @@ class TrainingEngine final : public Engine {
   }
 
   void set_worker(std::size_t index) override { worker_ = index; }
+  void set_threads(ThreadCount threads) override { threads_ = std::move(threads); }
 
   void train(const Cohort& cohort, TrainObserver& observer) override {
     flush_subnormals();
-    const auto learner = [this](const std::vector<RunConfig>& runs, const Task& task) { return make_learner(runs, task, worker_); };
+    const auto learner = [this](const std::vector<RunConfig>& runs, const Task& task) { return make_learner(runs, task, worker_, threads_); };
     const std::string by = cohort.runs.empty() ? "" : info(cohort.runs[0]).text();
     Trainer(cohort, observer, learner, by).train();
   }
 
  private:
   std::size_t worker_ = 0;
+  ThreadCount threads_;
 };
 
 }  // namespace

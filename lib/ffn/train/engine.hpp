@@ -18,7 +18,7 @@ struct EngineChoice {
 EngineChoice choose_engine(const RunConfig& config);
 
 /// What takes the steps of runs that were chosen so. Opens LibTorch if need be.
-std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0);
+std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0, ThreadCount threads = {});
 
 /// One per process.
 Engine& training_engine();

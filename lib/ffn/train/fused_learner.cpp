@@ -11,17 +11,18 @@
 
 namespace ffn {
 
-FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task)
+FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads)
     : task_(task),
       shape_(task.shape()),
       train_(runs.at(0).train),
       balance_weight_(balance_weight(runs[0].model.ffn)),
-      network_(runs[0].model, shape_),
+      network_(runs[0].model, shape_, fused::num_parts(runs[0].model, shape_, train_.batch_size)),
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs)),
       validation_(task.validation(train_.most_eval_examples())),
       gradient_(static_cast<std::size_t>(layout().width())),
-      labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)) {
+      labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)),
+      ask_threads_(std::move(threads)) {
   if (shape_.tokens) tokens_.resize(labels_.size());
   else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
   for (const auto& run : runs) runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
@@ -50,24 +51,27 @@ fused::Network::Loss FusedLearner::loss(std::size_t run, std::int64_t step) {
   if (shape_.tokens) examples.tokens = tokens_.data();
   else examples.vectors = vectors_.data();
   const auto& own = runs_[run];
-  return network_.step(parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), examples,
+  return network_.step(threads_, parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), examples,
                        {own.dropout_rate, own.dropout_seed, step}, balance_weight_);
 }
 
 StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
   const auto measured = loss(run, step);
-  const double norm = std::sqrt(sum_of_squares(gradient_.size(), gradient_.data()));
+  const double norm = std::sqrt(network_.sum_of_squares(threads_, gradient_.data()));
   const StepReport report{measured.mean, measured.balance, norm};
   if (!is_finite(report)) return report;
   const auto row = static_cast<std::int64_t>(run);
-  optimizer_.step(row, step + 1, schedule_factor(train_.schedule, step, train_.steps), clip_scale(train_.clip_norm, norm), gradient_.data(),
-                  parameters_.row(row));
+  const double factor = schedule_factor(train_.schedule, step, train_.steps), scale = clip_scale(train_.clip_norm, norm);
+  network_.over_row(threads_, [&](std::int64_t begin, std::int64_t end) {
+    optimizer_.step(row, step + 1, factor, scale, gradient_.data(), parameters_.row(row), begin, end);
+  });
   return report;
 }
 
 // Runs know nothing of each other, so each takes its steps in a row.
 void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
   using Clock = std::chrono::steady_clock;
+  threads_ = threads();
   out.resize(runs_.size());
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     out[run].reports.clear();
@@ -83,6 +87,7 @@ void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
 }
 
 void FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
+  threads_ = threads();
   out.assign(runs_.size(), {});
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     if (live[run]) out[run] = score(run);
@@ -90,20 +95,12 @@ void FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
 }
 
 Score FusedLearner::score(std::size_t run) {
-  constexpr std::int64_t kTokensAtOnce = 4096;  // bounds memory
-  const auto length = shape_.sequence_length, chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
+  const auto length = shape_.sequence_length;
   const auto row = static_cast<std::int64_t>(run), first = validation_.shared ? 0 : row * validation_.count;
-  CrossEntropySums sums;
-  for (std::int64_t begin = 0; begin < validation_.count; begin += chunk) {
-    const auto at = first + begin;
-    fused::Examples examples{std::min(chunk, validation_.count - begin), length, nullptr, nullptr, validation_.labels.data() + at * length};
-    if (shape_.tokens) examples.tokens = validation_.tokens.data() + at * length;
-    else examples.vectors = validation_.vectors.data() + at * shape_.input_width;
-    const auto part = network_.evaluate(parameters_.row(row), examples);
-    sums.loss += part.loss;
-    sums.correct += part.correct;
-    sums.scored += part.scored;
-  }
+  fused::Examples examples{validation_.count, length, nullptr, nullptr, validation_.labels.data() + first * length};
+  if (shape_.tokens) examples.tokens = validation_.tokens.data() + first * length;
+  else examples.vectors = validation_.vectors.data() + first * shape_.input_width;
+  const auto sums = network_.evaluate(threads_, parameters_.row(row), examples);
   const auto scored = static_cast<double>(sums.scored);
   return {sums.loss / scored, static_cast<double>(sums.correct) / scored};
 }
@@ -111,7 +108,7 @@ Score FusedLearner::score(std::size_t run) {
 std::vector<float> FusedLearner::next_logits(const std::vector<std::int64_t>& tokens) {
   if (!shape_.tokens) throw std::invalid_argument("only tasks of tokens have a next one");
   const auto length = static_cast<std::int64_t>(tokens.size());
-  const float* logits = network_.logits(parameters_.row(0), {1, length, tokens.data(), nullptr, nullptr});
+  const float* logits = network_.first().logits(parameters_.row(0), {1, length, tokens.data(), nullptr, nullptr});
   const float* last = logits + (length - 1) * shape_.num_classes;
   return {last, last + shape_.num_classes};
 }

@@ -3,7 +3,8 @@
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/engine/learner.hpp"
-#include "ffn/fused/network.hpp"
+#include "ffn/engine/interface.hpp"
+#include "ffn/fused/parts.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "ffn/train/rows.hpp"
@@ -12,10 +13,11 @@ namespace ffn {
 
 class FusedLearner final : public Learner {
  public:
-  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it.
-  FusedLearner(const std::vector<RunConfig>& runs, const Task& task);
+  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it. One thread without `threads`.
+  FusedLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads = {});
 
   const RowLayout& layout() const override { return network_.layout(); }
+  std::int64_t num_parts() const { return network_.num_parts(); }  ///< of a step
   std::vector<std::string> state_names() const override;
   void read_state(std::size_t run, std::size_t row, float* values) const override;
   void write_state(std::size_t run, std::size_t row, const float* values) override;
@@ -33,6 +35,7 @@ class FusedLearner final : public Learner {
     double dropout_rate = 0;
     std::uint64_t dropout_seed = 0;
   };
+  std::size_t threads() const { return ask_threads_ ? ask_threads_() : 1; }
   StepReport take_step(std::size_t run, std::int64_t step);
   Score score(std::size_t run);
   const Rows& state_rows(std::size_t row) const;
@@ -41,13 +44,15 @@ class FusedLearner final : public Learner {
   TaskShape shape_;
   TrainConfig train_;
   double balance_weight_;
-  fused::Network network_;
+  fused::PartedNetwork network_;
   Rows parameters_;
   RowOptimizer optimizer_;
   ExampleSet validation_;
   std::vector<Run> runs_;
   std::vector<float> gradient_, vectors_;
   std::vector<std::int64_t> tokens_, labels_;
+  ThreadCount ask_threads_;
+  std::size_t threads_ = 1;  ///< for the steps at hand
 };
 
 }  // namespace ffn

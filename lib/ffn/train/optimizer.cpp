@@ -1,5 +1,6 @@
 #include "ffn/train/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ffn {
@@ -64,7 +65,8 @@ std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
 
 }  // namespace
 
-RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs) : configs_(std::move(configs)) {
+RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs)
+    : configs_(std::move(configs)), width_(layout.width()) {
   const bool all = decays_all(configs_.at(0));
   for (const auto& entry : layout.entries()) {
     const bool decays = all || entry.decays;
@@ -78,10 +80,15 @@ RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig>
 }
 
 void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient,
-                        float* parameters) {
+                        float* parameters, std::int64_t begin, std::int64_t end) {
   const auto update = [&](const auto& config) {
     const auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
-    for (const auto& s : segments_) take(s.decays ? steps.decaying : steps.plain, r, s, gradient + s.offset, parameters + s.offset);
+    for (const auto& whole : segments_) {
+      const std::int64_t first = std::max(begin, whole.offset), last = std::min(end, whole.offset + whole.count);
+      if (first >= last) continue;
+      const Segment s{first, last - first, whole.decays};
+      take(s.decays ? steps.decaying : steps.plain, r, s, gradient + s.offset, parameters + s.offset);
+    }
   };
   std::visit(update, configs_[static_cast<std::size_t>(r)]);
 }

@@ -15,7 +15,12 @@ class RowOptimizer {
 
   /// The step_count-th update (from 1) of run r: `parameters` (P) by `gradient` (P), which is multiplied by `grad_scale`,
   /// with the run's rate multiplied by `rate_factor`.
-  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters);
+  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters) {
+    this->step(r, step_count, rate_factor, grad_scale, gradient, parameters, 0, width_);
+  }
+  /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side.
+  void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters,
+            std::int64_t begin, std::int64_t end);
   double learning_rate(std::int64_t r) const;
 
   /// State rows (R, P), by name: "mean" and "square", or "velocity".
@@ -32,6 +37,7 @@ class RowOptimizer {
   void take(const SgdStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters);
 
   std::vector<OptimizerConfig> configs_;
+  std::int64_t width_;
   std::vector<Segment> segments_;
   std::vector<std::pair<std::string, Rows>> state_;
 };

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""What the program prints where the terminal is narrow."""
+import json
+import os
+import re
+
+from program import ProgramTest, main
+
+
+class Narrow(ProgramTest):
+    """At 40 columns and more nothing is wider than the terminal: not in a pipe by COLUMNS, nor on a terminal."""
+
+    def widest(self, columns, *arguments):
+        text = self.run_program(*arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
+        self.assertLessEqual(max(map(len, text.splitlines()), default=0), columns, f"{arguments}\n{text}")
+        return text
+
+    def test_nothing_is_wider_than_the_terminal(self):
+        self.ok("xor", "-q")
+        self.ok("xor", "model.ffn.activation=relu,gelu", "seeds=6", "name=study", "-q")
+        self.ok("xor", "model.ffn.activation=relu,gelu", "seeds=6", "name=tuned", "tune.train.optimizer.lr=0.003,0.01,0.03", "-q")
+        commands = [["xor"], ["xor", "--fast-dev-run", "5"], ["runs"], ["check", "runs"], ["validate", "xor"], ["params", "xor"], ["params", "own-layer"],
+                    ["list", "activations", "--plot"], ["clean", "runs"], ["curves", "runs/xor"], ["curves", "runs/study"], ["inspect", "runs/xor/seed-0"],
+                    ["export", "runs/study", "--csv"], ["report", "runs/study"], ["merge", "runs/study", "-o", "merged"], ["cp", "xor", "my.json"]]
+        commands += [["plan", name, "--no-probe"] for name in ("xor", "activations", "own-layer")]
+        commands += [["list", what] for what in ("activations", "ffns", "configs", "experiments", "keys", "metrics")]
+        commands += [["compare", "runs/" + name, *form] for name in ("xor", "study", "tuned") for form in ([], ["--details"], ["--explain"])]
+        commands += [["demo"], *(["demo", name] for name in ("linear", "position", "conv", "walk", "count", "activations"))]
+        for columns in (40, 41, 47, 60):
+            for command in commands:
+                if command[0] == "cp":
+                    (self.tmp / "my.json").unlink(missing_ok=True)
+                self.widest(columns, *command)
+
+    def test_a_single_run_keeps_its_numbers_whole_and_says_where_its_curves_are(self):
+        self.ok("xor", "-q")
+        for columns, curves in ((40, False), (46, False), (54, True), (80, True)):
+            text = self.widest(columns, "xor")
+            for metric in json.loads(self.ok("xor", "--json").stdout)["metrics"].values():
+                self.assertIn(f"{metric['final']:.4g}"[:5], text)
+            self.assertEqual(bool(re.search("[▁-█]{6}|[1-8]{6}", text)), curves, text)
+            self.assertEqual("curves: ffn-train curves runs/xor/seed-0" in " ".join(text.split()), not curves, text)
+
+
+if __name__ == "__main__":
+    main()

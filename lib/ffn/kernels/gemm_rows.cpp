@@ -18,13 +18,18 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// Measured on Zen 5, beside the sizes of its caches; the results do not depend on them.
-constexpr int64_t kDepth = 512;                           // k at a time: each more adds to C once more
-constexpr int64_t kColumns = 256;                         // of a block of B: with kDepth 512 KiB, half of a second-level cache
-constexpr int64_t kRows = 4096;                           // of A: bounds its copy to 8 MiB
-constexpr int64_t kManyRows = 256, kManyColumns = 256;    // from which on B is copied by blocks
-constexpr int64_t kFar = 64;                              // rows of B further apart than this share cache sets and are worth a copy
-constexpr int64_t kFarColumns = 512, kWorthStrips = 512;  // a transposed A with such steps, for so many columns of C, is copied
+// Measured on Zen 5; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
+// AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
+#if defined(__AVX512F__)
+constexpr int64_t kDepth = 704, kColumns = 256;
+#else
+constexpr int64_t kDepth = 512, kColumns = 160;
+#endif
+constexpr int64_t kRows = 4096;                         // of A: bounds its copy to 11 MiB
+constexpr int64_t kManyRows = 256, kManyColumns = 256;  // from which on B is copied by blocks
+constexpr int64_t kFar = 64;                            // rows of B further apart than this share cache sets and are worth a copy
+constexpr int64_t kFarA = 512;                          // the same of A, for these many columns of C, if it is transposed and if not:
+constexpr int64_t kWorthColumns = 512, kWorthRows = 1536;
 
 bool is_in_place(const Gemm& g, int64_t columns, int width) {
   const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
@@ -121,7 +126,8 @@ void sweep_right(const Gemm& g, const Heights& heights, Left left, int64_t k, in
 void multiply(const Gemm& g) {
   const Heights heights(g.m);
   const bool large = g.m >= kManyRows && g.n >= kManyColumns;
-  const bool copies = (g.a_row != 1 && g.a_col != 1) || (large && g.a_col >= kFarColumns && g.n >= kWorthStrips);
+  const bool far = std::max(g.a_row, g.a_col) >= kFarA && g.n >= (g.a_row == 1 ? kWorthColumns : kWorthRows);
+  const bool copies = (g.a_row != 1 && g.a_col != 1) || (large && far);
   const int64_t parts = std::max<int64_t>(1, (g.k + kDepth - 1) / kDepth);
   for (int64_t p = 0; p < parts; ++p) {
     const int64_t k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;

@@ -209,6 +209,22 @@ class Pages(InspectTest):
         _, parts = self.page(self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe"))
         self.assertEqual(parts, ["experts", "loads", "positions", "together", "layers", "rates", "patterns", "examples", "neurons", "attention"])
 
+    def test_the_page_of_the_shipped_mixture_is_small_and_says_what_it_leaves_out(self):
+        self.ok("moe", "train.steps=20", "train.eval_every=20", "-q")
+        page, _ = self.page("runs/moe/seed-0")
+        self.assertLess((self.tmp / "page.html").stat().st_size, 900_000)
+        report = self.inspected("runs/moe/seed-0")
+        all_neurons = [n for block in report["blocks"] for part in block["hidden"] for n in part["each"]]
+        section = next(page.all("section", id="neurons"))
+        self.assertIn(f"These are the 512 of {len(all_neurons):,} neurons that write most; ffn-train inspect --json has all.", page.text(section))
+        shown = {page.text(next(page.all("td", row))) for row in page.all("tr", next(page.all("tbody", section)))}
+        self.assertEqual(len(shown), 512)
+        self.assertEqual(shown, {n["name"] for n in sorted(all_neurons, key=lambda n: -n["writes"])[:512]})
+        patterns = next(page.all("figure", id="patterns"))
+        self.assertIn("Drawn are the 24 most frequent rows.", page.text(next(page.all("p", patterns, **{"class": "reading"}))))
+        self.assertEqual(len(list(page.all("svg", patterns, role="img"))), sum(len(block["hidden"]) for block in report["blocks"]))
+        self.assertIn("neuron, the 64 that differ most between rows", [page.text(t) for t in page.all("text", patterns)])
+
     def test_the_page_of_a_trace_has_a_panel_per_step(self):
         page, parts = self.page(self.trained(XOR), "--trace", "00 01 10 11")
         self.assertEqual(parts, ["steps-0", "outcome"])
@@ -260,6 +276,8 @@ class InABrowser(InspectTest):
                         self.assertEqual([r for r in requests if not r.startswith("data:")], [path.resolve().as_uri()])
                         self.assertEqual(said, [])
                         self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                        rows = chromium.evaluate("[...document.querySelectorAll('.numbers tbody tr')].map(r => r.getBoundingClientRect().height)")
+                        self.assertLess(max(rows, default=0), 80)  # no cell is a tower of single words
                         small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
                                                   "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
                         self.assertGreaterEqual(small, 11)

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import stat
+import statistics
 import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -233,6 +234,12 @@ class Figures(ReportTest):
                 self.assertEqual(root.tag, SVG + "svg")
                 self.assertIsNotNone(root.find(SVG + "style"))
                 self.assertNotIn("var(", text)
+        texts = {name: [e.text for e in ElementTree.parse(self.tmp / "paper" / name).iter(SVG + "text")] for name in names if name.endswith(".svg")}
+        for name, said in (("cost-1-parameters.svg", ["parameters", "relu", "gelu", "silu", "beside the marks: expansion", "steps_to_target", "parameters (logarithmic)"]),
+                           ("learning-curves-val-loss-2-expansion-2.svg", ["expansion 2", "relu", "gelu", "silu", "val/loss (logarithmic)", "step"]),
+                           ("heat-map.svg", ["activation", "expansion", "relu", "gelu", "silu"]), ("steps-to-target-1-expansion-1.svg", ["expansion 1", "relu", "gelu", "silu", "steps"])):
+            self.assertEqual([word for word in said if texts[name].count(word) != 1], [], f"{name}: {texts[name]}")
+        self.assertEqual(len([text for text in texts["heat-map.svg"] if text.startswith("steps_to_target ")]), 1)  # its bar of shades
         table = (self.tmp / "paper/table.tex").read_text()
         self.assertEqual(table.count(r"\\" + "\n"), 1 + 9)
         self.assertEqual(table.count("{"), table.count("}"))
@@ -334,8 +341,67 @@ class Size(ReportTest):
         self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
 
 
+    def tuned(self, seeds):
+        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "seeds": seeds},
+                                                      "train": {**STUDY["train"], "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}), "-q")
+        return Page(self.page("runs/tuned"))
+
+    def test_tuning_curves_have_the_interval_of_what_the_choice_is_made_by(self):
+        # Of the losses' logarithms, by numbers that are none of the program's: t of 2 degrees of freedom is 4.30265.
+        page = self.tuned(3)
+        figure = next(page.all("figure", id="tuning"))
+        self.assertIn("the geometric mean of the tuning runs that have it, by which the choice is made, with its 95 % interval (Student's t)", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        table = next(page.all("table", figure))
+        headers = [page.text(e) for e in page.all("th", table)]
+        seen = 0
+        for row in page.all("tr", next(page.all("tbody", table))):
+            cells = dict(zip(headers, page.all("td", row)))
+            directory = self.tmp / "runs/tuned-tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
+            losses = [json.loads((run / "summary.json").read_text())["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
+            logs = [math.log(x) for x in losses]
+            self.assertEqual(len(logs), 3)
+            error = statistics.stdev(logs) / math.sqrt(3)
+            for name, value in (("centre", 0), ("low", -4.302652730), ("high", 4.302652730)):
+                self.assertTrue(math.isclose(float(cells[name][1]["data-v"]), math.exp(statistics.mean(logs) + value * error), rel_tol=1e-8), name)
+            seen += 1
+        self.assertGreaterEqual(seen, 6)  # the grid grows where its end is best
+        for form in page.all("div", figure):
+            if form[1].get("class", "").startswith("form"):
+                self.assertEqual(len([e for e in page.all("path", form) if e[1].get("class") == "band"]), 2)  # one per variant
+
+    def test_one_tuning_seed_has_no_band_and_none_is_spoken_of(self):
+        page = self.tuned(1)
+        figure = next(page.all("figure", id="tuning"))
+        self.assertNotIn("interval", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        self.assertFalse([e for e in page.all("path", figure) if e[1].get("class") == "band"])
+
+
 @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
 class InABrowser(ReportTest):
+    def test_cells_and_their_numbers_can_be_read_light_and_dark(self):
+        self.study()
+        self.page("runs/study")
+        luminance = ("const lum = c => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);"
+                     "return 0.2126 * r + 0.7152 * g + 0.0722 * b; };")
+        cells = ("(() => {" + luminance + "return [...document.querySelectorAll('#heat-map .form.wide rect[data-tip]')].map(r => { const t = r.nextElementSibling;"
+                 "const room = r.getBoundingClientRect(), word = t.getBoundingClientRect();"
+                 "return [lum(getComputedStyle(r).fill), lum(getComputedStyle(t).fill), Number(t.textContent), word.left >= room.left && word.right <= room.right]; }); })()")
+        contrast = lambda a, b: (max(a, b) + 0.05) / (min(a, b) + 0.05)
+        with browser.Browser() as chromium:
+            for dark in (False, True):
+                chromium.open(self.tmp / "runs/study/report.html", dark=dark)
+                found = chromium.evaluate(cells)
+                self.assertEqual(len(found), 9)
+                for shade, number, _, fits in found:
+                    self.assertGreaterEqual(contrast(shade, number), 4.5)
+                    self.assertTrue(fits)
+                ground = chromium.evaluate("(() => {" + luminance + "return lum(getComputedStyle(document.body).backgroundColor); })()")
+                best, worst = min(found, key=lambda cell: cell[2]), max(found, key=lambda cell: cell[2])
+                self.assertGreater(contrast(best[0], ground), 7)  # the best stands out, in the dark as well
+                self.assertLess(contrast(worst[0], ground), 1.3)
+            chromium.open(self.tmp / "runs/study/report.html", dark=True, media="print")
+            self.assertLess(min(cell[0] for cell in chromium.evaluate(cells)), 0.1)  # on paper the best is dark again
+
     def test_it_asks_for_nothing_says_nothing_and_fits_at_every_width_light_and_dark(self):
         self.study()
         self.page("runs/study")

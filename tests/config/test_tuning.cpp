@@ -66,8 +66,24 @@ TEST_CASE("grid points are crossed, the last key fastest", "[tuning]") {
 
 TEST_CASE("what tuning came to survives being written", "[tuning]") {
   TuningResult result{"study-tuning", "val/loss", true, 1, {"train.optimizer.lr"}, {}};
-  result.variants.push_back({"activation=relu", {{{JsonValue(Json(0.1))}, 0.25, 1, 4}, {{JsonValue(Json(0.2))}, std::nullopt, 5, 0}}, {"train.optimizer.lr"}});
+  result.variants.push_back({"activation=relu", {{{JsonValue(Json(0.1))}, 0.25, -1.4, 0.03, 4, 1, 4}, {{JsonValue(Json(0.2))}, std::nullopt, std::nullopt, std::nullopt, 0, 5, 0}}, true, {"train.optimizer.lr"}});
   const Json json = to_json(result);
   CHECK(to_json(tuning_result(json)) == json);
   CHECK(json["variants"][0]["curve"][1]["score"].is_null());
+  const auto variant = tuning_result(json).variants[0];
+  const auto& first = variant.curve[0];
+  CHECK(variant.logarithms);
+  CHECK(first.judged == -1.4);
+  CHECK(first.standard_error == 0.03);
+  CHECK(first.measured == 4);
+}
+
+TEST_CASE("what tuning came to is read from what had no standard errors yet", "[tuning]") {
+  const Json old = Json::parse(R"({"study": "s-tuning", "metric": "val/loss", "retune": "once", "seeds": 5, "keys": ["train.optimizer.lr"],
+    "variants": [{"name": "relu", "edge": [], "curve": [{"values": [0.1], "score": 0.25, "bad_runs": 1, "chosen": 1}]}]})");
+  const auto point = tuning_result(old).variants.at(0).curve.at(0);
+  CHECK(point.score == 0.25);
+  CHECK_FALSE(point.judged);
+  CHECK_FALSE(point.standard_error);
+  CHECK(point.measured == 0);
 }

@@ -200,7 +200,7 @@ TEST_CASE("softmax and its gradient, causal and not", "[math]") {
         const auto x = random_values(static_cast<std::size_t>(n * n), 5);
         auto p = x, dx = random_values(static_cast<std::size_t>(n * n), 6);
         const auto dp = dx;
-        build.kernels.softmax(n, n, 3.0f, causal, p.data());
+        build.kernels.softmax(n, n, 3.0f, causal ? 1 : 0, p.data());
         build.kernels.softmax_backward(n, n, 3.0f, p.data(), dx.data());
         test::Worst worst;
         for (std::int64_t i = 0; i < n; ++i) {

@@ -1,6 +1,7 @@
 // What is written stays text, whatever it says; colours can be seen.
 #include "ffn/pictures/html.hpp"
 #include "ffn/pictures/matrix.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/style.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "support/catch_plain.hpp"
@@ -81,15 +82,34 @@ TEST_CASE("marks stand out by 3:1 and text by 4.5:1, in the light and in the dar
   CHECK(contrast("#0072B2", "#FFFFFF") == Approx(5.19).margin(0.005));
 }
 
-TEST_CASE("numbers on a shade can be read on every shade, and shades darken all the way") {
-  double before = 22;
-  for (int i = 0; i <= 100; ++i) {
-    const auto here = shade(i / 100.0);
-    CHECK(contrast(here.color, here.white_text ? "#ffffff" : "#000000") >= 4.5);
-    const double brightness = contrast(here.color, "#000000");
-    CHECK(brightness <= before);
-    before = brightness;
+TEST_CASE("numbers on a shade can be read, and shades leave the ground all the way, in the light and in the dark") {
+  for (const auto scheme : {Scheme::light, Scheme::dark}) {
+    const std::string ground = scheme == Scheme::light ? "#ffffff" : "#121417";
+    for (const int sign : {1, -1}) {
+      double before = 0;
+      for (int level = 0; level <= kShadeLevels; ++level) {
+        const auto here = shade_of(sign * level, scheme);
+        INFO(here.color);
+        CHECK(contrast(here.color, here.white_text ? "#ffffff" : "#000000") >= 4.5);
+        const double from_ground = contrast(here.color, ground);
+        CHECK(from_ground > before);
+        before = from_ground;
+      }
+      CHECK(before > 7);
+    }
   }
+}
+
+TEST_CASE("each class of a shade has its colour in either scheme, and the page the dark ones on dark screens alone") {
+  CHECK(shade_class(signed_level(-1)) == "n20");
+  CHECK(shade_class(signed_level(0)) == "p0");
+  CHECK(shade_class(sequential_level(0)) == "p1");  // the worst cell can be seen
+  CHECK(shade_class(sequential_level(1)) == "p20");
+  const auto dark = shade_rules(Scheme::dark);
+  CHECK(dark.find(".n20{fill:" + shade_of(-20, Scheme::dark).color) != std::string::npos);
+  CHECK(shade_of(20, Scheme::dark).color != shade_of(20, Scheme::light).color);
+  CHECK(page_style().find("@media screen and (prefers-color-scheme:dark){" + dark + "}") != std::string::npos);
+  CHECK(file_style().find(shade_rules(Scheme::light)) != std::string::npos);
 }
 
 TEST_CASE("a file that stands alone has plain colours: other programs know no variables") {
@@ -104,9 +124,7 @@ TEST_CASE("a matrix has its signs as colours, its numbers where there is room, a
   const auto element = draw_matrix(matrix, {348, false, false, kHostile}, "");
   CHECK(element.find("<script") == std::string::npos);
   CHECK(element.find("onload=\"") == std::string::npos);
-  CHECK(element.find("fill=\"" + signed_shade(1).color) != std::string::npos);
-  CHECK(element.find("fill=\"" + signed_shade(-1).color) != std::string::npos);
-  CHECK(element.find("fill=\"#ffffff\"") != std::string::npos);
+  for (const char* shade : {"\"p20\"", "\"n20\"", "\"p0\""}) CHECK(element.find("<rect class=" + std::string(shade)) != std::string::npos);
   CHECK(element.find(">−2.0</text>") != std::string::npos);
   CHECK(element.find("b, d: none") != std::string::npos);
 }
@@ -117,18 +135,39 @@ TEST_CASE("many cells of a matrix are a shape per shade, and white ones none") {
   for (std::size_t k = 0; k < 50; ++k) matrix.values[k] = 1;
   const auto element = draw_matrix(matrix, {348, false, false, "id"}, "");
   CHECK(element.size() < 2000);
-  CHECK(element.find("fill=\"" + signed_shade(1).color + "\" d=\"M") != std::string::npos);
+  CHECK(element.find("class=\"p20\" d=\"M") != std::string::npos);
 }
 
-TEST_CASE("numbers on a signed shade can be read, and either sign darkens all the way") {
-  for (const double sign : {1.0, -1.0}) {
-    double before = 100;
-    for (int i = 0; i <= 100; ++i) {
-      const auto here = signed_shade(sign * i / 100.0);
-      CHECK(contrast(here.color, here.white_text ? "#ffffff" : "#000000") >= 4.5);
-      const double to_black = contrast(here.color, "#000000");
-      CHECK(to_black <= before);
-      before = to_black;
-    }
+TEST_CASE("a bar below a matrix says what its shades stand for") {
+  MatrixPicture matrix;
+  matrix.title = "t", matrix.num_rows = 1, matrix.num_columns = 2, matrix.values = {0.25, 3.5};
+  const auto above = draw_matrix(matrix, {348, false, false, "id"}, "");
+  CHECK(above.find(">0</text>") != std::string::npos);
+  CHECK(above.find(">3.5</text>") != std::string::npos);
+  CHECK(above.find("class=\"n") == std::string::npos);
+  matrix.values = {-7, 3.5};
+  const auto either = draw_matrix(matrix, {348, false, false, "id"}, "");
+  CHECK(either.find("class=\"n20\"") != std::string::npos);
+  CHECK(either.find(">−7.0</text>") != std::string::npos);
+}
+
+TEST_CASE("a chart that is taken out has its panel's title, its legend and what is written beside marks; one whose lines are named no legend") {
+  Figure figure;
+  figure.id = "cost", figure.legend = {{0, kHostile}, {7, "gelu"}}, figure.beside = "beside the marks: expansion";
+  for (const char* title : {"parameters", "seconds"})
+    figure.panels.push_back({title, [](const Form& form, const std::string& style) { return Svg(form, 100, "t", "d").element(style); }});
+  const auto files = svg_files(figure);
+  REQUIRE(files.size() == 2);
+  const auto& content = files[1].content;
+  for (const std::string& said : {std::string(">seconds<"), ">" + escaped("gelu") + "<", std::string(">beside the marks: expansion<"), series_class(7)}) {
+    INFO(said);
+    CHECK(content.find(said) != std::string::npos);
   }
+  CHECK(content.find("<script") == std::string::npos);
+  CHECK(content.find("height=\"100\"") == std::string::npos);  // it is taller by what stands above
+  CHECK(html_figure(figure).find("translate(0 ") == std::string::npos);  // the page says it around the picture
+  figure.names_lines = true;
+  CHECK(svg_files(figure)[1].content.find(">gelu<") == std::string::npos);
+  figure.wide = false;  // no room for names
+  CHECK(svg_files(figure)[1].content.find(">gelu<") != std::string::npos);
 }

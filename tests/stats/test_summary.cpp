@@ -60,6 +60,10 @@ TEST_CASE("the t interval agrees with the textbook and knows nothing from one va
   CHECK(t_interval({5}, 0.95).high == kInfinity);
   CHECK(t_interval({5, 5}, 0.95).high == 5);
   CHECK_THROWS_WITH(t_interval({1, 2}, 1), "level (1) must lie in (0, 1)");
+  const Interval kept = t_interval(10, 1, 9, 0.95);  // the standard error is 3 / √9
+  CHECK(kept.low == Approx(interval.low));
+  CHECK(kept.high == Approx(interval.high));
+  CHECK_THROWS_AS(t_interval(10, 1, 1, 0.95), std::invalid_argument);
 }
 
 TEST_CASE("quantiles between infinite values are numbers", "[stats]") {

@@ -18,6 +18,20 @@ TEST_CASE("the best mean is chosen", "[tuning]") {
   CHECK(choose_point(losses, kLow, false).scores[2].mean == (0.3 + 0.4) / 2);
 }
 
+TEST_CASE("a standard error is of what is judged, of the runs that have a value; one alone has none", "[tuning]") {
+  const Outcomes losses = {{1.0, 2.0, std::nullopt, 3.0}, {0.5, std::nullopt, std::nullopt, std::nullopt}};
+  const auto choice = choose_point(losses, kLow, true);
+  CHECK(choice.logarithms);
+  CHECK(*choice.scores[0].judged == Approx(std::log(6.0) / 3));
+  CHECK(*choice.scores[0].standard_error == Approx(0.32075).margin(5e-6));  // s = 0.55555 of 0, 0.69315 and 1.09861, over √3
+  CHECK(*choice.scores[0].mean == 2);
+  CHECK_FALSE(choice.scores[1].standard_error);
+  const auto values = choose_point(losses, kHigh, true);
+  CHECK_FALSE(values.logarithms);
+  CHECK(values.scores[0].judged == 2);
+  CHECK(*values.scores[0].standard_error == Approx(1 / std::sqrt(3.0)));  // s = 1
+}
+
 TEST_CASE("positive losses are averaged as logarithms, others as they are", "[tuning]") {
   // Means 0.34 and 0.3; the logarithms' favour the first by far.
   const Outcomes positive = {{0.001, 0.001, 1.0}, {0.3, 0.3, 0.3}};

@@ -118,6 +118,24 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
   CHECK(checked > 200);
 }
 
+TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTorch's gradients", "[train][fused]") {
+  for (const bool causal : {false, true}) {  // the weights of 64 positions are kept, or of 256
+    for (const std::int64_t length : {64, 65, 150, 260}) {
+      PositionwiseConfig ffn;
+      ffn.d_ff = 13;
+      auto config = test::base(ffn, /*attention=*/true);
+      std::get<SequenceXorConfig>(config.task).length = length;
+      config.model.attention->causal = causal;
+      config.train.batch_size = 3;
+      const auto d = compare_step(config, 1);
+      INFO("length " << length << (causal ? ", causal" : "") << ", worst gradient of " << d.gradient.where());
+      CHECK(d.loss < 1e-6);
+      CHECK(d.gradient.error() < kFusedTolerance);
+      CHECK(d.score < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("formulas by chance have LibTorch's gradients", "[train][fused]") {
   int operations = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -52,11 +52,12 @@ class Chooser {
   std::size_t choose(const Outcomes& outcomes) const { return stats::choose_point(outcomes, direction_, line_).index; }
 
   TunedVariant summary(const std::string& name, const Outcomes& outcomes, const std::vector<std::size_t>& choices) const {
-    TunedVariant out{name, {}, {}};
-    const auto scores = stats::choose_point(outcomes, direction_, line_).scores;
+    const auto choice = stats::choose_point(outcomes, direction_, line_);
+    const auto& scores = choice.scores;
+    TunedVariant out{name, {}, choice.logarithms, {}};
     for (std::size_t p = 0; p < scores.size(); ++p) {
       const auto chosen = static_cast<std::size_t>(std::count(choices.begin(), choices.end(), p));
-      out.curve.push_back({tune_.point(p), scores[p].mean, scores[p].bad, chosen});
+      out.curve.push_back({tune_.point(p), scores[p].mean, scores[p].judged, scores[p].standard_error, outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {
       const auto at = [&](GridEnd end) {

@@ -112,15 +112,16 @@ bool extend(TuningAxis& axis, GridEnd end) {
 // ---- as JSON
 
 Json to_json(const TuningResult& result) {
+  const auto or_null = [](const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); };
   Json variants = Json::array();
   for (const auto& variant : result.variants) {
     Json curve = Json::array();
     for (const auto& point : variant.curve) {
       Json values = Json::array();
       for (const auto& value : point.values) values.push_back(*value);
-      curve.push_back({{"values", values}, {"score", point.score ? Json(*point.score) : Json(nullptr)}, {"bad_runs", point.bad}, {"chosen", point.chosen}});
+      curve.push_back({{"values", values}, {"score", or_null(point.score)}, {"judged", or_null(point.judged)}, {"standard_error", or_null(point.standard_error)}, {"measured_runs", point.measured}, {"bad_runs", point.bad}, {"chosen", point.chosen}});
     }
-    variants.push_back({{"name", variant.name}, {"curve", curve}, {"edge", variant.edge}});
+    variants.push_back({{"name", variant.name}, {"curve", curve}, {"logarithms", variant.logarithms}, {"edge", variant.edge}});
   }
   return {{"study", result.study},   {"metric", result.metric}, {"retune", result.per_seed ? "per_seed" : "once"},
           {"seeds", result.seeds}, {"keys", result.keys},     {"variants", variants}};
@@ -134,11 +135,16 @@ TuningResult tuning_result(const Json& json) {
   json.at("seeds").get_to(out.seeds);
   json.at("keys").get_to(out.keys);
   for (const auto& item : json.at("variants")) {
-    TunedVariant variant{item.at("name").get<std::string>(), {}, item.at("edge").get<std::vector<std::string>>()};
+    TunedVariant variant{item.at("name").get<std::string>(), {}, item.value("logarithms", false), item.at("edge").get<std::vector<std::string>>()};
     for (const auto& at : item.at("curve")) {
       TunedVariant::Point point;
       for (const auto& value : at.at("values")) point.values.emplace_back(value);
       if (!at.at("score").is_null()) point.score = at.at("score").get<double>();
+      const auto read = [&](const char* key, std::optional<double>& value) {
+        if (at.contains(key) && !at[key].is_null()) value = at[key].get<double>();
+      };
+      read("judged", point.judged), read("standard_error", point.standard_error);
+      point.measured = at.value("measured_runs", std::size_t{0});
       at.at("bad_runs").get_to(point.bad);
       at.at("chosen").get_to(point.chosen);
       if (point.values.size() != out.keys.size()) throw Json::other_error::create(501, "a point with another number of keys", &item);

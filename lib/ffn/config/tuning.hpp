@@ -55,10 +55,14 @@ struct TunedVariant {
   struct Point {
     std::vector<JsonValue> values;  ///< one per axis
     std::optional<double> score;    ///< mean of the metric over tuning seeds, of runs that have it
+    std::optional<double> judged;   ///< mean of what the choice is made by; none in what earlier versions wrote
+    std::optional<double> standard_error;  ///< of `judged`; none of a single run
+    std::size_t measured = 0;       ///< runs that have the metric
     std::size_t bad = 0;            ///< runs that diverged or failed
     std::size_t chosen = 0;         ///< judging seeds that are trained with it; all of them if there is one choice
   };
   std::vector<Point> curve;       ///< in the grid's order
+  bool logarithms = false;        ///< of the metric are judged, not its values
   std::vector<std::string> edge;  ///< keys whose chosen value is the grid's lowest, or highest (per seed: for half of the seeds or more)
 };
 

@@ -47,19 +47,46 @@ void Attention::weights_by_position(Pass& pass) {
   const float* scores = scores_.in(pass.parameters);
   for (std::int64_t h = 0; h < heads_; ++h) {
     for (std::int64_t i = 0; i < t; ++i) std::copy_n(scores + (h * max_length_ + i) * max_length_, t, weights_ + (h * t + i) * t);
-    kernels().softmax(t, t, 1.0f, causal_, weights_ + h * t * t);
+    kernels().softmax(t, t, 1.0f, causal_ ? 1 : 0, weights_ + h * t * t);
+  }
+}
+
+template <class F>
+void Attention::for_each_strip(const F& f) const {
+  const std::int64_t height = weights_ ? length_ : kStrip;
+  for (std::int64_t first = 0; first < length_; first += height) {
+    const std::int64_t count = std::min(height, length_ - first);
+    f(Strip{first, count, causal_ ? first + count : length_});
   }
 }
 
 // weight = softmax(scale · s),   s = q @ k.t()       (T, d) @ (d, T)
-void Attention::weights_by_content(Pass& pass) {
-  q_ = query_->forward(pass, rows_, x_);
-  k_ = key_->forward(pass, rows_, x_);
+void Attention::weigh(const Head& head, const Strip& strip, const Matrix& weight) {
+  multiply(part(q_, head).some(strip.first, strip.count), part(k_, head).some(0, strip.seen).t(), weight);
+  kernels().softmax(strip.count, strip.seen, scale_, causal_ ? strip.first + 1 : 0, weight.data);
+}
+
+// A short sequence's weights are kept for the backward pass.
+void Attention::mix_whole(Pass& pass) {
   weights_ = pass.arena.floats(rows_ * heads_ * length_);
   for_each_head([&](const Head& head) {
-    const Matrix s = square(weights_, head);
-    multiply(part(q_, head), part(k_, head).t(), s);
-    kernels().softmax(length_, length_, scale_, causal_, s.data);
+    const Matrix weight = square(weights_, head);
+    weigh(head, {0, length_, length_}, weight);
+    multiply(weight, part(v_, head), part(mixed_, head));
+  });
+}
+
+// A long one's are worked out strip by strip, in both passes: they stay in the cache, and what no row sees costs nothing. Where every
+// row sees everything, doing it twice pays later.
+void Attention::mix_by_strips(Pass& pass) {
+  weights_ = nullptr;
+  float* memory = pass.arena.floats(kStrip * length_);
+  for_each_head([&](const Head& head) {
+    for_each_strip([&](const Strip& strip) {
+      const Matrix weight(memory, strip.count, strip.seen);
+      weigh(head, strip, weight);
+      multiply(weight, part(v_, head).some(0, strip.seen), part(mixed_, head).some(strip.first, strip.count));
+    });
   });
 }
 
@@ -68,11 +95,17 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   length_ = pass.sequence_length;
   x_ = x;
   v_ = value_.forward(pass, rows, x);
-  if (by_position_) weights_by_position(pass);
-  else weights_by_content(pass);
-  pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
   mixed_ = pass.arena.floats(rows * d_model_);
-  for_each_head([&](const Head& head) { multiply(square(weights_, head), part(v_, head), part(mixed_, head)); });
+  if (by_position_) {
+    weights_by_position(pass);
+    for_each_head([&](const Head& head) { multiply(square(weights_, head), part(v_, head), part(mixed_, head)); });
+  } else {
+    q_ = query_->forward(pass, rows, x);
+    k_ = key_->forward(pass, rows, x);
+    if (length_ <= (causal_ ? kStrip : 4 * kStrip) || pass.watcher) mix_whole(pass);
+    else mix_by_strips(pass);
+  }
+  pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
   return output_.forward(pass, rows, mixed_);
 }
 
@@ -105,17 +138,27 @@ const float* Attention::backward_by_position(Pass& pass, float* dmixed) {
 const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
   const std::int64_t t = length_, size = rows_ * d_model_;
   float *dv = pass.arena.floats(size), *dq = pass.arena.floats(size), *dk = pass.arena.floats(size);
-  const Matrix ds(pass.arena.floats(t * t), t, t);
+  const std::int64_t most = (weights_ ? t : kStrip) * t;
+  float *memory = pass.arena.floats(most), *weight_memory = pass.arena.floats(most);
+  std::fill_n(dv, size, 0.0f), std::fill_n(dk, size, 0.0f);
   for_each_head([&](const Head& head) {
-    const ConstMatrix weight = square(weights_, head), dm = part(dmixed, head);
-    // mixed = weight @ v       (T, T) @ (T, d)       so   dv = weight.t() @ dmixed,   dweight = dmixed @ v.t()
-    multiply(weight.t(), dm, part(dv, head));
-    multiply(dm, part(v_, head).t(), ds);
-    // weight = softmax(scale · s)
-    kernels().softmax_backward(t, t, scale_, weight.data, ds.data);
-    // s = q @ k.t()            (T, d) @ (d, T)       so   dq = ds @ k,                dk = ds.t() @ q
-    multiply(ds, part(k_, head), part(dq, head));
-    multiply(ds.t(), part(q_, head), part(dk, head));
+    for_each_strip([&](const Strip& strip) {
+      const Matrix weight(weights_ ? square(weights_, head).data : weight_memory, strip.count, strip.seen);
+      if (!weights_) weigh(head, strip, weight);
+      const ConstMatrix dm = part(dmixed, head).some(strip.first, strip.count), q = part(q_, head).some(strip.first, strip.count);
+      // What a strip sees adds up over the strips.
+      const ConstMatrix v = part(v_, head).some(0, strip.seen), k = part(k_, head).some(0, strip.seen);
+      const Matrix dv_seen = part(dv, head).some(0, strip.seen), dk_seen = part(dk, head).some(0, strip.seen);
+      const Matrix ds(memory, strip.count, strip.seen);
+      // mixed = weight @ v       (T, T) @ (T, d)       so   dv = weight.t() @ dmixed,   dweight = dmixed @ v.t()
+      multiply_add(weight.t(), dm, dv_seen);
+      multiply(dm, v.t(), ds);
+      // weight = softmax(scale · s)
+      kernels().softmax_backward(ds.rows, ds.cols, scale_, weight.data, ds.data);
+      // s = q @ k.t()            (T, d) @ (d, T)       so   dq = ds @ k,                dk = ds.t() @ q
+      multiply(ds, k, part(dq, head).some(strip.first, strip.count));
+      multiply_add(ds.t(), q, dk_seen);
+    });
   });
   value_.weight_gradient(pass, rows_, x_, dv);
   query_->weight_gradient(pass, rows_, x_, dq);

@@ -29,8 +29,18 @@ class Attention {
   /// Its (T, T).
   Matrix square(float* x, const Head& head) const { return {x + head.weights * length_ * length_, length_, length_}; }
 
+  /// Rows of a head's weights, and how many columns the last of them sees.
+  struct Strip {
+    std::int64_t first, count, seen;
+  };
+  static constexpr std::int64_t kStrip = 64;
+  template <class F>
+  void for_each_strip(const F& f) const;
+
   void weights_by_position(Pass& pass);
-  void weights_by_content(Pass& pass);
+  void weigh(const Head& head, const Strip& strip, const Matrix& weight);
+  void mix_whole(Pass& pass);
+  void mix_by_strips(Pass& pass);
   const float* backward_by_position(Pass& pass, float* dmixed);
   const float* backward_by_content(Pass& pass, float* dmixed);
 
@@ -45,7 +55,7 @@ class Attention {
   std::int64_t rows_ = 0, length_ = 0;
   const float* x_ = nullptr;
   float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *mixed_ = nullptr;  ///< (B·T, D)
-  float* weights_ = nullptr;                                             ///< (B, H, T, T), or (H, T, T) by position
+  float* weights_ = nullptr;                                             ///< (B, H, T, T), or (H, T, T) by position; null where they are not kept
 };
 
 }  // namespace ffn::fused

@@ -98,7 +98,7 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
     case Kind::softmax: {
       const float* in = memory(op.a, first);
       if (in != out) std::copy_n(in, count * width, out);
-      kernels().softmax(count, width, 1.0f, /*causal=*/false, out);
+      kernels().softmax(count, width, 1.0f, /*seen=*/0, out);
       break;
     }
     case Kind::softmax_backward: {

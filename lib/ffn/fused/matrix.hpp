@@ -17,6 +17,8 @@ struct ConstMatrix {
   ConstMatrix(const float* data_, std::int64_t rows_, std::int64_t cols_, std::int64_t row_, std::int64_t col_)
       : data(data_), rows(rows_), cols(cols_), row(row_), col(col_) {}
   ConstMatrix t() const { return {data, cols, rows, col, row}; }
+  /// `count` of its rows.
+  ConstMatrix some(std::int64_t first, std::int64_t count) const { return {data + first * row, count, cols, row, col}; }
 };
 
 /// A matrix to write: element (i, j) stands at data[i·row + j].
@@ -28,6 +30,7 @@ struct Matrix {
   Matrix(float* data_, std::int64_t rows_, std::int64_t cols_, std::int64_t row_) : data(data_), rows(rows_), cols(cols_), row(row_) {}
   operator ConstMatrix() const { return {data, rows, cols, row, 1}; }
   ConstMatrix t() const { return ConstMatrix(*this).t(); }
+  Matrix some(std::int64_t first, std::int64_t count) const { return {data + first * row, count, cols, row}; }
 };
 
 /// c = a @ b, plus `bias` (a value per column) in every row. Nothing may overlap c.

@@ -36,7 +36,7 @@ Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
   x_ = x;
   probability_ = gate_.forward(pass, rows, x);
-  kernels().softmax(rows, num_experts_, 1.0f, /*causal=*/false, probability_);
+  kernels().softmax(rows, num_experts_, 1.0f, /*seen=*/0, probability_);
   choose(pass);
   count(pass);
   return {weight_, expert_, probability_};

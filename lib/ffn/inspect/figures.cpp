@@ -66,24 +66,33 @@ Figure rates_figure(const Inspection& i) {
   return out;
 }
 
+constexpr std::size_t kMostKinds = 40, kMostNeurons = 80, kKindsOfExperts = 24, kNeuronsOfExperts = 64;  // experts are many
+
+MatrixPicture patterns_picture(const Inspection& i, std::size_t b, std::size_t part) {
+  const bool expert = i.blocks[b].routing.has_value();
+  const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, expert ? kKindsOfExperts : kMostKinds, expert ? kNeuronsOfExperts : kMostNeurons);
+  MatrixPicture picture;
+  picture.title = "Mean activations, " + part_title(i, b, part), picture.description = format_count(patterns.kinds.size()) + " inputs by " + format_count(patterns.neurons.size()) + " neurons.";
+  const bool all = patterns.neurons.size() == static_cast<std::size_t>(i.blocks[b].hidden[part].width);
+  picture.column_label = all ? "neuron" : "neuron, the " + std::to_string(patterns.neurons.size()) + " that differ most between rows";
+  for (const auto kind : patterns.kinds) picture.rows.push_back(i.kinds.names[static_cast<std::size_t>(kind)]);
+  for (const auto n : patterns.neurons) picture.columns.push_back(std::to_string(n));
+  picture.num_rows = picture.rows.size(), picture.num_columns = picture.columns.size(), picture.values = patterns.mean;
+  return picture;
+}
+
 Figure patterns_figure(const Inspection& i) {
   Figure out;
   out.id = "patterns", out.heading = "Input × neuron";
   const bool last_tokens = i.inputs.shape.tokens;
+  const bool experts = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
+  const std::size_t most = experts ? kKindsOfExperts : kMostKinds;
   out.reading = std::string("A row is ") + (!last_tokens ? "an input" : i.kinds.tokens_each > 1 ? "what the last tokens are" : "a character") +
-                ", a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest.";
+                ", a column a neuron, a cell the neuron's mean activation there: blue above 0, orange below. Neurons stand by the row on which they are strongest." +
+                (i.kinds.names.size() > most ? " Drawn are the " + std::to_string(most) + " most frequent rows." : std::string());
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) {
-      const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, 40, 80);
-      if (patterns.kinds.empty()) continue;
-      MatrixPicture picture;
-      picture.title = "Mean activations, " + part_title(i, b, part), picture.description = format_count(patterns.kinds.size()) + " inputs by " + format_count(patterns.neurons.size()) + " neurons.";
-      const bool all = patterns.neurons.size() == static_cast<std::size_t>(i.blocks[b].hidden[part].width);
-      picture.column_label = all ? "neuron" : "neuron, the " + std::to_string(patterns.neurons.size()) + " that differ most between rows";
-      for (const auto kind : patterns.kinds) picture.rows.push_back(i.kinds.names[static_cast<std::size_t>(kind)]);
-      for (const auto n : patterns.neurons) picture.columns.push_back(std::to_string(n));
-      picture.num_rows = picture.rows.size(), picture.num_columns = picture.columns.size(), picture.values = patterns.mean;
-      add_panel(out, part_title(i, b, part), std::move(picture));
+      if (auto picture = patterns_picture(i, b, part); picture.num_rows > 0) add_panel(out, part_title(i, b, part), std::move(picture));
     }
   }
   return out;
@@ -116,22 +125,37 @@ Figure loads_figure(const Inspection& i) {
   return out;
 }
 
+/// A picture for every block with a router.
+template <class Picture>
+void add_routed_blocks(Figure& figure, const Inspection& i, const Picture& picture_of) {
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    if (const auto& routing = i.blocks[b].routing) add_panel(figure, "Block " + std::to_string(b), picture_of(*routing, ", block " + std::to_string(b)));
+  }
+}
+
+bool goes_to_several(const Inspection& i) {
+  return std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing && block.routing->top_k > 1; });
+}
+
+MatrixPicture of_experts(const RoutingReport& routing, const std::string& title) {
+  MatrixPicture picture;
+  picture.title = title, picture.num_rows = routing.experts.size(), picture.row_label = "expert";
+  for (std::size_t e = 0; e < routing.experts.size(); ++e) picture.rows.push_back(std::to_string(e));
+  return picture;
+}
+
 Figure positions_figure(const Inspection& i) {
   Figure out;
   out.id = "positions", out.heading = "Which positions go to which expert", out.wide = false;
-  out.reading = "A row is an expert, a column a position in the window; darker where more of the position's tokens go to that expert.";
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    const auto& routing = i.blocks[b].routing;
-    if (!routing || i.inputs.length < 2) continue;
-    MatrixPicture picture;
-    picture.title = "Positions by expert, block " + std::to_string(b), picture.description = format_count(routing->num_experts) + " experts by " + format_count(i.inputs.length) + " positions.";
-    picture.num_rows = routing->experts.size(), picture.num_columns = static_cast<std::size_t>(i.inputs.length), picture.column_label = "position";
-    for (std::size_t e = 0; e < routing->experts.size(); ++e) {
-      picture.rows.push_back(std::to_string(e));
-      picture.values.insert(picture.values.end(), routing->experts[e].by_position.begin(), routing->experts[e].by_position.end());
-    }
-    add_panel(out, "Block " + std::to_string(b), std::move(picture));
-  }
+  out.reading = "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.";
+  if (i.inputs.length < 2) return out;
+  add_routed_blocks(out, i, [&](const RoutingReport& routing, const std::string& of_block) {
+    auto picture = of_experts(routing, "Positions by expert" + of_block);
+    picture.description = format_count(routing.num_experts) + " experts by " + format_count(i.inputs.length) + " positions.";
+    picture.num_columns = static_cast<std::size_t>(i.inputs.length), picture.column_label = "position";
+    for (const auto& expert : routing.experts) picture.values.insert(picture.values.end(), expert.by_position.begin(), expert.by_position.end());
+    return picture;
+  });
   return out;
 }
 
@@ -139,16 +163,13 @@ Figure together_figure(const Inspection& i) {
   Figure out;
   out.id = "together", out.heading = "Which experts go together", out.wide = false;
   out.reading = "A cell is the share of tokens that go to both experts; on the diagonal, to that one.";
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    const auto& routing = i.blocks[b].routing;
-    if (!routing || routing->top_k < 2) continue;
-    MatrixPicture picture;
-    picture.title = "Experts together, block " + std::to_string(b), picture.description = "Shares of tokens by pairs of experts.";
-    picture.num_rows = picture.num_columns = routing->experts.size(), picture.values = routing->together;
-    for (std::size_t e = 0; e < routing->experts.size(); ++e) picture.rows.push_back(std::to_string(e));
-    picture.columns = picture.rows;
-    add_panel(out, "Block " + std::to_string(b), std::move(picture));
-  }
+  if (!goes_to_several(i)) return out;
+  add_routed_blocks(out, i, [](const RoutingReport& routing, const std::string& of_block) {
+    auto picture = of_experts(routing, "Experts together" + of_block);
+    picture.description = "Shares of tokens by pairs of experts.";
+    picture.columns = picture.rows, picture.num_columns = picture.num_rows, picture.values = routing.together, picture.column_label = "expert";
+    return picture;
+  });
   return out;
 }
 
@@ -206,7 +227,7 @@ std::vector<Figure> figures_of(const Trace& trace) {
     const auto& block = trace.blocks[b];
     Figure figure;
     figure.id = "steps-" + std::to_string(b), figure.heading = trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step";
-    figure.reading = "Each row is a token and goes its way by itself; blue is above 0, orange below, white is 0, on a scale for each step." + (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
+    figure.reading = "Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for each step." + (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
     figure.wide = false;
     figure.numbers.headers = {"step", "row", "values"};
     for (const auto& step : block.steps) {

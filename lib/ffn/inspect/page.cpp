@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <functional>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/inspect/figures.hpp"
 #include "ffn/pictures/html.hpp"
-#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "ffn/report/format.hpp"
 
@@ -19,8 +21,10 @@ using pictures::Numbers;
 
 namespace {
 
-constexpr int kShades = 10;                                // either way
-constexpr std::size_t kNeuronsShown = 12, kOfExperts = 3;  // with their examples, per hidden layer
+constexpr int kShades = 10;                                // either way: of text, in which fewer are told apart
+constexpr std::size_t kNeuronsShown = 12;                  // with their examples, per hidden layer
+constexpr std::size_t kOfExperts = 3, kOfAllExperts = 48;  // likewise, per expert and together, but one of each
+constexpr std::size_t kMostRows = 512;                     // of the table of neurons
 
 std::string paragraph(const std::string& text, const char* cls = "") { return std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n"; }
 
@@ -28,31 +32,27 @@ std::string section(const std::string& id, const std::string& heading, const std
   return "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + paragraph(reading, "reading") + body + "</section>\n";
 }
 
-// p1 … p10 above 0, n1 … n10 below and underlined: colour does not say it alone.
-std::string shade_rules() {
-  std::string out = ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}.neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
-  for (int level = 1; level <= kShades; ++level) {
-    for (const bool above : {true, false}) {
-      const auto colors = pictures::signed_shade((above ? 1.0 : -1.0) * level / kShades);
-      out += std::string(".") + (above ? "p" : "n") + std::to_string(level) + "{background:" + colors.color + ";color:" + (colors.white_text ? "#fff" : "#000") + (above ? "}" : ";text-decoration:underline}");
-    }
-  }
-  return out;
-}
+// Shaded by the classes of ffn/pictures, and below 0 underlined: colour does not say it alone.
+constexpr const char* kRules =
+    ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.on b[class^=n]{text-decoration:underline}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}"
+    ".neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
 
 std::string shaded(const Example& example, double peak) {
   std::string out;
   for (std::size_t k = 0; k < example.names.size(); ++k) {
     const double share = peak > 0 && std::isfinite(example.along[k]) ? static_cast<double>(example.along[k]) / peak : 0;
-    const int level = static_cast<int>(std::lround(std::abs(share) * kShades));
+    const int level = static_cast<int>(std::lround(share * kShades)) * pictures::kShadeLevels / kShades;
     const std::string text = escaped(visible(example.names[k]));
-    out += level == 0 ? text : std::string("<b class=") + (share > 0 ? "p" : "n") + std::to_string(level) + ">" + text + "</b>";
+    out += level == 0 ? text : std::string("<b class=") + pictures::shade_class(level) + ">" + text + "</b>";
   }
   return out;
 }
 
-Cell percent_cell(double share) { return {share == 0 ? "0" : share < 0.001 ? "< 0.1 %" : format_percent(share), share}; }
-Cell signed_cell(double x) { return {(x < 0 ? "−" : "") + format_significant(std::abs(x), 3), x}; }
+// What tables sort by: a digit more than is read, since all digits of all neurons make half a page.
+double short_value(double x) { return std::strtod(format_significant(x, 4).c_str(), nullptr); }
+
+Cell percent_cell(double share) { return {share == 0 ? "0" : share < 0.001 ? "< 0.1 %" : format_percent(share), short_value(share)}; }
+Cell signed_cell(double x) { return {(x < 0 ? "−" : "") + format_significant(std::abs(x), 3), short_value(x)}; }
 
 template <class F>
 void for_each_part(const Inspection& i, const F& f) {
@@ -82,20 +82,35 @@ std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& i
   return out.empty() ? "-" : join(out, " · ");
 }
 
+/// Below which a neuron is left out of the table.
+double least_writing(const Inspection& i) {
+  std::vector<double> all;
+  for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) {
+    for (const auto& n : r.neurons) all.push_back(n.writes());
+  });
+  if (all.size() <= kMostRows) return -1;
+  std::nth_element(all.begin(), all.begin() + (kMostRows - 1), all.end(), std::greater<>());
+  return all[kMostRows - 1];
+}
+
 std::string neurons_section(const Inspection& i) {
   Numbers numbers{{"neuron", "fires", "mean |h|", "largest |h|", "‖key‖", "‖value‖", "cos", "writes", "towards", "away from"}, {}};
+  const double least = least_writing(i);
+  std::size_t all = 0;
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
+    all += r.neurons.size();
     for (const auto& n : r.neurons) {
+      if (n.writes() < least || numbers.rows.size() == kMostRows) continue;
       numbers.rows.push_back({{neuron_name(i, b, part, n.index)}, percent_cell(n.fires), signed_cell(n.mean_size), signed_cell(n.peak), signed_cell(n.key_norm), signed_cell(n.value_norm), signed_cell(n.cosine), signed_cell(n.writes()),
                               {classes_text(n.towards, i.inputs, 3)}, {classes_text(n.against, i.inputs, 3)}});
     }
   });
   if (numbers.rows.empty()) return "";
-  constexpr std::size_t kMostRows = 4096;
-  const std::size_t all = numbers.rows.size();
-  if (all > kMostRows) numbers.rows.resize(kMostRows);
-  return section("neurons", "All neurons", "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." + (all > kMostRows ? " The first " + format_count(kMostRows) + " of " + format_count(all) + "." : std::string()),
-                 "<details><summary>" + format_count(numbers.rows.size()) + " neurons</summary><div class=\"sortable\">" + html_numbers(numbers) + "</div></details>\n");
+  const std::string shown = format_count(numbers.rows.size());
+  return section("neurons", numbers.rows.size() < all ? "The neurons that write most" : "All neurons",
+                 "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
+                     (numbers.rows.size() < all ? " These are the " + shown + " of " + format_count(all) + " neurons that write most; ffn-train inspect --json has all." : std::string()),
+                 "<details><summary>" + shown + " neurons</summary><div class=\"sortable\">" + html_numbers(numbers) + "</div></details>\n");
 }
 
 std::string examples_rows(const std::string& title, const std::vector<Example>& examples, double peak) {
@@ -119,14 +134,17 @@ std::string neuron_html(const Inspection& i, std::size_t b, std::size_t part, co
 
 std::string examples_section(const Inspection& i) {
   std::string body;
+  std::size_t experts = 0;
+  for_each_part(i, [&](std::size_t b, std::size_t, const HiddenReport&) { experts += i.blocks[b].routing ? 1 : 0; });
+  const std::size_t of_expert = std::clamp<std::size_t>(kOfAllExperts / std::max<std::size_t>(1, experts), 1, kOfExperts);
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (r.tokens == 0) return;
     std::string neurons;
-    for (const auto n : strongest_writers(r, i.blocks[b].routing ? kOfExperts : kNeuronsShown)) neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
+    for (const auto n : strongest_writers(r, i.blocks[b].routing ? of_expert : kNeuronsShown)) neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
     body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) + "</summary><div class=\"neurons\">" + neurons + "</div></details>\n";
   });
   if (body.empty()) return "";
-  return section("examples", "What neurons fire on", "The neurons that write most on average, with the inputs on which each is strongest, and others: the strongest alone mislead. Each token is shaded by the neuron's activation on it, blue above 0, orange and underlined below; the number is that on the last one. ␣ is a blank, ⏎ the end of a line.", body);
+  return section("examples", "What neurons fire on", "The neurons that write most on average (" + std::string(experts > 0 ? std::to_string(of_expert) + " of each expert" : std::to_string(kNeuronsShown) + " of each layer at most") + "), with the inputs on which each is strongest, and others: the strongest alone mislead. Each token is shaded by the neuron's activation on it, blue above 0, orange and underlined below; the number is that on the last one. ␣ is a blank, ⏎ the end of a line.", body);
 }
 
 std::string experts_section(const Inspection& i) {
@@ -162,7 +180,7 @@ std::string page(const Inspection& i, const PageFacts& facts) {
     (figure.id == "rates" || figure.id == "patterns" ? of_neurons : figure.id == "attention" ? behind : of_experts) += pictures::html_figure(figure);
   }
   body += experts_section(i) + of_experts + layers_section(i) + of_neurons + examples_section(i) + neurons_section(i) + behind;
-  return pictures::html_document("Inside " + facts.title, facts.version, body, shade_rules());
+  return pictures::html_document("Inside " + facts.title, facts.version, body, kRules);
 }
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {

@@ -171,11 +171,11 @@ void column_sums(int64_t rows, int64_t cols, const float* x, float* out) {
 }
 
 // Whole rows, masked or not, and the exponentials of all rows in one loop: short loops have long scalar tails.
-void softmax(int64_t rows, int64_t cols, float scale, bool causal, float* x) {
+void softmax(int64_t rows, int64_t cols, float scale, int64_t seen, float* x) {
   for (int64_t i = 0; i < rows; ++i) {
     float* row = x + i * cols;
-    if (causal) {
-      for (int64_t j = i + 1; j < cols; ++j) row[j] = -HUGE_VALF;
+    if (seen > 0) {
+      for (int64_t j = seen + i; j < cols; ++j) row[j] = -HUGE_VALF;
     }
     const float top = largest(cols, row);
     for (int64_t j = 0; j < cols; ++j) row[j] = scale * (row[j] - top);

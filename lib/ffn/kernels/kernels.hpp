@@ -60,8 +60,8 @@ struct Kernels {
   /// out[j] = Σ over rows of x[row][j]: the gradient of a bias. x: (rows, cols)
   void (*column_sums)(std::int64_t rows, std::int64_t cols, const float* x, float* out);
 
-  /// In place: row i becomes softmax(scale·row i), over its first i + 1 entries when causal (the others become 0).
-  void (*softmax)(std::int64_t rows, std::int64_t cols, float scale, bool causal, float* x);
+  /// In place: row i becomes softmax(scale·row i), over its first seen + i entries, or all of them where `seen` is 0; the others become 0.
+  void (*softmax)(std::int64_t rows, std::int64_t cols, float scale, std::int64_t seen, float* x);
   /// In place: dx = scale·p ⊙ (dx - Σ p ⊙ dx), p the softmax's result, dx its gradient before, the scores' after.
   void (*softmax_backward)(std::int64_t rows, std::int64_t cols, float scale, const float* p, float* dx);
 

@@ -128,7 +128,9 @@ std::optional<Figure> cost_figure(const Comparison& c) {
   if (series->size() > kMostSeriesTogether) return std::nullopt;
   Figure out;
   out.id = "cost", out.heading = "Cost against quality: " + c.metric;
-  out.reading = std::string("Each mark is a variant") + (c.facets.size() > 1 ? " at the value written beside it" : "") + "; further left is cheaper, " + (c.higher_is_better ? "higher" : "lower") +
+  const std::string beside = c.facets.size() > 1 && c.facets[0].keys.size() == 1 ? last_segment(c.facets[0].keys.begin()->first) : "";
+  if (!beside.empty()) out.beside = "beside the marks: " + beside;
+  out.reading = std::string("Each mark is a variant") + (beside.empty() ? "" : " at the " + beside + " written beside it") + "; further left is cheaper, " + (c.higher_is_better ? "higher" : "lower") +
                 " is better. Full marks, joined by the dashed line: nothing cheaper is better. Hollow: something is; faint: by more than both intervals.";
   out.legend = series->legend();
   bool positive = true;

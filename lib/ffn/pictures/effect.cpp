@@ -150,7 +150,7 @@ std::optional<Figure> effect_figure(const Comparison& c) {
   Figure out;
   out.id = "effect-" + slug(last_segment(key)), out.heading = "Effect of " + last_segment(key) + " on " + c.metric;
   out.reading = "Marks: the " + estimate_name(c) + " at each value of " + last_segment(key) + ", a little apart sideways so that they can be told; lines join neighbours. " + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
-  if (facet_key) out.legend = series->legend();
+  if (facet_key) out.legend = series->legend(), out.names_lines = true;
   out.numbers = effect_numbers(panels, key, last_segment(c.by));
   if (panels.size() > kMostPanels) {
     out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; the table has all");

@@ -23,7 +23,8 @@ std::vector<File> svg_files(const Figure& figure) {
     // Titles of panels may be the same once they are cut down to what a file may be called.
     std::string name = figure.id;
     if (figure.panels.size() > 1) name += "-" + std::to_string(i + 1) + (panel.title.empty() ? "" : "-" + slug(panel.title).substr(0, 60));
-    Form form{figure.wide ? 520 : Form::kNarrow, figure.log_x, figure.log_y, name};
+    Form form{figure.wide ? 520 : Form::kNarrow, figure.log_x, figure.log_y, name, panel.title, figure.beside};
+    if (!figure.names_lines || !form.is_wide()) form.legend = figure.legend;
     files.push_back({name + ".svg", "<!-- " + std::string(kFileMark) + " -->\n" + panel.draw(form, file_style())});
   }
   return files;

@@ -8,11 +8,18 @@
 
 namespace ffn::pictures {
 
+struct LegendEntry {
+  std::size_t series;
+  std::string name;
+};
+
 /// How a panel is drawn this time.
 struct Form {
   double width = kNarrow;
   bool log_x = false, log_y = false;
   std::string id;  ///< of the element, unlike every other
+  std::string title = "", beside = "";     ///< above it, where no page says them: the panel's, and what is written beside marks
+  std::vector<LegendEntry> legend = {};    ///< likewise
 
   static constexpr double kNarrow = 348;  ///< fits a window of 400
   static constexpr double kWide = 720;
@@ -22,11 +29,6 @@ struct Form {
 struct Panel {
   std::string title;  ///< "expansion 4"; empty for one alone
   std::function<std::string(const Form& form, const std::string& style)> draw;  ///< an <svg>; the style goes into a file that stands alone
-};
-
-struct LegendEntry {
-  std::size_t series;
-  std::string name;
 };
 
 /// As text for people, and in full for programs where it is a number.
@@ -51,6 +53,8 @@ struct Figure {
   bool x_switch = false, y_switch = false;  ///< axes that can be logarithmic as well
   bool log_x = false, log_y = false;        ///< how it is shown at first
   bool wide = true;                         ///< one panel alone is drawn wide where there is room
+  bool names_lines = false;                 ///< in wide panels: they need no legend of their own
+  std::string beside;                       ///< what is written beside marks: "beside the marks: expansion"; empty: nothing is
 };
 
 /// "0.31", or what a person is told of a number that is not finite.

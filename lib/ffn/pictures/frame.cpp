@@ -6,7 +6,7 @@
 namespace ffn::pictures {
 
 Frame::Frame(const Form& form, const FrameText& text, Axis x_axis, Axis y_axis, const FrameRoom& room)
-    : svg(form.width, room.height, form.id, text.title, text.description), x(x_axis), y(y_axis), clip_id_(form.id + "-c") {
+    : svg(form, room.height, text.title, text.description), x(x_axis), y(y_axis), clip_id_(form.id + "-c") {
   const auto y_marks = room.y_ticks ? ticks(y, 5) : std::vector<Tick>();
   double widest = 0;
   for (const auto& tick : y_marks) widest = std::max(widest, text_width(tick.label));

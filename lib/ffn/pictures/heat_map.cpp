@@ -6,7 +6,7 @@
 
 #include "ffn/pictures/charts.hpp"
 #include "ffn/pictures/series.hpp"
-#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
@@ -80,17 +80,29 @@ std::pair<std::string, std::string> best_of(const HeatMap& map, bool higher_is_b
   return std::min_element(map.cells.begin(), map.cells.end(), [&](const auto& a, const auto& b) { return higher_is_better ? a.second > b.second : a.second < b.second; })->first;
 }
 
+/// With as many digits as there is room for, three at most: "2.8e-23", "3e-23".
+std::string short_number(double value, double width) {
+  std::string text;
+  for (int digits = 3; digits > 0; --digits) {
+    text = format_significant(value, digits);
+    if (const auto e = text.find("e-0"); e != std::string::npos) text.erase(e + 2, 1);
+    if (text_width(text, 11) <= width) return text;
+  }
+  return fitted_text(text, width, 11);
+}
+
 std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeScale& scale, const std::string& key, const Form& form, const std::string& style) {
-  double labels = 0;
+  double labels = text_width(last_segment(c.by));
   for (const auto& row : map.rows) labels = std::max(labels, text_width(row));
   labels = std::min(labels, form.width * 0.3) + 10;
   const double room = form.width - labels - 2, width = std::min(room / static_cast<double>(map.columns.size()), 110.0), height = 34, top = 42;
   const double bottom = top + height * static_cast<double>(map.rows.size());
   const auto best = best_of(map, c.higher_is_better);
-  Svg svg(form.width, bottom + 4, form.id, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
+  Svg svg(form, bottom + 32, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
           "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best), 3) + ".");
   const std::string hatch = form.id + "-h";
   svg.raw("<pattern id=\"" + escaped(hatch) + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
+  svg.text(labels - 8, top - 8, fitted_text(last_segment(c.by), labels - 8), "q", Anchor::end);
   svg.text(labels, 12, last_segment(key), "q");
   for (std::size_t k = 0; k < map.columns.size(); ++k) svg.text(labels + width * (static_cast<double>(k) + 0.5), top - 8, fitted_text(map.columns[k], width), "", Anchor::middle);
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
@@ -103,14 +115,15 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
         svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"url(#" + escaped(hatch) + ")\"");
         continue;
       }
-      const auto colors = shade(scale(cell->second));
+      const std::string shade = shade_class(sequential_level(scale(cell->second)));
       const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second, 4);
-      svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(tip) + "\"");
-      svg.raw("<text x=\"" + px(x + width / 2) + "\" y=\"" + px(y + height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" class=\"" + (colors.white_text ? "light" : "dark") + "\">" +
-              escaped(fitted_text(format_significant(cell->second, width < 44 ? 2 : 3), width)) + "</text>");
+      svg.rect(x + 1, y + 1, width - 2, height - 2, shade, "data-tip=\"" + escaped(tip) + "\"");
+      svg.text(x + width / 2, y + height / 2 + 4, short_number(cell->second, width - 4), "in " + shade);
       if (cell->first == best) svg.rect(x + 2.5, y + 2.5, width - 5, height - 5, "best");
     }
   }
+  const std::string worst = c.metric + " " + format_significant(scale.worst, 3);
+  draw_shade_bar(svg, std::max(0.0, std::min(labels, form.width - text_width(worst) - 200)), bottom + 10, sequential_level(0), kShadeLevels, worst, format_significant(scale.best, 3));
   return svg.element(style);
 }
 
@@ -142,7 +155,7 @@ std::optional<Figure> heat_map_figure(const Comparison& c) {
   const auto scale = std::make_shared<ShadeScale>(maps, c.higher_is_better);
   Figure out;
   out.id = "heat-map", out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
-  out.reading = "Each cell is the " + centre_name(c) + " of its seeds; darker is better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
+  out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
   out.numbers = heat_map_numbers(maps, c.by, *key);
   if (maps.size() > kMostPanels) {
     out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(maps.size()) + " panels are drawn; the table has all");

@@ -154,7 +154,7 @@ std::optional<Figure> interval_figure(const Comparison& c) {
     }
     labels = std::min(labels, 170.0) + 10;
     const double top = 40, height = 24 * static_cast<double>(rows.size());
-    Svg svg(form.width, top + height + 8, form.id, "Differences from " + shown_value(c, c.reference), short_caption(c));
+    Svg svg(form, top + height + 8, "Differences from " + shown_value(c, c.reference), short_caption(c));
     const EffectAxis axis(c, labels, std::max(labels + 120, form.width - texts - 12));
     svg.text(axis.from(), 12, direction_left(c), "q");
     svg.text(axis.to(), 12, direction_right(c), "q", Anchor::end);

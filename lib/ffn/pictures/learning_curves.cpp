@@ -231,7 +231,7 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
                 (set.target ? "; the dotted line is the target" : "") + ".";
-  out.legend = series->legend();
+  out.legend = series->legend(), out.names_lines = true;
   out.notes = set.notes;
   if (std::any_of(set.groups.begin(), set.groups.end(), [](const auto& entry) { return !entry.second.points.empty() && entry.second.points.back().gone > 0; }))
     out.notes.push_back("✕: a run diverged or failed. From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter");

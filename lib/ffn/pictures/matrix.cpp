@@ -1,9 +1,12 @@
 #include "ffn/pictures/matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <utility>
 
-#include "ffn/pictures/style.hpp"
+#include "ffn/pictures/shades.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "ffn/report/format.hpp"
 
@@ -12,7 +15,6 @@ namespace ffn::pictures {
 namespace {
 
 constexpr std::size_t kMostWithTips = 1200;  // a tooltip for each makes pages large
-constexpr double kLevels = 20;               // of shades either way, where cells are many
 
 struct Grid {
   double left, top, width, height;  ///< of a cell the last two
@@ -26,6 +28,8 @@ double peak_of(const MatrixPicture& matrix) {
   return peak > 0 ? peak : 1;
 }
 
+std::string cell_text(double value) { return value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2); }
+
 std::string name_of(const std::vector<std::string>& names, std::size_t index) { return index < names.size() ? names[index] : std::to_string(index); }
 
 void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width) {
@@ -37,7 +41,7 @@ void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width
     const double middle = grid.left + grid.width * (static_cast<double>(k) + 0.5), half = text_width(m.columns[k]) / 2;
     if (middle - half < free_from) continue;
     svg.text(middle, grid.top - 5, m.columns[k], "", Anchor::middle);
-    free_from = middle + half + 4;
+    free_from = middle + half + 8;
   }
   free_from = 0;
   for (std::size_t r = 0; r < m.rows.size(); ++r) {
@@ -59,38 +63,47 @@ void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, d
         svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"url(#" + hatch + ")\" data-tip=\"" + escaped(place + "none") + "\"");
         continue;
       }
-      const auto colors = signed_shade(value / peak);
-      const std::string number = value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2);
-      svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"" + colors.color + "\" data-tip=\"" + escaped(place + number) + "\"");
+      const std::string shade = shade_class(signed_level(value / peak)), number = cell_text(value);
+      svg.rect(x, y, grid.width - gap, grid.height - gap, shade, "data-tip=\"" + escaped(place + number) + "\"");
       if (grid.width < kNumberWidth || grid.height < 16 || text_width(number, 11) + 2 > grid.width) continue;
-      svg.raw("<text x=\"" + px(x + grid.width / 2) + "\" y=\"" + px(y + grid.height / 2 + 4) + "\" text-anchor=\"middle\" pointer-events=\"none\" style=\"font-size:11px;fill:" + (colors.white_text ? "#fff" : "#000") + "\">" + escaped(number) + "</text>");
+      svg.text(x + grid.width / 2, y + grid.height / 2 + 4, number, "in " + shade);
     }
   }
 }
 
-// A path per shade, in tenths of pixels.
+// A path per shade, in cells: strokes as high as a row, through as many cells as have the shade. A third of the bytes of rectangles.
 void draw_cells_by_shade(Svg& svg, const MatrixPicture& m, const Grid& grid, double peak) {
+  std::array<std::string, 2 * kShadeLevels + 1> paths;
+  std::array<std::pair<std::size_t, std::size_t>, 2 * kShadeLevels + 1> ends{};  // row and column
   const auto level = [&](std::size_t r, std::size_t k) {
     const double value = m.values[r * m.num_columns + k];
-    return std::isfinite(value) ? static_cast<int>(std::lround(std::clamp(value / peak, -1.0, 1.0) * kLevels)) : 0;
+    return std::isfinite(value) ? signed_level(value / peak) : 0;
   };
-  std::vector<std::string> paths(2 * static_cast<std::size_t>(kLevels) + 1);
   for (std::size_t r = 0; r < m.num_rows; ++r) {
     for (std::size_t k = 0; k < m.num_columns;) {
+      const int here = level(r, k);
       std::size_t end = k + 1;
-      while (end < m.num_columns && level(r, end) == level(r, k)) ++end;
-      const auto tenths = [](double x) { return std::lround(x * 10); };
-      const long x = tenths(grid.left + grid.width * static_cast<double>(k)), next_x = tenths(grid.left + grid.width * static_cast<double>(end));
-      const long y = tenths(grid.top + grid.height * static_cast<double>(r)), next_y = tenths(grid.top + grid.height * static_cast<double>(r + 1));
-      if (level(r, k) != 0)
-        paths[static_cast<std::size_t>(level(r, k) + static_cast<int>(kLevels))] += "M" + std::to_string(x) + " " + std::to_string(y) + "H" + std::to_string(next_x) + "V" + std::to_string(next_y) + "H" + std::to_string(x) + "z";
+      while (end < m.num_columns && level(r, end) == here) ++end;
+      if (here != 0) {
+        const auto shade = static_cast<std::size_t>(here + kShadeLevels);
+        auto& path = paths[shade];
+        auto& [row, column] = ends[shade];
+        if (!path.empty() && row == r) path += "m" + std::to_string(k - column) + " 0";
+        else path += "M" + std::to_string(k) + " " + std::to_string(r) + ".5";
+        path += "h" + std::to_string(end - k);
+        row = r, column = end;
+      }
       k = end;
     }
   }
-  svg.rect(grid.left, grid.top, grid.width * static_cast<double>(m.num_columns), grid.height * static_cast<double>(m.num_rows), "", "fill=\"" + signed_shade(0).color + "\"");
+  svg.rect(grid.left, grid.top, grid.width * static_cast<double>(m.num_columns), grid.height * static_cast<double>(m.num_rows), shade_class(0));
+  char scale[64];  // to a tenth of a pixel over a thousand cells
+  std::snprintf(scale, sizeof scale, "%.4f %.4f", grid.width, grid.height);
+  svg.open("cells", "transform=\"translate(" + px(grid.left) + " " + px(grid.top) + ")scale(" + scale + ")\"");
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (!paths[i].empty()) svg.raw("<path transform=\"scale(.1)\" fill=\"" + signed_shade((static_cast<double>(i) - kLevels) / kLevels).color + "\" d=\"" + paths[i] + "\"/>");
+    if (!paths[i].empty()) svg.raw("<path class=\"" + shade_class(static_cast<int>(i) - kShadeLevels) + "\" d=\"" + paths[i] + "\"/>");
   }
+  svg.close();
 }
 
 }  // namespace
@@ -103,13 +116,17 @@ std::string draw_matrix(const MatrixPicture& m, const Form& form, const std::str
   grid.top = (m.column_label.empty() ? 2 : 18) + (m.columns.empty() && (m.row_label.empty() || !m.rows.empty()) ? 0 : 16);
   grid.width = std::min((form.width - grid.left) / static_cast<double>(m.num_columns), m.tall ? 16.0 : 44.0);
   grid.height = m.tall ? grid.width : m.rows.empty() ? std::clamp(240.0 / static_cast<double>(m.num_rows), 3.0, 18.0) : std::clamp(640.0 / static_cast<double>(m.num_rows), 13.0, 20.0);
-  Svg svg(form.width, grid.top + grid.height * static_cast<double>(m.num_rows) + 4, form.id, m.title, m.description);
+  const double bottom = grid.top + grid.height * static_cast<double>(m.num_rows);
+  Svg svg(form, bottom + 28, m.title, m.description);
   const std::string hatch = escaped(form.id + "-h");
   svg.raw("<pattern id=\"" + hatch + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
   draw_names(svg, m, grid, form.width);
   const double peak = peak_of(m);
   if (m.values.size() <= kMostWithTips) draw_cells_one_by_one(svg, m, grid, peak, hatch);
   else draw_cells_by_shade(svg, m, grid, peak);
+  svg.rect(grid.left, grid.top, grid.width * static_cast<double>(m.num_columns), bottom - grid.top, "gr");  // white cells are the ground's
+  const bool below = std::any_of(m.values.begin(), m.values.end(), [](double x) { return x < 0; });
+  draw_shade_bar(svg, grid.left, bottom + 8, below ? -kShadeLevels : 0, kShadeLevels, below ? cell_text(-peak) : "0", cell_text(peak));
   return svg.element(style);
 }
 

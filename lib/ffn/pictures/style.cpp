@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
+
+#include "ffn/pictures/shades.hpp"
 
 namespace ffn::pictures {
 
@@ -45,7 +46,7 @@ std::string chart_rules() {
   std::string rules = std::string("text{font:12px ") + kFont + ";fill:var(--text)}" +
                       ".q{fill:var(--quiet)}.b{font-weight:600}.ax{stroke:var(--axis);fill:none}.gr{stroke:var(--grid);fill:none}"
                       ".zero{stroke:var(--text);fill:none}.target{stroke:var(--quiet);stroke-dasharray:2 3;fill:none}.margin{fill:var(--grid)}"
-                      ".s{color:var(--text)}text.light{fill:#fff}text.dark{fill:#000}";
+                      ".s{color:var(--text)}.gr{stroke-width:1}rect,text{stroke-width:0}.cells path{fill:none;stroke-width:1}.in{font-size:11px;text-anchor:middle;pointer-events:none}";
   for (int i = 0; i < 5; ++i) rules += ".s" + std::to_string(i) + "{color:var(--series" + std::to_string(i) + ")}";
   rules += ".m{fill:currentColor;stroke:currentColor;stroke-width:1.2}.m.h{fill:var(--ground);stroke-width:1.6}.m.x{fill:none;stroke-width:1.8}"
            ".l{fill:none;stroke:currentColor;stroke-width:20;stroke-linejoin:round}.t{fill:none;stroke:currentColor;stroke-width:2}"
@@ -60,29 +61,8 @@ std::string chart_rules() {
 std::string file_style() {
   std::string rules = chart_rules();
   for (const auto& color : palette()) rules = replaced(rules, "var(--" + std::string(color.name) + ")", color.light);
-  return rules + "svg{background:#ffffff}";
+  return rules + shade_rules(Scheme::light) + "svg{background:#ffffff}";
 }
-
-namespace {
-
-// Straight in sRGB.
-Shade between(const std::array<double, 3>& weak, const std::array<double, 3>& strong, double share) {
-  const double x = std::clamp(share, 0.0, 1.0);
-  char text[8];
-  std::array<int, 3> c{};
-  for (std::size_t i = 0; i < 3; ++i) c[i] = static_cast<int>(std::lround(255 * (weak[i] + x * (strong[i] - weak[i]))));
-  std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<unsigned>(c[0]), static_cast<unsigned>(c[1]), static_cast<unsigned>(c[2]));
-  return {text, luminance(text) <= 0.179};  // where both have the same contrast
-}
-
-// Of the first series' blue and beyond; of the second's orange. Luminance falls all the way.
-constexpr std::array<double, 3> kBlue{0.02, 0.24, 0.42}, kOrange{0.55, 0.22, 0};
-
-}  // namespace
-
-Shade shade(double share) { return between({0.93, 0.96, 0.985}, kBlue, share); }
-
-Shade signed_shade(double share) { return between({1, 1, 1}, share < 0 ? kOrange : kBlue, std::abs(share)); }
 
 double contrast(const std::string& a, const std::string& b) {
   const double x = luminance(a), y = luminance(b);

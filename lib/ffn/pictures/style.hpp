@@ -19,15 +19,6 @@ std::string chart_rules();
 /// The same with the light colours in place: other programs than browsers know no variables.
 std::string file_style();
 
-/// One hue, from the weakest at 0 to the strongest at 1, as "#rrggbb"; and whether text on it has to be white.
-struct Shade {
-  std::string color;
-  bool white_text;
-};
-Shade shade(double share);
-/// White at 0, blue towards 1, orange towards -1.
-Shade signed_shade(double share);
-
 /// Contrast of two colours "#rrggbb" by WCAG 2.
 double contrast(const std::string& a, const std::string& b);
 

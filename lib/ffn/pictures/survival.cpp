@@ -198,7 +198,7 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
   out.reading = "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. Band: " +
                 format_percent(1 - c.alpha, 0) + " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it.";
-  out.legend = series->legend();
+  out.legend = series->legend(), out.names_lines = true;
   for (const auto& panel : panels_of(c, out.notes)) {
     const auto drawing = std::make_shared<SurvivalPanel>(c, panel, series, unit);
     if (drawing->empty()) continue;

@@ -29,6 +29,13 @@ std::string path_data(const std::vector<Point>& points) {
   return out;
 }
 
+std::string head_of(double width, double height, const std::string& id, const std::string& title, const std::string& description) {
+  const std::string name = escaped(id);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + px(width) + "\" height=\"" + px(height) + "\" viewBox=\"0 0 " +
+          px(width) + " " + px(height) + "\" aria-labelledby=\"" + name + "-t " + name + "-d\"><title id=\"" + name + "-t\">" + escaped(title) +
+          "</title><desc id=\"" + name + "-d\">" + escaped(description) + "</desc>";
+}
+
 }  // namespace
 
 std::string escaped(const std::string& text) {
@@ -83,10 +90,34 @@ std::string fitted_text(const std::string& text, double width, double font_size)
 }
 
 Svg::Svg(double width, double height, const std::string& id, const std::string& title, const std::string& description) {
-  const std::string name = escaped(id);
-  head_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + px(width) + "\" height=\"" + px(height) + "\" viewBox=\"0 0 " +
-          px(width) + " " + px(height) + "\" aria-labelledby=\"" + name + "-t " + name + "-d\"><title id=\"" + name + "-t\">" + escaped(title) +
-          "</title><desc id=\"" + name + "-d\">" + escaped(description) + "</desc>";
+  head_ = head_of(width, height, id, title, description);
+}
+
+Svg::Svg(const Form& form, double height, const std::string& title, const std::string& description) {
+  const double above = draw_heading(form);
+  head_ = head_of(form.width, above + height, form.id, title, description);
+  moved_ = above > 0;
+  if (moved_) open("", "transform=\"translate(0 " + px(above) + ")\"");
+}
+
+double Svg::draw_heading(const Form& form) {
+  constexpr double kLine = 18, kSwatch = 30, kBetween = 16;
+  double x = 0, y = 0;
+  if (!form.title.empty()) text(0, 13, fitted_text(form.title, form.width), "b"), y += kLine + 4;
+  for (const auto& entry : form.legend) {
+    const std::string name = fitted_text(entry.name, form.width - kSwatch - 6);
+    const double width = kSwatch + 6 + text_width(name);
+    if (x > 0 && x + width > form.width) x = 0, y += kLine;
+    open(series_class(entry.series));
+    path({{x, y + 9}, {x + kSwatch, y + 9}}, "l");
+    marker(marker_of(entry.series), x + kSwatch / 2, y + 9, 8);
+    text(x + kSwatch + 6, y + 13, name);
+    close();
+    x += width + kBetween;
+  }
+  if (!form.legend.empty()) y += kLine + 6;
+  if (!form.beside.empty()) text(0, y + 13, fitted_text(form.beside, form.width), "q"), y += kLine + 6;
+  return y;
 }
 
 void Svg::open(const std::string& classes, const std::string& attributes) {
@@ -142,7 +173,7 @@ void Svg::marker(std::size_t shape, double x, double y, double size, bool hollow
 }
 
 std::string Svg::element(const std::string& style) const {
-  return head_ + (style.empty() ? "" : "<style>" + style + "</style>") + body_ + "</svg>\n";
+  return head_ + (style.empty() ? "" : "<style>" + style + "</style>") + body_ + (moved_ ? "</g>" : "") + "</svg>\n";
 }
 
 std::string series_class(std::size_t series) {

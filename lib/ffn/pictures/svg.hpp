@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ffn/pictures/figure.hpp"
+
 namespace ffn::pictures {
 
 /// For content and quoted attributes of HTML and SVG, whatever the text: & < > " ' are named, what is no UTF-8, controls or reorders
@@ -32,6 +34,8 @@ class Svg {
  public:
   /// `id` is unlike every other on its page; title and description are for those who do not see it.
   Svg(double width, double height, const std::string& id, const std::string& title, const std::string& description);
+  /// A panel's: in a file that stands alone its title and its legend come first, `height` below them.
+  Svg(const Form& form, double height, const std::string& title, const std::string& description);
 
   void open(const std::string& classes, const std::string& attributes = "");
   void close();
@@ -50,7 +54,11 @@ class Svg {
   std::string element(const std::string& style = "") const;
 
  private:
+  /// Title and legend from the top; returns where they end.
+  double draw_heading(const Form& form);
+
   std::string head_, body_;
+  bool moved_ = false;  // below a heading
 };
 
 /// In a class attribute: "s s3 d1", the series' colour and dashes.

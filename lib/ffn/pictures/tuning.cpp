@@ -11,6 +11,7 @@
 #include "ffn/pictures/series.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/stats/summary.hpp"
 
 namespace ffn::pictures {
 
@@ -68,29 +69,80 @@ std::vector<TuningPanel> panels_of_tuning(const TuningResult& tuned, std::size_t
   return panels;
 }
 
-std::string tip_of(const TuningResult& tuned, const TunedVariant& variant, const TunedPoint& point) {
+/// A point as it is drawn: as the choice sees it, which is by logarithms where a loss is positive; the plain mean where a study of earlier
+/// versions has no more.
+struct Drawn {
+  double centre, low, high;
+  bool has_interval() const { return low < high; }
+};
+
+std::optional<Drawn> drawn(const TunedVariant& variant, const TunedPoint& point, double alpha) {
+  if (!point.score) return std::nullopt;
+  if (!point.judged) return Drawn{*point.score, *point.score, *point.score};
+  stats::Interval interval{*point.judged, *point.judged, 1 - alpha};
+  if (point.standard_error && point.measured > 1) interval = stats::t_interval(*point.judged, *point.standard_error, point.measured, 1 - alpha);
+  if (!variant.logarithms) return Drawn{*point.judged, interval.low, interval.high};
+  return Drawn{std::exp(*point.judged), std::exp(interval.low), std::exp(interval.high)};
+}
+
+std::string tip_of(const TuningResult& tuned, const TunedVariant& variant, const TunedPoint& point, double alpha) {
+  const auto at = drawn(variant, point, alpha);
   std::vector<std::string> values;
   for (std::size_t k = 0; k < tuned.keys.size(); ++k) values.push_back(last_segment(tuned.keys[k]) + " " + value_text(*point.values[k]));
-  std::string text = variant.name + " at " + join(values) + ": " + (point.score ? format_significant(*point.score, 3) : "no value");
+  std::string text = variant.name + " at " + join(values) + ": " + (at ? estimate_text(at->centre, at->low, at->high) : "no value");
   if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad runs";
   if (point.chosen > 0) text += tuned.per_seed ? ", chosen by " + std::to_string(point.chosen) + " seeds" : ", chosen";
   return text;
 }
 
-std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std::size_t axis, const Form& form, const std::string& style) {
-  std::vector<double> xs, ys;
+/// All centres, and the ends of their intervals, but for those that are wider than all centres are apart: they would press the rest flat.
+Axis score_axis(const TuningResult& tuned, const TuningPanel& panel, AxisKind kind, double alpha) {
+  const auto place = [&](double x) { return kind == AxisKind::linear ? x : std::log(x); };  // of what is not positive none
+  std::vector<Drawn> points;
+  std::vector<double> shown;
+  for (const auto& [v, of] : panel.curves) {
+    for (const auto* point : of) {
+      if (const auto at = drawn(tuned.variants[v], *point, alpha)) points.push_back(*at), shown.push_back(at->centre);
+    }
+  }
+  if (shown.empty()) return axis_for({}, kind);
+  const auto [least, most] = std::minmax_element(shown.begin(), shown.end());
+  const double apart = place(*most) - place(*least);
+  for (const auto& at : points) {
+    if (place(at.high) - place(at.low) <= apart) shown.insert(shown.end(), {at.low, at.high});
+  }
+  return axis_for(shown, kind);
+}
+
+void draw_band(Frame& frame, const TunedVariant& variant, const std::vector<const TunedPoint*>& points, std::size_t axis, double alpha) {
+  std::vector<Point> upper, lower;
+  const auto finish = [&] {
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    frame.svg.polygon(upper, "band");
+    upper.clear(), lower.clear();
+  };
+  for (const auto* point : points) {
+    const auto at = drawn(variant, *point, alpha);
+    if (!at || !at->has_interval()) {
+      finish();
+      continue;
+    }
+    const double x = frame.x.at(point->values[axis]->get<double>());
+    upper.push_back({x, frame.y.at(at->high)}), lower.push_back({x, frame.y.at(at->low)});
+  }
+  finish();
+}
+
+std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std::size_t axis, double alpha, const Form& form, const std::string& style) {
+  std::vector<double> xs;
   bool any_bad = false;
   for (const auto& [v, points] : panel.curves) {
-    for (const auto* point : points) {
-      xs.push_back(point->values[axis]->get<double>());
-      if (point->score) ys.push_back(*point->score);
-      any_bad = any_bad || !point->score;
-    }
+    for (const auto* point : points) xs.push_back(point->values[axis]->get<double>()), any_bad = any_bad || !point->score;
   }
   std::vector<std::string> choices;
   for (const auto& [v, points] : panel.curves) {
     for (const auto* point : points) {
-      if (point->chosen > 0) choices.push_back(tip_of(tuned, tuned.variants[v], *point));
+      if (point->chosen > 0) choices.push_back(tip_of(tuned, tuned.variants[v], *point, alpha));
     }
   }
   const FrameText text{"Tuning of " + last_segment(tuned.keys[axis]) + (panel.title.empty() ? "" : ", " + panel.title), join(choices, "; ") + ".", last_segment(tuned.keys[axis]),
@@ -99,19 +151,25 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
   room.height = form.is_wide() ? 320 : 250;
   const auto [least, most] = std::minmax_element(xs.begin(), xs.end());
   if (any_bad) room.above = 18;
-  Frame frame(form, text, axis_for(xs, *least > 0 && *most / *least >= 8 ? AxisKind::log10 : AxisKind::linear), axis_for(ys, form.log_y ? AxisKind::log10 : AxisKind::linear), room);
+  Frame frame(form, text, axis_for(xs, *least > 0 && *most / *least >= 8 ? AxisKind::log10 : AxisKind::linear), score_axis(tuned, panel, form.log_y ? AxisKind::log10 : AxisKind::linear, alpha), room);
+  for (const auto& [v, points] : panel.curves) {  // below all lines
+    frame.svg.open(series_class(v));
+    draw_band(frame, tuned.variants[v], points, axis, alpha);
+    frame.svg.close();
+  }
   for (const auto& [v, points] : panel.curves) {
     const auto& variant = tuned.variants[v];
     const bool at_edge = std::find(variant.edge.begin(), variant.edge.end(), tuned.keys[axis]) != variant.edge.end();
     frame.svg.open(series_class(v));
     std::vector<Point> line;
     for (const auto* point : points) {
-      if (point->score) line.push_back({frame.x.at(point->values[axis]->get<double>()), frame.y.at(*point->score)});
+      if (const auto at = drawn(variant, *point, alpha)) line.push_back({frame.x.at(point->values[axis]->get<double>()), frame.y.at(at->centre)});
     }
     frame.svg.path(line, "l");
     for (const auto* point : points) {
-      const double x = frame.x.at(point->values[axis]->get<double>()), y = point->score ? frame.y.at(*point->score) : frame.top - 10;
-      frame.svg.marker(point->score ? marker_of(v) : 4, x, y, 7, false, tip_of(tuned, variant, *point));
+      const auto at = drawn(variant, *point, alpha);
+      const double x = frame.x.at(point->values[axis]->get<double>()), y = at ? frame.y.at(at->centre) : frame.top - 10;
+      frame.svg.marker(point->score ? marker_of(v) : 4, x, y, 7, false, tip_of(tuned, variant, *point, alpha));
       if (point->chosen == 0 || !point->score) continue;
       frame.svg.raw("<circle class=\"ring\" cx=\"" + px(x) + "\" cy=\"" + px(y) + "\" r=\"" + (tuned.per_seed ? "7" : "9") + "\"/>");
       const bool lowest = x < (frame.left + frame.right) / 2;
@@ -123,19 +181,37 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
   return frame.svg.element(style);
 }
 
-Numbers tuning_numbers(const TuningResult& tuned) {
+Numbers tuning_numbers(const TuningResult& tuned, double alpha) {
   Numbers out{{"variant"}, {}};
   for (const auto& key : tuned.keys) out.headers.push_back(last_segment(key));
-  for (const std::string& name : {tuned.metric, std::string("bad runs"), std::string("chosen by seeds")}) out.headers.push_back(name);
+  for (const std::string& name : {tuned.metric, std::string("centre"), std::string("low"), std::string("high"), std::string("bad runs"), std::string("chosen by seeds")}) out.headers.push_back(name);
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {
       std::vector<Cell> row = {{variant.name}};
       for (const auto& value : point.values) row.push_back({value_text(*value), value->is_number() ? std::optional<double>(value->get<double>()) : std::nullopt});
-      row.push_back(number_cell(point.score)), row.push_back(count_cell(static_cast<double>(point.bad))), row.push_back(count_cell(static_cast<double>(point.chosen)));
+      row.push_back(number_cell(point.score));
+      const auto at = drawn(variant, point, alpha);
+      row.push_back(at ? number_cell(at->centre) : Cell{"-"});
+      for (const auto end : {&Drawn::low, &Drawn::high}) row.push_back(at && at->has_interval() ? number_cell((*at).*end) : Cell{"-"});
+      row.push_back(count_cell(static_cast<double>(point.bad))), row.push_back(count_cell(static_cast<double>(point.chosen)));
       out.rows.push_back(std::move(row));
     }
   }
   return out;
+}
+
+std::string centre_of(const TuningResult& tuned) {
+  const auto with = std::count_if(tuned.variants.begin(), tuned.variants.end(), [](const TunedVariant& variant) { return variant.logarithms; });
+  return with == 0 ? "mean" : with == static_cast<std::ptrdiff_t>(tuned.variants.size()) ? "geometric mean" : "mean, geometric where all values are positive,";
+}
+
+bool any_interval(const TuningResult& tuned, double alpha) {
+  return std::any_of(tuned.variants.begin(), tuned.variants.end(), [&](const TunedVariant& variant) {
+    return std::any_of(variant.curve.begin(), variant.curve.end(), [&](const TunedPoint& point) {
+      const auto at = drawn(variant, point, alpha);
+      return at && at->has_interval();
+    });
+  });
 }
 
 }  // namespace
@@ -147,7 +223,8 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   if (!axis) return std::nullopt;
   Figure out;
   out.id = "tuning", out.heading = "Tuning: " + join(tuned.keys, " and ");
-  out.reading = "Each line is a variant's " + tuned.metric + " by " + join(tuned.keys, " and ") + ", the mean of the tuning runs that have it. A ring is " +
+  out.reading = "Each line is a variant's " + tuned.metric + " by " + join(tuned.keys, " and ") + ": the " + centre_of(tuned) + " of the tuning runs that have it, by which the choice is made" +
+                (any_interval(tuned, c.alpha) ? ", with its " + format_percent(1 - c.alpha, 0) + " interval (Student's t) as a band that may leave the picture" : std::string()) + ". A ring is " +
                 (tuned.per_seed ? "what some seed chose" : "the choice") + ", with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.";
   std::size_t seeds = 0;
   for (const auto& facet : c.facets) {
@@ -160,7 +237,7 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   double least = INFINITY, most = 0;
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {
-      if (point.score) least = std::min(least, *point.score), most = std::max(most, *point.score);
+      if (const auto at = drawn(variant, point, c.alpha)) least = std::min(least, at->centre), most = std::max(most, at->centre);
     }
   }
   out.y_switch = least > 0, out.log_y = least > 0 && most > 20 * least;
@@ -170,8 +247,8 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
     panels.resize(kMostPanels);
   }
   for (const auto& panel : panels)
-    out.panels.push_back({panel.title, [&tuned, panel, axis](const Form& form, const std::string& style) { return draw_tuning(tuned, panel, *axis, form, style); }});
-  out.numbers = tuning_numbers(tuned);
+    out.panels.push_back({panel.title, [&tuned, panel, axis, alpha = c.alpha](const Form& form, const std::string& style) { return draw_tuning(tuned, panel, *axis, alpha, form, style); }});
+  out.numbers = tuning_numbers(tuned, c.alpha);
   return out;
 }
 

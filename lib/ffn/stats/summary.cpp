@@ -79,4 +79,11 @@ Interval t_interval(const std::vector<double>& values, double level) {
   return {centre - half_width, centre + half_width, level};
 }
 
+Interval t_interval(double mean, double standard_error, std::size_t n, double level) {
+  if (n < 2) detail::fail("a t interval needs two values");
+  detail::check_between("level", level, 0.0, 1.0);
+  const double half_width = detail::critical_t_of_seeds(n, (1.0 - level) / 2.0) * standard_error;
+  return {mean - half_width, mean + half_width, level};
+}
+
 }  // namespace ffn::stats

@@ -13,11 +13,14 @@ namespace ffn::stats {
 struct PointScore {
   std::size_t bad = 0;         ///< runs without a value
   std::optional<double> mean;  ///< of those with one
+  std::optional<double> judged;          ///< mean of what is judged: of the values, or of their logarithms
+  std::optional<double> standard_error;  ///< of `judged`; none of a single run
 };
 
 struct PointChoice {
   std::size_t index;
   std::vector<PointScore> scores;
+  bool logarithms;  ///< are judged, not the values
 };
 
 /// outcomes[point][seed], the same seeds for all; no value: the run diverged, failed or never got there. Fewer such runs are better, then

@@ -116,6 +116,15 @@ TEST_CASE("bad runs are more than ten times the pooled median, or without a valu
   CHECK(zero.reference == 1);
 }
 
+TEST_CASE("where half of the values are 0 only a missing one is bad, also where the median is between 0 and another") {
+  const BadRuns half = bad_runs({0.0, 0.0, 0.0, 0.0}, {0.01, 0.2, 0.3, 0.4});  // the median is 0.005
+  CHECK(half.reference == 0);
+  CHECK(half.limit == std::numeric_limits<double>::infinity());
+  const BadRuns fewer = bad_runs({0.0, 0.0, 0.0, 0.01}, {0.01, 0.2, 0.3, 0.4});
+  CHECK(fewer.limit == Approx(0.1));
+  CHECK(fewer.reference == 3);
+}
+
 TEST_CASE("McNemar's p is that of a binomial with one half") {
   CHECK(mcnemar_p(0, 0) == 1);
   CHECK(mcnemar_p(0, 6) == Approx(2.0 / 64));

@@ -108,13 +108,15 @@ void note_scale(const std::string& asked, Comparison& c) {
 
 void note_bad_runs(Comparison& c) {
   std::vector<std::string> counts;
+  bool any_limit = false;
   for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
     if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) return;
+    any_limit = any_limit || std::isfinite(pair.bad->limit);
     counts.push_back(pair.value + " " + std::to_string(pair.bad->variant) + " and " + pair.reference + " " +
                      std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(facet));
   });
   if (!counts.empty())
-    c.notes.push_back("bad runs (" + c.metric + " above 10 times the median of both sides, or no value): " + noted(std::move(counts)));
+    c.notes.push_back("bad runs (" + c.metric + (any_limit ? " above 10 times the median of both sides, or no value" : " without a value") + "): " + noted(std::move(counts)));
 }
 
 }  // namespace ffn

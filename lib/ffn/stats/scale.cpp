@@ -107,8 +107,10 @@ BadRuns bad_runs(const std::vector<Outcome>& variant, const std::vector<Outcome>
   std::vector<double> pooled;
   for (const auto* side : {&variant, &reference})
     for (const Outcome& run : *side) pooled.push_back(has_value(run) ? *run : kInfinity);
-  const double middle = median(std::move(pooled));
-  BadRuns bad{0, 0, 0, 0, middle > 0.0 ? kBadRun * middle : kInfinity, 1.0};
+  std::sort(pooled.begin(), pooled.end());
+  // Of an even number the median is between two values: half of the smallest share above 0 is no measure where half of all are 0.
+  const bool positive = pooled[(pooled.size() - 1) / 2] > 0.0;
+  BadRuns bad{0, 0, 0, 0, positive ? kBadRun * median(std::move(pooled)) : kInfinity, 1.0};
   const auto is_bad = [&](const Outcome& run) { return !has_value(run) || *run > bad.limit; };
   for (std::size_t i = 0; i < variant.size(); ++i) {
     const bool v = is_bad(variant[i]), r = is_bad(reference[i]);

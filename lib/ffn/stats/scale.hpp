@@ -52,7 +52,7 @@ std::vector<double> advantages(MetricKind kind, PairedValues values, const std::
 struct BadRuns {
   std::size_t variant, reference;            ///< bad runs of each side
   std::size_t only_variant, only_reference;  ///< seeds at which one side alone is bad
-  double limit;                              ///< ∞ if the median is not positive: then only a missing value is bad
+  double limit;                              ///< ∞ if half of the values are not positive: then only a missing one is bad
   double p;                                  ///< McNemar's exact test, a side fact: no part of any family
 };
 

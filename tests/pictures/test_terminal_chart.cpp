@@ -61,6 +61,22 @@ TEST_CASE("an interval is drawn around its line, and a gap is a gap") {
   CHECK(has('a') == 0);
 }
 
+TEST_CASE("a dotted line has a dot in every second column, also where its points are closer than that") {
+  for (const int steps : {4, 400}) {
+    TerminalChart chart{"", {0, 1}, {0, 1}, {}, {}};
+    ChartLine line{series_ink(0), {}, false};
+    for (int i = 0; i <= steps; ++i) line.points.push_back({double(i) / steps, 0.5, 0.5, 0.5, true});
+    chart.lines.push_back(line);
+    std::string all;
+    for (const auto& row : drawn(chart, 83, 5, Charset::ascii, false).lines) all += row;
+    const auto dots = std::count(all.begin(), all.end(), 'a');
+    CHECK(dots >= 39);
+    CHECK(dots <= 41);
+    CHECK(all.find("a a a a") != std::string::npos);
+    CHECK(all.find("aa") == std::string::npos);
+  }
+}
+
 TEST_CASE("each line carries its own letter") {
   auto chart = falling();
   chart.lines.push_back(chart.lines[0]);

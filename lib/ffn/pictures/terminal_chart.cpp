@@ -35,12 +35,26 @@ void draw_band(Canvas& canvas, const ChartLine& line, const Axis& x, const Axis&
   }
 }
 
+// Single dots so far from each other that no colour is needed to tell them from a line. `due` is the way to the next one, which goes on
+// from piece to piece: most pieces are shorter.
+void draw_dots(Canvas& canvas, double x1, double y1, double x2, double y2, const Ink& ink, double& due) {
+  const double every = 2.0 * canvas.dots_x() / canvas.columns(), length = std::max(std::abs(x2 - x1), std::abs(y2 - y1));
+  if (!std::isfinite(x1 + y1 + x2 + y2)) return;
+  for (; due <= length; due += every) {
+    const double share = length > 0 ? due / length : 0;
+    canvas.dot(static_cast<int>(std::lround(x1 + share * (x2 - x1))), static_cast<int>(std::lround(y1 + share * (y2 - y1))), ink);
+  }
+  due -= length;
+}
+
 void draw_line(Canvas& canvas, const ChartLine& line, const Axis& x, const Axis& y) {
+  double due = 0;
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     const auto& b = line.points[i];
     if (!std::isfinite(b.y)) continue;
     const auto& a = i > 0 && std::isfinite(line.points[i - 1].y) ? line.points[i - 1] : b;
-    canvas.line(x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink, b.dotted);
+    if (b.dotted) draw_dots(canvas, x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink, due);
+    else canvas.line(x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink), due = 0;
   }
 }
 

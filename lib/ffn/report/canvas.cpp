@@ -35,11 +35,11 @@ void Canvas::dot(int x, int y, const Ink& ink) {
   cell->has_line = true;
 }
 
-void Canvas::line(double x1, double y1, double x2, double y2, const Ink& ink, bool dotted) {
+void Canvas::line(double x1, double y1, double x2, double y2, const Ink& ink) {
   const double length = std::max(std::abs(x2 - x1), std::abs(y2 - y1));
   if (!std::isfinite(x1 + y1 + x2 + y2)) return;
   const int steps = std::max(1, static_cast<int>(std::ceil(length)));
-  for (int i = 0; i <= steps; i += dotted ? 3 : 1) {
+  for (int i = 0; i <= steps; ++i) {
     const double share = static_cast<double>(i) / steps;
     dot(static_cast<int>(std::lround(x1 + share * (x2 - x1))), static_cast<int>(std::lround(y1 + share * (y2 - y1))), ink);
   }

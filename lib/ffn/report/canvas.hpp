@@ -32,8 +32,8 @@ class Canvas {
 
   /// One dot; what lies beyond the edges is not drawn.
   void dot(int x, int y, const Ink& ink);
-  /// Every dot between two places, both of them included; every third where it is dotted.
-  void line(double x1, double y1, double x2, double y2, const Ink& ink, bool dotted = false);
+  /// Every dot between two places, both of them included.
+  void line(double x1, double y1, double x2, double y2, const Ink& ink);
   /// The dots of a column from `top` to `bottom`, thinly, so that a line through them stands out. Never over a line.
   void shade(int x, double top, double bottom, const Ink& ink);
   /// A letter in the cell of this dot, over whatever is there.

@@ -110,6 +110,12 @@ TEST_CASE("what a terminal would obey becomes a question mark") {
   CHECK(without_controls("a\nb\tc\r\nd") == "a?b?c??d");
 }
 
+TEST_CASE("what is not shown is named by its number where a question mark would be taken for one") {
+  CHECK(with_codes(std::string("a\0b", 3) + "\033[1m\n\xC2\x9B") == "a\\x00b\\x1b[1m\\x0a\\x9b");
+  CHECK(with_codes("é, \xE2\x80\xAE?") == "é, \\u202e?");
+  CHECK(with_codes("\xFF\xE2\x82") == "\\xff\\xe2\\x82");
+}
+
 TEST_CASE("of escape sequences the colours of our own pass, where they are asked for") {
   CHECK(printable("\033[1mbold\033[0m \033[1;31mred\033[0m", true) == "\033[1mbold\033[0m \033[1;31mred\033[0m");
   CHECK(printable("\033[1mbold\033[0m") == "?[1mbold?[0m");

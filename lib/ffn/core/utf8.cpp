@@ -1,5 +1,7 @@
 #include "ffn/core/utf8.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace ffn {
@@ -105,6 +107,20 @@ std::string without_controls(const std::string& text) {
   std::string out = printable(text);
   for (char& c : out) {
     if (c == '\n' || c == '\t' || c == '\r') c = '?';
+  }
+  return out;
+}
+
+std::string with_codes(const std::string& text) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
+  std::string out;
+  for (std::size_t i = 0, length = 0; i < text.size(); i += length) {
+    length = std::max<std::size_t>(1, sequence_length(p + i, text.size() - i));
+    const bool whole = length > 1 || p[i] < 0x80;
+    const std::uint32_t c = whole ? decode_utf8(text.substr(i, length))[0] : p[i];
+    char code[16];
+    std::snprintf(code, sizeof code, c < 0x100 ? "\\x%02x" : "\\u%04x", static_cast<unsigned>(c));
+    out += whole && is_shown(c) ? text.substr(i, length) : code;
   }
   return out;
 }

@@ -59,7 +59,7 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
       for (const auto k : alphabet) {
         if (k >= ' ') append_utf8(known, k);
       }
-      throw UsageError(what + "'s '" + character + "' does not occur in the training text", "known characters: " + known);
+      throw UsageError(what + "'s '" + with_codes(character) + "' does not occur in the training text", "known characters: " + with_codes(known));
     }
     ids.push_back(at - alphabet.begin());
   }

@@ -28,9 +28,7 @@ std::string without_end(std::string text) {
 }
 
 // A share of 0 is 0 and not a rounded little.
-std::string percent(double share) { return share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share); }
-
-std::string signed_number(double x, int digits = 2) { return (x < 0 ? "−" : "") + format_significant(std::abs(x), digits); }
+std::string percent(double share) { return !std::isfinite(share) ? "-" : share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share); }
 
 // One of nine heights for a share of the largest; blank for next to nothing.
 const char* bar(double share) {
@@ -45,9 +43,10 @@ std::string activation_bar(double x, double peak) {
 }
 
 std::string rate_bars(const HiddenReport& report) {
+  if (!report.finite) return "-";
   const auto most = static_cast<double>(*std::max_element(report.rates.begin(), report.rates.end()));
   std::string out;
-  for (const auto count : report.rates) out += count > 0 ? bar(std::max(0.125, static_cast<double>(count) / most)) : " ";
+  for (const auto count : report.rates) out += count > 0 ? bar(std::max(0.125, static_cast<double>(count) / most)) : "·";  // at a blank a table may break
   return out;
 }
 
@@ -70,16 +69,16 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
   Table table({{part_header(i), Align::left}, {"neurons", Align::right}, {"zeros", Align::right}, {"near 0", Align::right}, {"fire", Align::right}, {"dead", Align::right}, {"always on", Align::right},
                {"eff. rank", Align::right}, {"fire rates", Align::left}});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    if (r.tokens == 0) table.add_row({part_name(i, b, part), format_count(r.width), "no tokens", "", "", "", "", "", ""});
+    if (r.tokens == 0) table.add_row({part_name(i, b, part), format_count(r.width), "", "", "", "", "", "", "no tokens"});
     else
-      table.add_row({part_name(i, b, part), format_count(r.width), percent(r.zeros), percent(r.near_zeros), percent(r.fires), format_count(r.dead), format_count(r.always_on),
-                     format_significant(r.effective_rank, 3), rate_bars(r)});
+      table.add_row({part_name(i, b, part), format_count(r.width), percent(r.zeros), percent(r.near_zeros), percent(r.fires), r.finite ? format_count(r.dead) : "-", r.finite ? format_count(r.always_on) : "-",
+                     shown_number(r.effective_rank), rate_bars(r)});
   });
   print_heading("Hidden layers");
-  print_table(table, common);
+  print_named_table(table, common);
   print_text("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) + " of the layer's root mean square; fire: " +
                  "the pre-activation is above 0; dead: near 0 on every token; always on: fires on every token; eff. rank: exp of the entropy of h's singular values; " +
-                 "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %.", 0);
+                 "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.", 0);
 }
 
 std::string size_text(double x) { return format_significant(x, 2); }
@@ -129,7 +128,7 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
 
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + signed_number(classes[k].logit));
+  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
   return out.empty() ? "none" : join(out, " · ");
 }
 
@@ -139,7 +138,7 @@ std::string prefix_text(const Example& example, std::size_t most) {
   return out;
 }
 
-// Of a block, over all its experts: those that write most, summed over the tokens.
+// Of a block, over all its experts: those that write most.
 std::vector<std::pair<std::size_t, std::int64_t>> writers_of(const BlockReport& block) {
   std::vector<std::pair<std::size_t, std::int64_t>> out;
   for (std::size_t part = 0; part < block.hidden.size(); ++part) {
@@ -147,7 +146,7 @@ std::vector<std::pair<std::size_t, std::int64_t>> writers_of(const BlockReport& 
   }
   const auto written = [&](const auto& which) {
     const auto& report = block.hidden[which.first];
-    return report.neurons[static_cast<std::size_t>(which.second)].writes() * static_cast<double>(report.tokens);
+    return report.finite ? report.neurons[static_cast<std::size_t>(which.second)].writes() : 0;
   };
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return written(a) > written(b); });
   out.resize(std::min(kShownNeurons, out.size()));
@@ -160,18 +159,20 @@ void print_neurons(const Inspection& i, const CommonOptions& common) {
     for (const auto& [part, n] : writers_of(i.blocks[b])) {
       const auto& neuron = i.blocks[b].hidden[part].neurons[static_cast<std::size_t>(n)];
       const auto top = examples_of(i.values[b].hidden[part], n, i.inputs, {1, 0, 24}).top;
-      table.add_row({neuron_name(i, b, part, n), percent(neuron.fires), format_significant(neuron.writes(), 2), cosine_text(neuron.cosine), classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1),
-                     classes_text(neuron.against, i.inputs, 1), top.empty() ? "" : prefix_text(top[0], 12) + "  " + signed_number(top[0].activation)});
+      table.add_row({neuron_name(i, b, part, n), percent(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine), classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1),
+                     classes_text(neuron.against, i.inputs, 1), top.empty() || !i.blocks[b].hidden[part].finite ? "-" : prefix_text(top[0], 12) + "  " + shown_number(top[0].activation, 2)});
     }
-    print_heading("The " + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) + " that write most");
+    const auto& parts = i.blocks[b].hidden;
+    const bool known = std::all_of(parts.begin(), parts.end(), [](const HiddenReport& part) { return part.finite; });
+    print_heading((known ? "The " : "The first ") + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) + (known ? " that write most" : ""));
     print_table(table, common);
   }
-  print_text("writes: mean |h| · ‖value‖; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest activation, behind what stands before it, and that activation.", 0);
+  print_text(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") + "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest activation, behind what stands before it, and that activation.", 0);
 }
 
 void print_experts(const Inspection& i, const CommonOptions& common) {
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (!i.blocks[b].routing) continue;
+    if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
     const auto& routing = *i.blocks[b].routing;
     Table table({{"expert", Align::left}, {"share", Align::right}, {"weight", Align::right}, {"most together with", Align::left}, {"takes", Align::left}});
     for (std::size_t e = 0; e < routing.experts.size(); ++e) {
@@ -204,7 +205,7 @@ void print_attention(const Inspection& i, const CommonOptions& common) {
       for (const auto& looked : head.looks_at) {
         if (looked.share >= 0.01) looks.push_back((looked.offset == 0 ? "itself" : std::to_string(std::abs(looked.offset)) + (looked.offset < 0 ? " back" : " ahead")) + " " + format_percent(looked.share, 0));
       }
-      table.add_row({std::to_string(b) + "." + std::to_string(h), format_significant(head.entropy, 2), join(looks)});
+      table.add_row({std::to_string(b) + "." + std::to_string(h), shown_number(head.entropy, 2), join(looks)});
     }
   }
   if (table.num_rows() == 0) return;
@@ -281,7 +282,7 @@ void print_examples(const std::string& title, const std::vector<Example>& exampl
       const std::string mark = std::isfinite(x) ? activation_bar(x, peak) : " ";
       bars += mark + std::string(display_width(name) - 1, ' ');
     }
-    const std::string number = signed_number(example.activation, 3);
+    const std::string number = shown_number(example.activation, 3);
     const std::string indent(display_width(number) < 9 ? 9 - display_width(number) : 1, ' ');
     std::cout << indent << number << "  " << text << "\n";
     if (!single) std::cout << without_end(std::string(11, ' ') + bars) << "\n";
@@ -295,10 +296,12 @@ void print_neuron(const Inspection& i, const std::string& name) {
   const auto& report = i.blocks[b].hidden[part];
   const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
   const auto& rows = i.values[b].hidden[part];
-  print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + format_significant(neuron.peak, 3) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
+  for (const auto& note : i.notes) print_text("note: " + note, 0);
+  print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
                  (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".", 0);
   if (neuron.reads_out()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
   if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
+  if (!report.finite) return;
   const auto examples = examples_of(rows, neuron.index, i.inputs);
   print_examples("Strongest", examples.top, neuron.peak);
   print_examples("At the quantiles 0.9, 0.75, 0.5 and 0.25 of what it fires on", examples.middle, neuron.peak);
@@ -310,7 +313,9 @@ namespace {
 
 // "0" is exactly 0.
 std::string cell_number(double x) {
-  if (x == 0) return "0";
+  constexpr double kHuge = 1e5;  // with two decimals beyond the column
+  if (x == 0 || !std::isfinite(x)) return x == 0 ? "0" : "-";
+  if (std::abs(x) >= kHuge) return shown_number(x, std::abs(x) < 1e6 ? 1 : 2);
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", std::abs(x));
   return (x < 0 ? "−" : "") + std::string(text);
@@ -318,19 +323,20 @@ std::string cell_number(double x) {
 
 void print_step(const TraceStep& step) {
   constexpr std::int64_t kMostNumbers = 32;
-  constexpr std::size_t kColumn = 7;
   std::cout << "\n" << step.meaning << ": " << step.name << "   (" << step.rows.size() << ", " << step.width << ")\n";
   std::size_t label = 0;
   for (const auto& row : step.rows) label = std::max(label, display_width(row));
+  std::size_t column = 7;
+  for (const double x : step.values) column = std::max(column, display_width(cell_number(x)) + 1);
   const int width = terminal_width_of(1);
-  const auto in_line = std::max<std::int64_t>(1, (static_cast<std::int64_t>(width <= 0 ? 80 : width) - static_cast<std::int64_t>(label)) / static_cast<std::int64_t>(kColumn));
+  const auto in_line = std::max<std::int64_t>(1, (static_cast<std::int64_t>(width <= 0 ? 80 : width) - static_cast<std::int64_t>(label)) / static_cast<std::int64_t>(column));
   const std::int64_t shown = std::min(step.width, kMostNumbers);
   for (std::size_t r = 0; r < step.rows.size(); ++r) {
     std::string line = step.rows[r] + std::string(label - display_width(step.rows[r]), ' ');
     for (std::int64_t k = 0; k < shown; ++k) {
       if (k > 0 && k % in_line == 0) std::cout << line << "\n", line = std::string(label, ' ');
       const auto number = cell_number(step.values[r * static_cast<std::size_t>(step.width) + static_cast<std::size_t>(k)]);
-      line += std::string(display_width(number) < kColumn ? kColumn - display_width(number) : 1, ' ') + number;
+      line += std::string(column - display_width(number), ' ') + number;
     }
     std::cout << line << "\n";
   }
@@ -340,9 +346,12 @@ void print_step(const TraceStep& step) {
 }  // namespace
 
 void print_trace(const Trace& trace, const Inputs& inputs, const ModelConfig& model) {
-  print_text(std::to_string(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token" : " tokens") + " through " + layer_text(model) + ". Row by row, each token goes through the feed-forward layer by itself" + (model.attention ? "; only attention, before it, mixes them." : ".") + " A 0 is exactly 0.", 0);
+  const std::string tokens = std::to_string(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token" : " tokens");
+  if (std::holds_alternative<NoFfnConfig>(model.ffn)) print_text(tokens + " through a model without a feed-forward layer: there are no steps to show" + (model.attention ? "; where its attention looks is in --json and -o." : "."), 0);
+  else print_text(tokens + " through " + layer_text(model) + ". Row by row, each token goes through the feed-forward layer by itself" + (model.attention ? "; only attention, before it, mixes them." : ".") + " A 0 is exactly 0.", 0);
+  for (const auto& note : trace.notes) print_text("note: " + note, 0);
   for (std::size_t b = 0; b < trace.blocks.size(); ++b) {
-    if (trace.blocks.size() > 1) print_heading("Block " + std::to_string(b));
+    if (trace.blocks.size() > 1 && !trace.blocks[b].steps.empty()) print_heading("Block " + std::to_string(b));
     for (const auto& step : trace.blocks[b].steps) {
       print_step(step);
       if (&step != &trace.blocks[b].steps.front() || trace.blocks[b].routes.empty()) continue;

@@ -40,17 +40,28 @@ Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
   }
   Json outcomes = Json::array();
   for (const auto& classes : trace.outcomes) {
-    Json each = Json::array();
+    Json each = classes.empty() ? Json() : Json::array();
     for (const auto& outcome : classes) each.push_back({{"class", inputs.class_name(outcome.index)}, {"probability", outcome.logit}});
     outcomes.push_back(each);
   }
-  return {{"tokens", trace.tokens}, {"blocks", blocks}, {"outcomes", outcomes}};
+  return {{"tokens", trace.tokens}, {"blocks", blocks}, {"outcomes", outcomes}, {"notes", trace.notes}};
 }
 
 void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
   const NamedFile page(expand_home(path), "page", pictures::kPageMark);
   page.write(html);
   if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
+}
+
+// What a reader has to know before the numbers: weights of a run that diverged show no layer that works.
+std::vector<std::string> notes_of(const RunDirectory& directory) {
+  try {
+    const auto summary = read_summary(directory.path());
+    if (!summary || !summary->divergence) return {};
+    return {"the run diverged at step " + format_count(summary->divergence->step) + ": these are the weights that it ended with, not what training aimed at"};
+  } catch (const DataError& error) {
+    return {std::string("what the run came to is not known: ") + error.what()};
+  }
 }
 
 int inspect_run(const InspectOptions& options, bool traced, const CommonOptions& common) {
@@ -61,14 +72,17 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
   inspect::TrainedNetwork network(config, weights);
   if (traced) {
     const auto inputs = inspect::typed_inputs(config, weights, options.trace);
-    const auto trace = inspect::trace(network, inputs);
+    auto trace = inspect::trace(network, inputs);
+    trace.notes = notes_of(directory);
     if (!options.out.empty()) write_page(options.out, inspect::trace_page(trace, inputs, page_facts(config.model)), common);
     if (common.json) print_json(to_json(trace, inputs));
     else if (options.out.empty()) print_trace(trace, inputs, config.model);
     return 0;
   }
   const auto most = inspect::most_tokens(config, trained_shape(config, weights));
-  const auto inspection = inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most) : inspect::text_inputs(config, weights, expand_home(options.data), most));
+  auto inspection = inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most) : inspect::text_inputs(config, weights, expand_home(options.data), most));
+  const auto notes = notes_of(directory);
+  inspection.notes.insert(inspection.notes.begin(), notes.begin(), notes.end());
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
   if (common.json) print_json(options.neuron.empty() ? inspect::to_json(inspection) : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
   else if (!options.neuron.empty()) print_neuron(inspection, options.neuron);

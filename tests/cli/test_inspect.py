@@ -184,6 +184,96 @@ class Text(InspectTest):
         self.assertIn("checksum", self.fails(3, "inspect", run))
 
 
+    def test_a_run_that_diverged_says_so_and_makes_no_numbers_up(self):
+        self.run_program("xor", "name=div", "model.ffn.activation=relu2", "train.optimizer.lr=1e30", "-q")
+        run = "runs/div/seed-0"
+        text = self.check_width("inspect", run)
+        row = next(line for line in text.splitlines() if line.startswith("0 "))
+        self.assertEqual(row.split(), ["0", "32"] + ["-"] * 7)
+        for shown in (text, self.check_width("inspect", run, "--neuron", "0.3"), self.check_width("inspect", run, "--trace", "10")):
+            self.assertIn("note: the run diverged at step 1", shown)
+            self.assertNotRegex(shown, r"\b(inf|nan)\b")
+            self.assertNotRegex(shown, r"[0-9]{12}")
+        found = self.inspected(run)
+        self.assertIn("diverged at step 1", found["notes"][0])
+        hidden = found["blocks"][0]["hidden"][0]
+        for key in ("rms", "zeros", "near_zeros", "fires", "dead", "always_on", "rates", "effective_rank", "rank_tokens"):
+            self.assertIsNone(hidden[key], key)
+        for neuron in hidden["each"]:
+            self.assertEqual([neuron[key] for key in ("fires", "mean_size", "peak", "dead", "always_on", "writes")], [None] * 6)
+            self.assertIsNone(neuron["examples"])
+            self.assertGreater(neuron["key_norm"], 0)  # weights are what they are
+        self.assertIn("diverged", self.inspected(run, "--trace", "10")["notes"][0])
+        self.assertIn("diverged", self.inspected(run, "--neuron", "0.3")["notes"][0])
+        for arguments in ((), ("--trace", "10")):
+            self.ok("inspect", run, "-o", "page.html", *arguments)
+            page = Page((self.tmp / "page.html").read_text(encoding="utf-8"))
+            self.assertIn("diverged at step 1", page.text(next(page.all("p", **{"class": "note"}))))
+            for cell in page.all("td"):
+                self.assertNotRegex(page.text(cell), r"\b(inf|nan|never)\b")
+
+    def test_a_histogram_of_fire_rates_stays_whole(self):
+        run = self.trained({**XOR, "name": "mix"}, "model.ffn.kind=moe")
+        for width in ("60", "80"):
+            text = self.run_program("inspect", run, env={**os.environ, "COLUMNS": width}).stdout
+            bars = [word for word in text[:text.index("zeros:")].split() if re.search("[▁-█·]", word)]
+            self.assertGreater(len(bars), 1)
+            self.assertEqual({len(bar) for bar in bars}, {10})
+
+    def test_neurons_that_write_most_stand_in_the_order_of_what_they_write(self):
+        run = self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe")
+        text = self.ok("inspect", run).stdout
+        rows = text[text.index("that write most"):].splitlines()[2:10]
+        writes = [float(re.match(r"\S+ +(?:< )?[\d.]+(?: %)? +(\S+)", row)[1]) for row in rows]
+        self.assertEqual(writes, sorted(writes, reverse=True))
+        self.assertIn("over all tokens, 0 on those of other experts", " ".join(text.split()))
+        block = self.inspected(run)["blocks"][0]
+        each = {n["name"]: (n, part["tokens"]) for part in block["hidden"] for n in part["each"]}
+        for neuron, tokens in each.values():
+            self.assertAlmostEqual(neuron["writes"], neuron["mean_size"] * neuron["value_norm"] * tokens / 1584, places=6)
+        most = sorted(each, key=lambda name: -each[name][0]["writes"])[:8]
+        self.assertEqual([row.split()[0] for row in rows], most)
+
+    def test_where_there_are_no_neurons_none_can_be_named(self):
+        for kind, why in ((["model.ffn.kind=none"], "the model has no feed-forward layer"), (["model.ffn.kind=formula", "model.ffn.name=swiglu"], "the layer is a formula")):
+            error = self.fails(2, "inspect", self.trained({**XOR, "name": "bare"}, *kind), "--neuron", "0.0")
+            self.assertIn("there are none", error)
+            self.assertIn(why, error)
+            self.assertNotIn("from 0.0 on", error)
+
+    def test_a_trace_is_refused_in_the_words_of_what_was_typed(self):
+        run = self.trained(XOR)
+        self.assertIn("the input 101 has 3 digits, the network reads 2", self.fails(2, "inspect", run, "--trace", "101"))
+        self.assertIn("the input 7 has 1 number, the network reads 2", self.fails(2, "inspect", run, "--trace", "7"))
+        for number in ("1e39", "1e400", "nan", "-inf"):
+            self.assertIn(f"'{number}' is no finite number", self.fails(2, "inspect", run, f"--trace={number},1"))
+        run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
+        text = self.ok("inspect", run, "--trace", "10").stdout
+        self.assertIn("without a feed-forward layer", text)
+        self.assertNotIn("Row by row", text)
+        self.ok("sequence-xor", "train.steps=2", "train.eval_every=2", "-q")
+        error = self.fails(2, "inspect", "runs/sequence-xor/seed-0", "--trace", "")
+        self.assertIn("for example 0110", error)
+        self.ok("inspect", "runs/sequence-xor/seed-0", "--trace", "0110")
+
+    def test_characters_that_are_not_shown_are_named_by_their_numbers(self):
+        run = self.trained(TEXT)
+        for character, name in (("\0", r"\x00"), ("\033", r"\x1b"), ("\u202e", r"\u202e")):
+            self.write("odd.txt", "the" + character + "rain")
+            self.assertIn(f"odd.txt's '{name}' does not occur in the training text", self.fails(2, "inspect", run, "--data", "odd.txt"))
+
+    def test_experts_that_got_few_tokens_are_named(self):
+        run = self.trained({**XOR, "name": "mix"}, "model.ffn.kind=moe", "model.ffn.top_k=1")
+        notes = self.inspected(run)["notes"]
+        parts = self.inspected(run)["blocks"][0]["hidden"]
+        few = [f"0.{e} ({part['tokens']} token{'s' * (part['tokens'] != 1)})" for e, part in enumerate(parts) if 0 < part["tokens"] < part["neurons"]]
+        self.assertGreater(len(few), 0)
+        note = next(note for note in notes if "effective rank" in note)
+        for name in few[:4]:
+            self.assertIn(name, note)
+        self.assertNotIn("1 tokens", note)
+
+
 class Pages(InspectTest):
     def page(self, run, *arguments):
         self.ok("inspect", run, "-o", "page.html", *arguments)

@@ -19,6 +19,7 @@ class Finder {
   Finder(const HiddenRows& hidden, std::int64_t neuron, const Inputs& inputs, const ExampleLimits& limits)
       : hidden_(hidden), neuron_(neuron), inputs_(inputs), limits_(limits), order_(static_cast<std::size_t>(hidden.rows())) {
     std::iota(order_.begin(), order_.end(), 0);
+    order_.erase(std::remove_if(order_.begin(), order_.end(), [&](auto row) { return !std::isfinite(at(row)); }), order_.end());
   }
 
   NeuronExamples find() {

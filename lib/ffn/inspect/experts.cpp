@@ -34,6 +34,8 @@ RoutingReport report_on(const RoutedRows& routed, const TokenKinds& kinds, const
   const auto num_experts = static_cast<std::size_t>(routed.num_experts), top_k = static_cast<std::size_t>(routed.top_k);
   const std::size_t tokens = routed.expert.size() / top_k, length = static_cast<std::size_t>(inputs.length);
   out.num_experts = routed.num_experts, out.top_k = routed.top_k, out.tokens = static_cast<std::int64_t>(tokens);
+  out.finite = std::all_of(routed.probability.begin(), routed.probability.end(), [](float p) { return std::isfinite(p); });
+  if (!out.finite) return out;
   out.experts.resize(num_experts);
   out.together.assign(num_experts * num_experts, 0.0);
   std::vector<std::int64_t> counts(kinds.names.size() * num_experts, 0), first_choices(num_experts, 0);

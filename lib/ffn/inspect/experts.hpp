@@ -20,6 +20,7 @@ struct ExpertReport {
 
 struct RoutingReport {
   std::int64_t num_experts = 0, top_k = 0, tokens = 0;
+  bool finite = true;            ///< the router's probabilities are; otherwise nothing else is measured
   double load_entropy = 0;       ///< -Σ load ln load; ln E is even
   double effective_experts = 0;  ///< exp of it
   double max_violation = 0;      ///< largest load over even load, less 1

@@ -55,7 +55,7 @@ Figure rates_figure(const Inspection& i) {
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) {
       const auto& report = i.blocks[b].hidden[part];
-      if (report.tokens == 0) continue;
+      if (report.tokens == 0 || !report.finite) continue;
       const auto title = part_title(i, b, part);
       out.panels.push_back({title, [&report, title](const Form& form, const std::string& style) { return draw_rates(report, title, form, style); }});
       for (std::size_t bin = 0; bin < kRateBins; ++bin) {
@@ -118,7 +118,7 @@ Figure loads_figure(const Inspection& i) {
   out.id = "loads", out.heading = "How much each expert gets", out.wide = false;
   out.reading = "Bars are shares of all (token, choice) pairs; the line is an even share.";
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (!i.blocks[b].routing) continue;
+    if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
     const std::string title = "Block " + std::to_string(b);
     out.panels.push_back({title, [&routing = *i.blocks[b].routing, title](const Form& form, const std::string& style) { return draw_loads(routing, title, form, style); }});
   }
@@ -129,7 +129,7 @@ Figure loads_figure(const Inspection& i) {
 template <class Picture>
 void add_routed_blocks(Figure& figure, const Inspection& i, const Picture& picture_of) {
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (const auto& routing = i.blocks[b].routing) add_panel(figure, "Block " + std::to_string(b), picture_of(*routing, ", block " + std::to_string(b)));
+    if (const auto& routing = i.blocks[b].routing; routing && routing->finite) add_panel(figure, "Block " + std::to_string(b), picture_of(*routing, ", block " + std::to_string(b)));
   }
 }
 
@@ -238,7 +238,7 @@ std::vector<Figure> figures_of(const Trace& trace) {
       add_panel(figure, step.meaning + ": " + step.name + "  (" + std::to_string(step.rows.size()) + ", " + std::to_string(width) + ")", std::move(picture));
       for (std::size_t r = 0; r < step.rows.size(); ++r) {
         std::vector<std::string> numbers;
-        for (std::size_t k = 0; k < width; ++k) numbers.push_back(format_significant(step.values[r * width + k], 3));
+        for (std::size_t k = 0; k < width; ++k) numbers.push_back(shown_number(step.values[r * width + k]));
         figure.numbers.rows.push_back({{step.name}, {step.rows[r]}, {join(numbers, " ")}});
       }
     }

@@ -1,7 +1,9 @@
 #include "ffn/inspect/inputs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -23,7 +25,7 @@ fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
   return out;
 }
 
-std::string visible(const std::string& character) { return character == " " ? "␣" : character == "\n" ? "⏎" : character == "\t" ? "⇥" : without_controls(character); }
+std::string visible(const std::string& character) { return character == " " ? "␣" : character == "\n" ? "⏎" : character == "\t" ? "⇥" : with_codes(character); }
 
 std::string Inputs::class_name(std::int64_t index) const {
   return characters.empty() ? std::to_string(index) : visible(characters[static_cast<std::size_t>(index)]);
@@ -34,7 +36,7 @@ std::string Inputs::token_name(std::int64_t n) const {
   std::string out;
   for (std::int64_t i = 0; i < shape.input_width; ++i) {
     const float x = vectors[static_cast<std::size_t>(n * shape.input_width + i)];
-    out += (out.empty() ? "" : ", ") + std::string(x < 0 ? "−" : "") + format_significant(std::abs(static_cast<double>(x)), x == static_cast<float>(static_cast<int>(x)) ? 1 : 2);
+    out += (out.empty() ? "" : ", ") + std::string(x < 0 ? "−" : "") + format_significant(std::abs(static_cast<double>(x)), x == std::trunc(x) ? 1 : 2);
   }
   return "(" + out + ")";
 }
@@ -157,8 +159,11 @@ std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
     char* end = nullptr;
     out.push_back(std::strtof(part.c_str(), &end));
     if (part.empty() || *end != '\0') throw UsageError("'" + part + "' is no number", expected);
+    if (!std::isfinite(out.back())) throw UsageError("'" + part + "' is no finite number, or one beyond " + format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2), expected);
   }
-  if (static_cast<std::int64_t>(out.size()) != width) throw UsageError("the input " + word + " has " + std::to_string(out.size()) + " numbers, the network reads " + std::to_string(width), expected);
+  const bool digits = word.size() > 1 && word.find_first_not_of("01") == std::string::npos;
+  const std::size_t count = digits ? word.size() : out.size();
+  if (static_cast<std::int64_t>(out.size()) != width) throw UsageError("the input " + word + " has " + std::to_string(count) + (digits ? " digit" : " number") + (count == 1 ? "" : "s") + ", the network reads " + std::to_string(width), expected);
   return out;
 }
 
@@ -198,7 +203,7 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
     if (size > out.length) throw UsageError(std::to_string(size) + " tokens are more than the network reads at once", "its context is " + std::to_string(out.length));
     out.length = size, out.count = size > 0 ? 1 : 0;
   }
-  if (out.count == 0) throw UsageError("nothing to trace", out.shape.tokens ? "name a text" : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
+  if (out.count == 0) throw UsageError("nothing to trace", !out.characters.empty() ? "name a text" : out.shape.tokens ? std::string("name the numbers of tokens, for example ") + (out.shape.input_width <= 10 ? "0110" : "\"0 1 1 0\"") : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ffn/config/accounting.hpp"
 #include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/fused/coverage.hpp"
 #include "ffn/train/trained.hpp"
 
@@ -74,6 +75,38 @@ struct Notes {
   void operator()(const AnyOther&) const {}
 };
 
+void note_overflows(Inspection& i) {
+  std::vector<std::string> hidden, routers;
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    const auto& block = i.blocks[b];
+    if (std::any_of(block.hidden.begin(), block.hidden.end(), [](const HiddenReport& part) { return !part.finite; })) hidden.push_back(std::to_string(b));
+    if (block.routing && !block.routing->finite) routers.push_back(std::to_string(b));
+  }
+  const auto blocks = [](const std::vector<std::string>& names) { return (names.size() == 1 ? "block " : "blocks ") + join(names); };
+  if (!hidden.empty()) i.notes.push_back("activations of " + blocks(hidden) + " are not finite: what rests on them is not shown");
+  if (!routers.empty()) i.notes.push_back("the router's probabilities of " + blocks(routers) + " are not finite: what the experts take is not shown");
+}
+
+// What bounds an effective rank from above besides the layer: how many tokens it was measured on.
+void note_ranks(Inspection& i) {
+  constexpr std::size_t kMostNamed = 4;
+  std::int64_t drawn = 0;
+  std::vector<std::string> few;
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) {
+      const auto& r = i.blocks[b].hidden[part];
+      if (r.rank_tokens == 0 || r.rank_tokens >= r.width) continue;
+      if (r.rank_tokens < r.tokens) drawn = r.rank_tokens;
+      else if (i.blocks[b].routing) few.push_back(std::to_string(b) + "." + std::to_string(part) + " (" + std::to_string(r.tokens) + (r.tokens == 1 ? " token)" : " tokens)"));
+    }
+  }
+  if (drawn > 0) i.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(drawn) + " tokens and cannot be above that");
+  if (few.empty()) return;
+  const auto named = std::min(kMostNamed, few.size()), more = few.size() - named;
+  i.notes.push_back((few.size() == 1 ? "expert " : "experts ") + join({few.begin(), few.begin() + static_cast<std::ptrdiff_t>(named)}) + (more > 0 ? " and " + std::to_string(more) + " more" : std::string()) +
+                    " got fewer tokens than " + (few.size() == 1 ? "it has" : "each has") + " neurons: an effective rank cannot be above the number of tokens");
+}
+
 }  // namespace
 
 Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
@@ -94,15 +127,16 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
     for (std::size_t e = 0; e < values.hidden.size(); ++e) {
       const auto& rows = values.hidden[e];
       const auto weights = keys_and_values(parameters, model, static_cast<std::int64_t>(b), mixture ? std::optional<std::int64_t>(e) : std::nullopt, rows.width);
-      block.hidden.push_back(report_on(rows, weights, reaches_head ? &read_out : nullptr));
+      block.hidden.push_back(report_on(rows, weights, reaches_head ? &read_out : nullptr, inputs.num_tokens()));
       block.hidden.back().agreement = agreement_of(rows, block.hidden.back(), inputs);
     }
     out.blocks.push_back(std::move(block));
   }
   std::visit(Notes{out.notes}, model.ffn);
   const auto& parts = out.blocks[0].hidden;
-  if (!parts.empty() && parts[0].rank_tokens > 0 && parts[0].rank_tokens < parts[0].width && parts[0].rank_tokens < inputs.num_tokens())
-    out.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(parts[0].rank_tokens) + " tokens and cannot be above that");
+  if (parts.empty()) out.no_neurons = join(out.notes, "; ");
+  note_overflows(out);
+  note_ranks(out);
   for (std::size_t b = 0; b < out.blocks.size(); ++b) {
     for (const auto& part : out.blocks[b].hidden) {
       if (part.tokens > 0 && part.dead == part.width) out.notes.push_back("all neurons of " + std::string(out.blocks[b].routing ? "an expert of " : "") + "block " + std::to_string(b) + " are dead: whatever it reads, it writes the same");
@@ -129,13 +163,14 @@ NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
       }
     }
   }
+  if (!inspection.no_neurons.empty()) throw UsageError("no neuron is called " + name + ": there are none to name", inspection.no_neurons);
   throw UsageError("no neuron is called " + name, mixture ? "neurons are named block.expert.neuron, from 0.0.0 on" : "neurons are named block.neuron, from 0.0 on");
 }
 
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most) {
   std::vector<std::int64_t> order(report.neurons.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return report.neurons[static_cast<std::size_t>(a)].writes() > report.neurons[static_cast<std::size_t>(b)].writes(); });
+  if (report.finite) std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return report.neurons[static_cast<std::size_t>(a)].writes() > report.neurons[static_cast<std::size_t>(b)].writes(); });
   order.resize(std::min(most, order.size()));
   return order;
 }

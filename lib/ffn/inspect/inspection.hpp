@@ -33,6 +33,7 @@ struct Inspection {
   std::vector<BlockValues> values;
   std::vector<BlockReport> blocks;
   std::vector<std::string> notes;  ///< what is not shown, and why
+  std::string no_neurons;          ///< why it has none that could be named; empty where it has
 };
 
 /// The network of a run as its weights say. Throws UsageError for a model that the fused engine does not cover, CheckpointError for
@@ -67,7 +68,7 @@ struct NeuronPlace {
 /// Throws UsageError for a name that none has.
 NeuronPlace find_neuron(const Inspection& inspection, const std::string& name);
 
-/// The most telling neurons of a hidden layer: those that write most on average.
+/// The most telling neurons of a hidden layer: those that write most on average; by number where that is not known.
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most);
 
 }  // namespace ffn::inspect

@@ -29,11 +29,17 @@ Json signs_json(const std::array<double, 4>& signs) { return {{"gate+ up+", sign
 
 Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const ExampleLimits& limits) {
   const auto& rows = inspection.values[place.block].hidden[place.part];
-  const auto& neuron = inspection.blocks[place.block].hidden[place.part].neurons[static_cast<std::size_t>(place.neuron)];
-  Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", neuron.dead},
-              {"always_on", neuron.always_on}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
+  const auto& report = inspection.blocks[place.block].hidden[place.part];
+  const auto& neuron = report.neurons[static_cast<std::size_t>(place.neuron)];
+  const auto if_finite = [&](const auto& x) { return report.finite ? Json(x) : Json(); };
+  Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", if_finite(neuron.dead)},
+              {"always_on", if_finite(neuron.always_on)}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
   if (rows.gated()) out["up_norm"] = neuron.up_norm, out["signs"] = signs_json(neuron.signs);
   if (neuron.reads_out()) out["towards"] = to_json(neuron.towards, inspection.inputs), out["against"] = to_json(neuron.against, inspection.inputs);
+  if (!report.finite) {
+    out["examples"] = nullptr;
+    return out;
+  }
   const auto examples = examples_of(rows, neuron.index, inspection.inputs, limits);
   out["examples"]["top"] = to_json(examples.top, inspection.inputs);
   if (limits.random > 0) out["examples"]["middle"] = to_json(examples.middle, inspection.inputs), out["examples"]["random"] = to_json(examples.random, inspection.inputs);
@@ -42,8 +48,9 @@ Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const E
 
 Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t part) {
   const auto& report = inspection.blocks[block].hidden[part];
+  const auto if_finite = [&](const auto& x) { return report.finite ? Json(x) : Json(); };
   Json out = {{"tokens", report.tokens}, {"neurons", report.width}, {"rms", report.rms}, {"zeros", report.zeros}, {"near_zeros", report.near_zeros}, {"fires", report.fires},
-              {"dead", report.dead}, {"always_on", report.always_on}, {"rates", report.rates}, {"effective_rank", report.effective_rank}, {"rank_tokens", report.rank_tokens}};
+              {"dead", if_finite(report.dead)}, {"always_on", if_finite(report.always_on)}, {"rates", if_finite(report.rates)}, {"effective_rank", report.effective_rank}, {"rank_tokens", if_finite(report.rank_tokens)}};
   if (report.gated) out["gate_near_zeros"] = report.gate_near_zeros, out["up_near_zeros"] = report.up_near_zeros, out["signs"] = signs_json(report.signs);
   if (report.agreement) out["agreement"] = report.agreement->share, out["agreement_by_chance"] = report.agreement->by_chance;
   const auto patterns = patterns_of(inspection.values[block].hidden[part], inspection.kinds, 64, 64);
@@ -57,6 +64,7 @@ Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t pa
 }
 
 Json routing_json(const RoutingReport& report, const TokenKinds& kinds) {
+  if (!report.finite) return {{"experts", report.num_experts}, {"top_k", report.top_k}, {"tokens", report.tokens}, {"each", nullptr}};
   Json out = {{"experts", report.num_experts}, {"top_k", report.top_k}, {"tokens", report.tokens}, {"load_entropy", report.load_entropy}, {"effective_experts", report.effective_experts},
               {"max_violation", report.max_violation}, {"token_entropy", report.token_entropy}, {"repeats", report.repeats}, {"repeats_by_chance", report.repeats_by_chance}, {"together", report.together}};
   Json each = Json::array();
@@ -71,7 +79,11 @@ Json routing_json(const RoutingReport& report, const TokenKinds& kinds) {
 
 }  // namespace
 
-Json to_json(const Inspection& inspection, const NeuronPlace& place) { return neuron_json(inspection, place, {}); }
+Json to_json(const Inspection& inspection, const NeuronPlace& place) {
+  Json out = neuron_json(inspection, place, {});
+  out["notes"] = inspection.notes;
+  return out;
+}
 
 Json to_json(const Inspection& inspection) {
   Json out = {{"inputs", inspection.inputs.source}, {"tokens", inspection.inputs.num_tokens()}, {"near_zero_below", kNearZero}, {"notes", inspection.notes}};

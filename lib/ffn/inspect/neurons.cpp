@@ -146,19 +146,39 @@ void sum_up(HiddenReport& report) {
   }
 }
 
+bool is_finite(const HiddenRows& hidden) {
+  for (const auto* values : {&hidden.pre_activation, &hidden.gate, &hidden.up, &hidden.hidden}) {
+    if (!std::all_of(values->begin(), values->end(), [](float x) { return std::isfinite(x); })) return false;
+  }
+  return true;
+}
+
+// Shares of an infinite root mean square, and ranks of what has none, would be made up.
+void leave_open(HiddenReport& report) {
+  report.finite = false;
+  for (double* x : {&report.rms, &report.zeros, &report.near_zeros, &report.fires, &report.effective_rank, &report.gate_near_zeros, &report.up_near_zeros}) *x = NAN;
+  report.signs.fill(NAN);
+  for (auto& neuron : report.neurons) neuron.fires = neuron.mean_size = neuron.peak = NAN, neuron.signs.fill(NAN);
+}
+
 }  // namespace
 
-HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out) {
+HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out, std::int64_t all_tokens) {
   HiddenReport report;
   report.tokens = hidden.rows(), report.width = hidden.width, report.gated = weights.gate != nullptr;
   report.neurons.resize(static_cast<std::size_t>(report.width));
   for (std::size_t i = 0; i < report.neurons.size(); ++i) {
     auto& neuron = report.neurons[i];
     neuron.index = static_cast<std::int64_t>(i);
+    if (all_tokens > 0) neuron.reach = static_cast<double>(report.tokens) / static_cast<double>(all_tokens);
     measure_weights(weights, report.width, neuron);
     if (read_out) read_out_value(read_out->logits(weights.down + neuron.index * weights.d_model), neuron);
   }
   if (report.tokens == 0) return report;  // an expert that nothing was sent to
+  if (!is_finite(hidden)) {
+    leave_open(report);
+    return report;
+  }
   report.rms = root_mean_square(hidden.hidden);
   report.zeros = share_below(hidden.hidden, 0), report.near_zeros = share_below(hidden.hidden, kNearZero * report.rms);
   if (hidden.gated()) {
@@ -172,7 +192,7 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
 }
 
 std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs) {
-  if (inputs.characters.empty() || report.tokens == 0 || !report.neurons[0].reads_out()) return std::nullopt;
+  if (inputs.characters.empty() || report.tokens == 0 || !report.finite || !report.neurons[0].reads_out()) return std::nullopt;
   const auto width = static_cast<std::size_t>(hidden.width);
   std::vector<float> strongest(width, -INFINITY);
   std::vector<std::int64_t> behind(width, -1);

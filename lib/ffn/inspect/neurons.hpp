@@ -34,8 +34,9 @@ struct NeuronReport {
   std::int64_t favourite = -1;  ///< the class of the largest logit; −1 where values are not read out
   bool reads_out() const { return favourite >= 0; }
   std::vector<ClassLogit> towards, against;  ///< the largest positive and the smallest negative logits of its value, from the extreme on
-  /// How much it writes on average: mean |h| · ‖v‖.
-  double writes() const { return mean_size * value_norm; }
+  double reach = 1;  ///< share of all tokens that get to it: in a mixture those of its expert
+  /// How much it writes on average over all tokens: mean |h| · ‖v‖, 0 where it is not asked.
+  double writes() const { return mean_size * value_norm * reach; }
 };
 
 /// How often the class that a value favours is the token behind the one on which its key is strongest (Geva et al. 2021, §4.2), and how
@@ -46,6 +47,7 @@ struct Agreement {
 
 struct HiddenReport {
   std::int64_t tokens = 0, width = 0;
+  bool finite = true;       ///< all that was computed is; otherwise what rests on activations is NaN, and nothing is counted
   double rms = 0;           ///< of all activations
   double zeros = 0;         ///< share of activations that are exactly 0
   double near_zeros = 0;    ///< share with |h| < kNearZero · rms, zeros among them
@@ -94,8 +96,8 @@ class ReadOut {
   const float *scale_, *head_;  ///< (D), nullptr without a last norm; (D, classes)
 };
 
-/// `read_out` where what the layer writes gets to the head as it is.
-HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out);
+/// `read_out` where what the layer writes gets to the head as it is; `all_tokens` 0 for those that `hidden` has.
+HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out, std::int64_t all_tokens = 0);
 
 /// Of a layer whose values were read out, where the classes are the next tokens; nothing otherwise.
 std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs);

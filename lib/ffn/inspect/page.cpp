@@ -51,8 +51,11 @@ std::string shaded(const Example& example, double peak) {
 // What tables sort by: a digit more than is read, since all digits of all neurons make half a page.
 double short_value(double x) { return std::strtod(format_significant(x, 4).c_str(), nullptr); }
 
-Cell percent_cell(double share) { return {share == 0 ? "0" : share < 0.001 ? "< 0.1 %" : format_percent(share), short_value(share)}; }
-Cell signed_cell(double x) { return {(x < 0 ? "−" : "") + format_significant(std::abs(x), 3), short_value(x)}; }
+Cell percent_cell(double share) {
+  if (!std::isfinite(share)) return {"-"};
+  return {share == 0 ? "0" : share < 0.001 ? "< 0.1 %" : format_percent(share), short_value(share)};
+}
+Cell signed_cell(double x) { return std::isfinite(x) ? Cell{shown_number(x), short_value(x)} : Cell{"-"}; }
 
 template <class F>
 void for_each_part(const Inspection& i, const F& f) {
@@ -61,14 +64,16 @@ void for_each_part(const Inspection& i, const F& f) {
   }
 }
 
+Cell counted(const HiddenReport& report, std::int64_t neurons) { return report.finite ? pictures::count_cell(static_cast<double>(neurons)) : Cell{"-"}; }
+
 std::string layers_section(const Inspection& i) {
   Numbers numbers{{"", "tokens", "neurons", "zeros", "near zero", "fire", "dead", "always on", "effective rank", "agreement", "by chance"}, {}};
   bool gated = false;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { gated = gated || r.gated; });
   if (gated) numbers.headers.insert(numbers.headers.end(), {"gate near zero", "up near zero"});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    numbers.rows.push_back({{part_title(i, b, part)}, pictures::count_cell(static_cast<double>(r.tokens)), pictures::count_cell(static_cast<double>(r.width)), percent_cell(r.zeros), percent_cell(r.near_zeros), percent_cell(r.fires), pictures::count_cell(static_cast<double>(r.dead)),
-                            pictures::count_cell(static_cast<double>(r.always_on)), pictures::number_cell(r.effective_rank), r.agreement ? percent_cell(r.agreement->share) : Cell{"-"}, r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
+    numbers.rows.push_back({{part_title(i, b, part)}, pictures::count_cell(static_cast<double>(r.tokens)), pictures::count_cell(static_cast<double>(r.width)), percent_cell(r.zeros), percent_cell(r.near_zeros), percent_cell(r.fires), counted(r, r.dead),
+                            counted(r, r.always_on), signed_cell(r.effective_rank), r.agreement ? percent_cell(r.agreement->share) : Cell{"-"}, r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
     if (gated) numbers.rows.back().push_back(percent_cell(r.gate_near_zeros)), numbers.rows.back().push_back(percent_cell(r.up_near_zeros));
   });
   if (numbers.rows.empty()) return "";
@@ -86,7 +91,7 @@ std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& i
 double least_writing(const Inspection& i) {
   std::vector<double> all;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) {
-    for (const auto& n : r.neurons) all.push_back(n.writes());
+    for (const auto& n : r.neurons) all.push_back(r.finite ? n.writes() : 0);
   });
   if (all.size() <= kMostRows) return -1;
   std::nth_element(all.begin(), all.begin() + (kMostRows - 1), all.end(), std::greater<>());
@@ -100,7 +105,7 @@ std::string neurons_section(const Inspection& i) {
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     all += r.neurons.size();
     for (const auto& n : r.neurons) {
-      if (n.writes() < least || numbers.rows.size() == kMostRows) continue;
+      if ((r.finite ? n.writes() : 0) < least || numbers.rows.size() == kMostRows) continue;
       numbers.rows.push_back({{neuron_name(i, b, part, n.index)}, percent_cell(n.fires), signed_cell(n.mean_size), signed_cell(n.peak), signed_cell(n.key_norm), signed_cell(n.value_norm), signed_cell(n.cosine), signed_cell(n.writes()),
                               {classes_text(n.towards, i.inputs, 3)}, {classes_text(n.against, i.inputs, 3)}});
     }
@@ -108,7 +113,7 @@ std::string neurons_section(const Inspection& i) {
   if (numbers.rows.empty()) return "";
   const std::string shown = format_count(numbers.rows.size());
   return section("neurons", numbers.rows.size() < all ? "The neurons that write most" : "All neurons",
-                 "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
+                 "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖ over all tokens, in a mixture 0 on those of other experts. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
                      (numbers.rows.size() < all ? " These are the " + shown + " of " + format_count(all) + " neurons that write most; ffn-train inspect --json has all." : std::string()),
                  "<details><summary>" + shown + " neurons</summary><div class=\"sortable\">" + html_numbers(numbers) + "</div></details>\n");
 }
@@ -138,7 +143,7 @@ std::string examples_section(const Inspection& i) {
   for_each_part(i, [&](std::size_t b, std::size_t, const HiddenReport&) { experts += i.blocks[b].routing ? 1 : 0; });
   const std::size_t of_expert = std::clamp<std::size_t>(kOfAllExperts / std::max<std::size_t>(1, experts), 1, kOfExperts);
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    if (r.tokens == 0) return;
+    if (r.tokens == 0 || !r.finite) return;
     std::string neurons;
     for (const auto n : strongest_writers(r, i.blocks[b].routing ? of_expert : kNeuronsShown)) neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
     body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) + "</summary><div class=\"neurons\">" + neurons + "</div></details>\n";
@@ -151,7 +156,7 @@ std::string experts_section(const Inspection& i) {
   Numbers numbers{{"expert", "share of assignments", "even share", "mean weight", "takes"}, {}};
   std::string text;
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (!i.blocks[b].routing) continue;
+    if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
     const auto& routing = *i.blocks[b].routing;
     text += paragraph("Block " + std::to_string(b) + ": the router's entropy per token is " + format_significant(routing.token_entropy, 3) + " of at most " + format_significant(std::log(static_cast<double>(routing.num_experts)), 3) + " nats; the shares are as even as among " +
                       format_significant(routing.effective_experts, 3) + " of " + format_count(routing.num_experts) + " experts; the largest is " + format_percent(routing.max_violation, 0) + " above an even one" +
@@ -185,6 +190,7 @@ std::string page(const Inspection& i, const PageFacts& facts) {
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {
   std::string body = header("Step by step through ", facts, format_count(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token: " : " tokens: ") + join(trace.tokens, " "));
+  for (const auto& note : trace.notes) body += paragraph("Note: " + note + ".", "note");
   for (const auto& figure : figures_of(trace)) body += pictures::html_figure(figure);
   Numbers numbers{{"token", "what the network says"}, {}};
   for (std::size_t n = 0; n < trace.tokens.size(); ++n) numbers.rows.push_back({{trace.tokens[n]}, {join(trace.outcome_names(n, inputs))}});

@@ -64,6 +64,7 @@ Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::siz
     for (std::size_t i = 0; i < width; ++i) sums[static_cast<std::size_t>(kind) * width + i] += static_cast<double>(hidden.hidden[row * width + i]);
   }
   Patterns out;
+  if (!std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); })) return out;
   for (std::size_t k = 0; k < num_kinds; ++k) {
     if (seen[k] > 0) out.kinds.push_back(static_cast<std::int64_t>(k));
   }

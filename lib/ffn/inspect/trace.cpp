@@ -95,7 +95,7 @@ class BlockTracer {
     std::vector<std::string> out;
     for (std::size_t n = 0; n < tokens_.size(); ++n) {
       std::vector<std::string> parts;
-      for (std::size_t i = n * k; i < (n + 1) * k; ++i) parts.push_back("expert " + std::to_string(values_.routed.expert[i]) + " with weight " + format_significant(static_cast<double>(values_.routed.weight[i]), 2));
+      for (std::size_t i = n * k; i < (n + 1) * k; ++i) parts.push_back("expert " + std::to_string(values_.routed.expert[i]) + " with weight " + shown_number(static_cast<double>(values_.routed.weight[i]), 2));
       out.push_back(tokens_[n] + " goes to " + join(parts, " and "));
     }
     return out;
@@ -108,6 +108,7 @@ class BlockTracer {
 
 std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes) {
   std::vector<ClassLogit> out;
+  if (!std::all_of(logits, logits + classes, [](float x) { return std::isfinite(x); })) return out;
   const auto top = static_cast<double>(*std::max_element(logits, logits + classes));
   double sum = 0;
   for (std::int64_t c = 0; c < classes; ++c) out.push_back({c, std::exp(static_cast<double>(logits[c]) - top)}), sum += out.back().logit;
@@ -121,6 +122,7 @@ std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes)
 
 std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& inputs) const {
   std::vector<std::string> out;
+  if (outcomes[token].empty()) out.push_back("-");
   for (const auto& each : outcomes[token]) out.push_back(inputs.class_name(each.index) + " " + format_percent(each.logit, 0));
   return out;
 }

@@ -77,6 +77,11 @@ std::string format_significant(double value, int digits) {
   return fixed(value, decimals > 0 ? decimals : 0);
 }
 
+std::string shown_number(double value, int digits) {
+  if (!std::isfinite(value)) return "-";
+  return (value < 0 ? "−" : "") + format_significant(std::abs(value), digits);
+}
+
 std::string format_with(double value, double uncertainty) {
   if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9) return format_significant(value);
   const int decimals = 1 - static_cast<int>(std::floor(std::log10(uncertainty)));

@@ -27,6 +27,9 @@ std::string format_duration(double seconds);
 /// Digits before the point are never rounded away: 12345.6 is "12346".
 std::string format_significant(double value, int digits = 3);
 
+/// The same with U+2212 for a minus, and "-" for what is not finite.
+std::string shown_number(double value, int digits = 3);
+
 /// With as many decimals as show two digits of its uncertainty, in the same units: 45.03 ± 9.76 is "45.0". Three significant digits
 /// where that is 0 or not finite.
 std::string format_with(double value, double uncertainty);

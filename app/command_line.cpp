@@ -16,6 +16,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/version.hpp"
@@ -238,6 +239,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, words);
   }
+  check_chosen_build();
   return declarations.chosen();
 }
 

@@ -86,7 +86,8 @@ std::string page(const CommandDescription& program) {
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += ".TP\n" + bold(std::to_string(code)) + "\n" + roff(meaning) + "\n";
   out += ".SH ENVIRONMENT\n.TP\n" + bold("NO_COLOR") + "\nNo colour, as with " + bold("--color never") + ".\n.TP\n" + bold("FFN_TRAIN_ENGINE") +
-         "\nAbsolute path of the LibTorch engine, where it does not stand beside the program.\n";
+         "\nAbsolute path of the LibTorch engine, where it does not stand beside the program.\n.TP\n" + bold("FFN_ISA") +
+         "\nThe instruction set of the kernels, where it is not to be the best that the processor has: baseline, v3 (AVX2) or v4 (AVX\\-512).\n";
   return out + ".SH EXAMPLES\n.nf\n" + lines(kExamples) + ".fi\n";
 }
 

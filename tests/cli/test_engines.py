@@ -91,6 +91,46 @@ class Engines(ProgramTest):
         self.assertEqual(len(by), 2)
         self.assertIn("went on under another engine or processor", self.ok("compare", "runs/x").stdout + self.ok("compare", "runs/x", "--json").stdout)
 
+    def test_the_environment_chooses_the_instruction_set(self):
+        self.write("x.json", XOR)
+        for given, expected in (("baseline", "baseline"), ("", None), ("v3", "x86-64-v3"), ("x86-64-v3", "x86-64-v3")):
+            result = self.run_program("--config", "x.json", "-o", given or "best", env={**os.environ, "FFN_ISA": given})
+            if given.endswith("v3") and "not on this processor" in result.stderr:
+                self.assertEqual(result.returncode, 2)
+                continue
+            self.assertEqual(result.returncode, 0, result.stderr)
+            meta, summary = (self.read(f"{given or 'best'}/x/seed-1/{file}") for file in ("meta.json", "summary.json"))
+            if expected:
+                self.assertEqual(meta["kernel_isa"], expected)
+            self.assertIn("engine: fused, cpu, " + meta["kernel_isa"], result.stderr)
+            self.assertEqual(summary["computed_by"], ["fused, cpu, " + meta["kernel_isa"]])
+
+    def test_an_instruction_set_that_cannot_be_had_is_refused_and_help_is_not(self):
+        self.write("x.json", XOR)
+        for given in ("nonsense", "V3", "v9", "x86-64-"):
+            environment = {**os.environ, "FFN_ISA": given}
+            result = self.run_program("--config", "x.json", env=environment)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(f"FFN_ISA={given} names no instruction set", result.stderr)
+            self.assertRegex(result.stderr, r"here it can be baseline( or v3)?( or v4)?;")
+            self.assertEqual(self.files(), ["x.json"])
+            self.assertEqual(self.run_program("--help", env=environment).returncode, 0)
+        self.assertIn("FFN_ISA", self.ok("man").stdout)
+
+    def test_a_run_that_was_begun_with_a_chosen_instruction_set_says_who_goes_on(self):
+        self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000, "checkpoint_every": 500}})
+        best = self.ok("--config", "x.json", "--fast-dev-run").stderr
+        if "cpu, baseline" in best:
+            self.skipTest("this processor has nothing but baseline")
+        os.environ["FFN_ISA"] = "baseline"
+        try:
+            self.interrupted("--engine", "fused")
+        finally:
+            del os.environ["FFN_ISA"]
+        resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
+        self.assertIn("what fused, cpu, baseline began: bits may differ", resumed)
+        self.assertEqual(self.read("runs/x/seed-1/summary.json")["computed_by"][0], "fused, cpu, baseline")
+
     def test_a_run_goes_on_in_libtorch(self):
         self.interrupted("--engine", "fused")
         # So many steps are too many for LibTorch: it takes a few and stops again.

@@ -1,5 +1,7 @@
 // The kernels of every instruction set that this processor has, against plain loops in double.
 #include <cmath>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "ffn/core/random.hpp"
@@ -122,6 +124,71 @@ TEST_CASE("an element of a product does not depend on the matrix around it", "[m
         CHECK(different == 0);
       }
     }
+  }
+}
+
+namespace {
+
+// An element by the rule: one chain over k from `start`, each step rounded once where the build has fused multiply-adds.
+float chain(const Gemm& g, bool fused, std::int64_t i, std::int64_t j, float start) {
+  float sum = start;
+  for (std::int64_t k = 0; k < g.k; ++k) {
+    const float a = g.a[i * g.a_row + k * g.a_col], b = g.b[k * g.b_row + j * g.b_col];
+    const volatile float product = a * b;  // not left to this file's compiler
+    sum = fused ? std::fma(a, b, sum) : sum + product;
+  }
+  return sum;
+}
+
+enum class Start { zero, bias, c };
+
+// Elements that are not the chain's bits, or that were written beside C; a sample of those of large products.
+int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const Storage& sb, Start start) {
+  constexpr std::int64_t kMargin = 5;
+  const bool fused = std::string(build.name) != "baseline";
+  const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2),
+             bias = random_values(static_cast<std::size_t>(s.n), 3);
+  const std::int64_t c_row = s.n + kMargin;
+  const auto before = random_values(static_cast<std::size_t>(s.m * c_row), 4);
+  auto c = before;
+  Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.m, s.k), sa.col(s.m), b.data(), sb.row(s.k, s.n), sb.col(s.k), c.data(), c_row};
+  g.bias = start == Start::bias ? bias.data() : nullptr;
+  g.accumulate = start == Start::c;
+  build.kernels.gemm(g);
+  constexpr std::int64_t kAll = 4000, kEvery = 41;  // a prime: all places of all tiles
+  int wrong = 0;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < c_row; ++j) {
+      const auto at = static_cast<std::size_t>(i * c_row + j);
+      if (j < s.n && s.m * s.n > kAll && (i * s.n + j) % kEvery != 0) continue;
+      const float from = start == Start::c ? before[at] : start == Start::bias && j < s.n ? bias[static_cast<std::size_t>(j)] : 0.0f;
+      const float expected = j < s.n ? chain(g, fused, i, j, from) : before[at];
+      wrong += std::memcmp(&c[at], &expected, sizeof expected) != 0;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("an element of a product is one chain over k, bit for bit, whatever blocks it is computed in", "[math][gemm]") {
+  // Beyond the blocks of rows, of columns and of k, each with something left over, and on the small side of each.
+  const std::vector<Shape> shapes{{64, 32, 8},     {13, 50, 65},  {403, 75, 1100}, {200, 300, 530}, {30, 2101, 70},
+                                  {190, 2101, 40}, {1, 33, 1030}, {1021, 1, 129},  {4100, 520, 12}, {260, 1540, 720}};
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    int tried = 0;
+    for (const auto& s : shapes) {
+      for (int layout = 0; layout < 4; ++layout) {
+        const Storage a{(layout & 1) != 0, layout}, b{(layout & 2) != 0, 3 - layout};
+        for (const auto start : {Start::zero, Start::bias, Start::c}) {
+          CAPTURE(s.m, s.n, s.k, layout, static_cast<int>(start));
+          CHECK(wrong_elements(build, s, a, b, start) == 0);
+          ++tried;
+        }
+      }
+    }
+    CHECK(tried == 10 * 4 * 3);
   }
 }
 

@@ -9,7 +9,7 @@ namespace ffn {
 const std::vector<Activation>& activations() {
   static const std::vector<Activation> catalogue = [] {
     const Activation* rows = nullptr;
-    const std::size_t count = best_build().activation_rows(&rows);
+    const std::size_t count = chosen_build().activation_rows(&rows);
     return std::vector<Activation>(rows, rows + count);
   }();
   return catalogue;

@@ -1,8 +1,37 @@
 #include "ffn/kernels/isa.hpp"
 
+#include <cstdlib>
+#include <string>
+
+#include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/kernels/activation_rows.hpp"
 
 namespace ffn {
+
+namespace {
+
+constexpr const char* kVariable = "FFN_ISA";
+
+std::string wanted_isa() {
+  const char* given = std::getenv(kVariable);
+  return given ? given : "";
+}
+
+// What is typed for a build: "v3" for "x86-64-v3".
+std::string short_name(const std::string& isa) {
+  const std::string prefix = "x86-64-";
+  return isa.compare(0, prefix.size(), prefix) == 0 ? isa.substr(prefix.size()) : isa;
+}
+
+const KernelBuild* build_named(const std::vector<KernelBuild>& builds, const std::string& name) {
+  for (const auto& build : builds) {
+    if (name == build.isa || name == short_name(build.isa)) return &build;
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 std::vector<KernelBuild> kernel_builds() {
   std::vector<KernelBuild> builds{{"baseline", baseline::kernel_rows, baseline::activation_rows}};
@@ -19,6 +48,29 @@ std::vector<KernelBuild> kernel_builds() {
   if (v4) builds.push_back({"x86-64-v4", x86_64_v4::kernel_rows, x86_64_v4::activation_rows});
 #endif
   return builds;
+}
+
+const KernelBuild& chosen_build() {
+  static const KernelBuild chosen = [] {
+    const auto builds = kernel_builds();
+    const auto* named = build_named(builds, wanted_isa());
+    return named ? *named : builds.back();
+  }();
+  return chosen;
+}
+
+void check_chosen_build() {
+  const auto wanted = wanted_isa();
+  const auto builds = kernel_builds();
+  if (wanted.empty() || build_named(builds, wanted)) return;
+  std::vector<std::string> names;
+  for (const auto& build : builds) names.push_back(short_name(build.isa));
+  const std::string given = std::string(kVariable) + "=" + wanted;
+  const std::string hint = "here it can be " + join(names, " or ") + "; without it the best of them computes";
+  for (const char* known : {"x86-64-v3", "x86-64-v4"}) {
+    if (wanted == known || wanted == short_name(known)) throw UsageError(given + ": not on this processor, or not in this build", hint);
+  }
+  throw UsageError(given + " names no instruction set that ffn-train has kernels for", hint);
 }
 
 }  // namespace ffn

@@ -19,10 +19,14 @@ struct KernelBuild {
 /// Those that run here, the best one last.
 std::vector<KernelBuild> kernel_builds();
 
-/// The best one.
-inline KernelBuild best_build() { return kernel_builds().back(); }
+/// The one that computes: the best, or what FFN_ISA names ("baseline", "v3", "v4"; "x86-64-v3" and so on). It is chosen before
+/// main, where nobody catches an error: what FFN_ISA names in vain counts as not named, and main asks check_chosen_build().
+const KernelBuild& chosen_build();
+
+/// Throws UsageError if FFN_ISA names no build that runs here.
+void check_chosen_build();
 
 /// Its name: "x86-64-v4", "x86-64-v3" or "baseline".
-inline const char* kernel_isa() { return best_build().isa; }
+inline const char* kernel_isa() { return chosen_build().isa; }
 
 }  // namespace ffn

@@ -6,7 +6,7 @@ namespace ffn {
 
 namespace {
 
-const Kernels chosen = best_build().kernel_rows();  // before main: a step asks some fifty times
+const Kernels chosen = chosen_build().kernel_rows();  // before main: a step asks some fifty times
 
 }  // namespace
 

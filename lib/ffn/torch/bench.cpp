@@ -30,57 +30,91 @@ double seconds_of(const Work& work, std::int64_t times) {
 
 /// Median seconds per call of each piece of work. They take turns, so that a disturbance meets all of them.
 std::vector<double> medians(const std::vector<Work>& works, double seconds) {
-  constexpr int kRounds = 9;
-  std::vector<std::int64_t> times;
+  std::vector<double> once;
   for (const auto& work : works) {
     work();  // first touches
-    const double once = std::max(1e-9, seconds_of(work, 1));
-    times.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / kRounds / once)));
+    once.push_back(std::max(1e-9, seconds_of(work, 1)));
   }
+  const bool long_ones = *std::max_element(once.begin(), once.end()) > seconds;
+  const std::size_t rounds = long_ones ? 3 : 9;
+  std::vector<std::int64_t> times;
+  for (const double s : once)
+    times.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / static_cast<double>(rounds) / s)));
   std::vector<std::vector<double>> found(works.size());
-  for (int round = 0; round < kRounds; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < works.size(); ++i) found[i].push_back(seconds_of(works[i], times[i]));
   }
   std::vector<double> out;
   for (auto& values : found) {
-    std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
-    out.push_back(values[kRounds / 2]);
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(rounds / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    out.push_back(*middle);
   }
   return out;
 }
 
+/// A matrix as its layer holds it, or that transposed.
+struct Stored {
+  Stored(std::int64_t rows, std::int64_t cols, bool transposed_)
+      : transposed(transposed_),
+        held(torch::randn({transposed ? cols : rows, transposed ? rows : cols})),
+        seen(transposed ? held.t() : held) {}
+  bool transposed;
+  torch::Tensor held, seen;
+
+  std::int64_t row() const { return seen.stride(0); }
+  std::int64_t col() const { return seen.stride(1); }
+};
+
 /// A product of our own kernel and the same by the BLAS that LibTorch has.
 struct Product {
-  explicit Product(std::int64_t m_, std::int64_t n_, std::int64_t k_)
-      : m(m_), n(n_), k(k_), a(torch::randn({m, k})), b(torch::randn({k, n})), c(torch::empty({m, n})) {}
+  Product(std::int64_t m_, std::int64_t k_, std::int64_t n_, bool a_transposed = false, bool b_transposed = false)
+      : m(m_), n(n_), k(k_), a(m, k, a_transposed), b(k, n, b_transposed), c(torch::empty({m, n})) {}
   std::int64_t m, n, k;
-  torch::Tensor a, b, c;
+  Stored a, b;
+  torch::Tensor c;
 
+  std::string name() const {
+    return std::to_string(m) + " x " + std::to_string(k) + " by " + std::to_string(n) + (a.transposed ? ", A transposed" : "") +
+           (b.transposed ? ", B transposed" : "");
+  }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   Work own() {
-    return [this] { kernels().gemm({m, n, k, a.data_ptr<float>(), k, 1, b.data_ptr<float>(), n, 1, c.data_ptr<float>(), n}); };
+    return [this] {
+      kernels().gemm(
+          {m, n, k, a.held.data_ptr<float>(), a.row(), a.col(), b.held.data_ptr<float>(), b.row(), b.col(), c.data_ptr<float>(), n});
+    };
   }
   Work blas() {
-    return [this] { at::mm_out(c, a, b); };
+    return [this] { at::mm_out(c, a.seen, b.seen); };
   }
 };
 
+// The three products of a linear map's step: forward, the gradient of its weights, that of its input.
+std::vector<Product> products_of(std::int64_t tokens, std::int64_t d_in, std::int64_t d_out) {
+  return {{tokens, d_in, d_out}, {d_in, tokens, d_out, /*a_transposed=*/true}, {tokens, d_out, d_in, false, /*b_transposed=*/true}};
+}
+
 void bench_products(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) {
-  struct Shape {
-    std::int64_t m, n, k;
+  struct Linear {
+    std::int64_t tokens, d_in, d_out;
   };
-  for (const auto& s : {Shape{64, 32, 8}, Shape{64, 8, 32}, Shape{512, 128, 32}, Shape{512, 256, 64}, Shape{512, 512, 128},
-                        Shape{512, 1024, 256}, Shape{512, 2048, 512}, Shape{1024, 1024, 1024}}) {
-    if (request.stop && request.stop()) return;
+  // From the maps of an XOR run to those of a block of d_model 512; a head of 65 characters; an expert's few tokens; cubes.
+  for (const auto& s : {Linear{64, 8, 32}, Linear{64, 32, 8}, Linear{64, 32, 64}, Linear{100, 50, 30}, Linear{128, 128, 128},
+                        Linear{512, 32, 128}, Linear{256, 256, 256}, Linear{768, 128, 65}, Linear{768, 128, 512}, Linear{512, 256, 1024},
+                        Linear{512, 512, 2048}, Linear{1024, 1024, 1024}, Linear{2048, 2048, 2048}}) {
     const torch::InferenceMode inference;
-    Product product(s.m, s.n, s.k);
-    const auto t = medians({product.own(), product.blas()}, request.seconds);
-    emit({"product",
-          std::to_string(s.m) + " x " + std::to_string(s.k) + " by " + std::to_string(s.n),
-          {{"us", t[0] * 1e6},
-           {"gflops", product.flops() / t[0] * 1e-9},
-           {"blas_us", t[1] * 1e6},
-           {"blas_gflops", product.flops() / t[1] * 1e-9}}});
+    for (auto& product : products_of(s.tokens, s.d_in, s.d_out)) {
+      if (request.stop && request.stop()) return;
+      const auto t = medians({product.own(), product.blas()}, request.seconds);
+      emit({"product",
+            product.name(),
+            {{"us", t[0] * 1e6},
+             {"gflops", product.flops() / t[0] * 1e-9},
+             {"blas_us", t[1] * 1e6},
+             {"blas_gflops", product.flops() / t[1] * 1e-9},
+             {"times_blas", t[1] / t[0]}}});
+    }
   }
 }
 

@@ -1,0 +1,163 @@
+// Copies of parts of a product's operands, in the order in which its tiles read them, and the memory for them.
+// For gemm_rows.cpp alone, compiled with it once per instruction set (FFN_ISA).
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "ffn/kernels/gemm_tile.hpp"
+
+namespace ffn::FFN_ISA {
+namespace {
+
+constexpr int64_t kGap = 16;   // between copies that would otherwise begin in the same cache set
+constexpr int64_t kAhead = 8;  // rows that are fetched before they are copied: hardware does not follow steps of a page
+
+// How the rows of C are cut: as evenly as can be, so that the last tile is not a thin one.
+struct Heights {
+  explicit Heights(int64_t m) : tiles((m + kMaxRows - 1) / kMaxRows), low(m / tiles), higher(m % tiles) {}
+  int64_t tiles, low, higher;  // the first `higher` of them have a row more than `low`
+
+  int64_t rows(int64_t tile) const { return low + (tile < higher); }
+  int64_t start(int64_t tile) const { return tile * low + std::min(tile, higher); }
+};
+
+// Columns of C that are computed together: `columns` from j on, in tiles of `width`. None: the end.
+struct Panel {
+  Panel(int64_t j_, int64_t end) : j(j_) {
+    const int64_t rest = end - j;
+    width = rest >= kWidest ? kWidest : rest <= kLanes / 2 ? kLanes / 2 : kLanes;
+    columns = std::min<int64_t>(rest, width);
+  }
+  int64_t j, columns;
+  int width;
+
+  Panel next(int64_t end) const { return {j + columns, end}; }
+  // Of its copy in that of a block of B that begins with column j0. Narrow ones, of which there can be three, share a place.
+  int64_t place(int64_t j0, int64_t depth) const { return (j - j0) / kWidest * (depth * kWidest + kGap) + (j - j0) % kWidest * depth; }
+};
+
+// Memory of one thread, kept until it ends: a product takes no longer because it has to be found and mapped.
+class Buffer {
+ public:
+  float* floats(int64_t count) {
+    constexpr int64_t kAlignment = 64;
+    if (count > count_) {
+      const auto bytes = static_cast<std::size_t>((count * static_cast<int64_t>(sizeof(float)) + kAlignment - 1) / kAlignment * kAlignment);
+      floats_.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
+      count_ = floats_ ? count : 0;
+      if (!floats_) throw std::bad_alloc();
+    }
+    return floats_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(float* floats) const { std::free(floats); }
+  };
+  std::unique_ptr<float, Free> floats_;
+  int64_t count_ = 0;
+};
+
+// Copies rows of a number of values that the compiler knows: a few instructions each.
+template <int Columns>
+void copy_rows(int64_t rows, const float* from, int64_t from_row, float* to, int64_t to_row) {
+  for (int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, from + i * from_row, Columns * sizeof(float));
+}
+
+using Copy = void (*)(int64_t, const float*, int64_t, float*, int64_t);
+
+template <int... I>
+Copy copy_of(int64_t columns, std::integer_sequence<int, I...>) {
+  static constexpr Copy table[] = {copy_rows<I + 1>...};
+  return table[columns - 1];
+}
+
+// Columns: at most kWidest.
+Copy copy_of(int64_t columns) { return copy_of(columns, std::make_integer_sequence<int, kWidest>{}); }
+
+// to[k·width + j] = from[k + j·col] for four by four values.
+inline void transpose_four(const float* from, int64_t col, float* to, int64_t width) {
+  using Four = typename Vector<4>::type;
+  const Four a = load<Four>(from), b = load<Four>(from + col), c = load<Four>(from + 2 * col), d = load<Four>(from + 3 * col);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store<Four>(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  store<Four>(to + width, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  store<Four>(to + 2 * width, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  store<Four>(to + 3 * width, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
+// Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.
+void copy_panel(int64_t depth, int64_t columns, int64_t width, const float* from, int64_t row, int64_t col, float* to) {
+  if (columns < width) std::memset(to, 0, static_cast<std::size_t>(depth * width) * sizeof(float));
+  if (col == 1) {
+    copy_of(columns)(depth, from, row, to, width);
+    return;
+  }
+  const bool by_four = row == 1 && columns >= 4;
+  const int64_t deep = by_four ? depth / 4 * 4 : 0;
+  constexpr int64_t kLine = 16;  // of a column: what is fetched together is used together, where columns share cache sets
+  for (int64_t k0 = 0; k0 < deep; k0 += kLine) {
+    const int64_t k1 = std::min(k0 + kLine, deep);
+    for (int64_t j = 0; j < columns; j += 4) {
+      const int64_t first = std::min(j, columns - 4);  // the last four overlap
+      for (int64_t k = k0; k < k1; k += 4) transpose_four(from + k + first * col, col, to + k * width + first, width);
+    }
+  }
+  for (int64_t k = deep; k < depth; ++k) {
+    for (int64_t j = 0; j < columns; ++j) to[k * width + j] = from[k * row + j * col];
+  }
+}
+
+// Most tiles have one of two heights, which the compiler knows here.
+inline void copy_row(float* to, const float* from, int64_t values) {
+  if (values == kMaxRows) std::memcpy(to, from, kMaxRows * sizeof(float));
+  else if (values == kMaxRows - 1) std::memcpy(to, from, (kMaxRows - 1) * sizeof(float));
+  else std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(float));
+}
+
+inline void fetch(const float* from, int64_t values) {
+  constexpr int64_t kLine = 16;
+  for (int64_t i = 0; i < values; i += kLine) __builtin_prefetch(from + i);
+}
+
+// Copies columns j0 to j1 of B, panel by panel.
+void copy_block(int64_t depth, int64_t j0, int64_t j1, const float* from, int64_t row, int64_t col, float* to) {
+  Panel panel(j0, j1);
+  if (col == 1) {
+    // All full panels at once: along the rows, which stand side by side.
+    const int64_t full = (j1 - j0) / kWidest;
+    for (int64_t k = 0; k < depth; ++k) {
+      if (k + kAhead < depth) fetch(from + (k + kAhead) * row, full * kWidest);
+      for (int64_t p = 0; p < full; ++p)
+        std::memcpy(to + p * (depth * kWidest + kGap) + k * kWidest, from + k * row + p * kWidest, kWidest * sizeof(float));
+    }
+    panel = Panel(j0 + full * kWidest, j1);
+  }
+  for (; panel.columns > 0; panel = panel.next(j1))
+    copy_panel(depth, panel.columns, panel.width, from + (panel.j - j0) * col, row, col, to + panel.place(j0, depth));
+}
+
+// Copies A, the rows of each tile side by side, k after k.
+void copy_strips(const Heights& heights, int64_t depth, const float* from, int64_t row, int64_t col, float* to) {
+  constexpr int64_t kTogether = 16;  // tiles
+  const auto place = [&](int64_t t) { return to + heights.start(t) * depth + t * kGap; };
+  if (row != 1) {
+    for (int64_t t = 0; t < heights.tiles; ++t)
+      copy_panel(depth, heights.rows(t), heights.rows(t), from + heights.start(t) * row, col, row, place(t));
+    return;
+  }
+  for (int64_t first = 0; first < heights.tiles; first += kTogether) {
+    const int64_t last = std::min(first + kTogether, heights.tiles), begin = heights.start(first), end = heights.start(last);
+    for (int64_t k = 0; k < depth; ++k) {
+      if (k + kAhead < depth) fetch(from + begin + (k + kAhead) * col, end - begin);
+      for (int64_t t = first; t < last; ++t) copy_row(place(t) + k * heights.rows(t), from + heights.start(t) + k * col, heights.rows(t));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ffn::FFN_ISA

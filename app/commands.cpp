@@ -94,10 +94,7 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
-}
-
-void add_threads_option(CommandLine command, CommonOptions& common) {
-  command.option("--threads", common.threads, "threads of each run; the cores that no worker needs otherwise. Results do not depend on it")
+  command.option("--threads", common.threads, "threads of each run; otherwise the cores that no worker needs. Results do not depend on it")
       .integer_in(1, 4096)
       .type("N");
 }
@@ -180,6 +177,7 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
   // In quotes: an override's comma would make a sweep, and an option names one.
   if (common.engine) overrides.push_back("compute.engine=" + dump_json_lossy(*common.engine));
   if (common.device) overrides.push_back("compute.device=" + dump_json_lossy(*common.device));
+  if (common.threads > 0) overrides.push_back("compute.threads=" + std::to_string(common.threads));
   return overrides;
 }
 

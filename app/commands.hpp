@@ -21,12 +21,12 @@ struct CommonOptions {
   std::string config;
   std::vector<std::string> overrides;  ///< key=value; until take_config() the config may stand among them
   std::string out = "runs";
-  int jobs = 0;     ///< 0: one per core
-  int threads = 0;  ///< of each run; 0: the cores that other workers leave idle
+  int jobs = 0;  ///< 0: one per core
   bool json = false;
   int verbosity = 0;  ///< -q lowers, -v raises
   std::string color = "auto";
   std::optional<std::string> engine, device;  ///< short for overrides of compute.engine and compute.device
+  int threads = 0;                            ///< likewise of compute.threads; 0: not given
   std::vector<std::string> argv;
   CommandDescription description;  ///< of the whole program
 };
@@ -93,9 +93,7 @@ void add_commands(CommandLine program, CommonOptions& common);
 /// -q/-v, --color, --json: for a command that prints results. Returns --json.
 Option add_output_options(CommandLine command, CommonOptions& common);
 
-/// --threads
-void add_threads_option(CommandLine command, CommonOptions& common);
-/// --engine, --device: for a command that reads a config with overrides.
+/// --engine, --device, --threads: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);
 
 /// A config, as the first word or with --config, and overrides behind it.

@@ -130,7 +130,7 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + signed_number(classes[k].logit));
-  return out.empty() ? "-" : join(out, " · ");
+  return out.empty() ? "none" : join(out, " · ");
 }
 
 std::string prefix_text(const Example& example, std::size_t most) {
@@ -297,7 +297,7 @@ void print_neuron(const Inspection& i, const std::string& name) {
   const auto& rows = i.values[b].hidden[part];
   print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + format_significant(neuron.peak, 3) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
                  (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".", 0);
-  if (!neuron.towards.empty()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
+  if (neuron.reads_out()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
   if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
   const auto examples = examples_of(rows, neuron.index, i.inputs);
   print_examples("Strongest", examples.top, neuron.peak);

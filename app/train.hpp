@@ -72,9 +72,6 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 /// What is wrong with a study's comparison and claims, before anything is trained. Throws UsageError or ConfigError.
 void check_study(const Study& study, const std::string& source);
 
-/// What a single run may take: --threads, or all cores.
-void take_threads(const CommonOptions& common);
-
 /// Throws UsageError for a config that this machine cannot hold.
 void require_memory(const RunConfig& config);
 

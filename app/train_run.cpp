@@ -151,13 +151,12 @@ std::string end_text(const RunSummary& summary) {
   return text + (summary.hit ? "; target reached at step " + format_count(summary.hit->step) : "");
 }
 
-}  // namespace
-
 // One run has the machine to itself.
-void take_threads(const CommonOptions& common) {
-  const std::size_t threads = common.threads > 0 ? static_cast<std::size_t>(common.threads) : usable_cores();
-  training_engine().set_threads([threads] { return threads; });
+void take_all_cores() {
+  training_engine().set_threads([cores = usable_cores()] { return cores; });
 }
+
+}  // namespace
 
 void require_memory(const RunConfig& config) {
   if (!config.compute.on_cpu()) return;  // a GPU's stack is chosen by its memory
@@ -173,7 +172,7 @@ void require_memory(const RunConfig& config) {
 
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
   require_memory(config);
-  take_threads(common);
+  take_all_cores();
   config.train.steps = std::min(config.train.steps, steps);
   config.train.eval_every = std::min(config.train.eval_every, steps);
   ProgressBar bar(progress_options(config, common));
@@ -211,7 +210,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     return exit_code(look.summary->end);
   }
   engine.prepare(config);
-  take_threads(common);
+  take_all_cores();
   auto stored = make_ready(directory, config, identity, look);
   std::optional<Checkpoint> checkpoint;
 

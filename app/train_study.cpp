@@ -345,7 +345,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
   run.runs = runs;
   run.found = std::move(found);
   run.jobs = job_count(common, study);
-  run.threads = {static_cast<std::size_t>(common.threads), usable_cores()};
+  run.cores = usable_cores();
   run.fail_fast = options.fail_fast;
   run.argv = common.argv;
   run.stop = [&beacon] {

@@ -53,7 +53,7 @@ struct Estimate {
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
-Estimate estimate(const Plan& plan, const ThreadShare& threads, std::size_t jobs, bool probe) {
+Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   Estimate out;
   for (const auto& variant : plan.study.variants) {
     const auto& train = variant.config.train;
@@ -82,7 +82,7 @@ Estimate estimate(const Plan& plan, const ThreadShare& threads, std::size_t jobs
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
-  training_engine().set_threads([share = threads.among(std::min(jobs, cohorts.size()))] { return share; });
+  training_engine().set_threads([share = thread_share(usable_cores(), std::min(jobs, cohorts.size()))] { return share; });
   if (!probe) return out;
   const auto use = estimate_use(plan, cohorts, jobs, training_engine(), [](const RunConfig& config) {
     const auto least = least_memory(config, task_shape(config.task));
@@ -93,8 +93,8 @@ Estimate estimate(const Plan& plan, const ThreadShare& threads, std::size_t jobs
 }
 
 // Grids may grow: that is known later.
-void add_tuning(const Plan& plan, const ThreadShare& threads, bool probe, Estimate& out) {
-  const Estimate tuning = estimate(plan, threads, out.jobs, probe);
+void add_tuning(const Plan& plan, bool probe, Estimate& out) {
+  const Estimate tuning = estimate(plan, out.jobs, probe);
   out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
   out.bytes += tuning.bytes, out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
@@ -261,9 +261,8 @@ int plan_study(const CommonOptions& common, bool probe) {
               : tuning->chosen ? make_plan(*tuning->chosen, common.out)
                                : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
-  const ThreadShare threads{static_cast<std::size_t>(common.threads), usable_cores()};
-  Estimate found = estimate(plan, threads, job_count(common, plan.study), probe);
-  if (tuning) add_tuning(tuning->plan, threads, probe, found);
+  Estimate found = estimate(plan, job_count(common, plan.study), probe);
+  if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
   if (common.json) print_json(to_json(shown, found));
@@ -280,7 +279,6 @@ void add_plan(CommandLine program, CommonOptions& common) {
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();
   command.option("-j,--jobs", common.jobs, "worker processes").integer_in(1, 4096).type("N");
-  add_threads_option(command, common);
   command.flag("--no-probe", *no_probe, "do not measure the time");
   add_compute_options(command, common);
   add_output_options(command, common);

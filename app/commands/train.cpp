@@ -71,7 +71,6 @@ void add_train(CommandLine program, CommonOptions& common) {
       program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
   program.flag("--fresh", options->fresh, "train again even if results are there; they are moved aside").excludes(shard);
   program.option("-j,--jobs", common.jobs, "worker processes; one per core otherwise").integer_in(1, 4096).type("N");
-  add_threads_option(program, common);
   program.flag("--fail-fast", options->fail_fast, "stop a study at the first failed run");
   program.flag("--dry-run", options->dry_run, "print the resolved config and stop");
   add_compute_options(program, common);

@@ -214,5 +214,57 @@ class Engines(ProgramTest):
         self.fails(2, "verify")
 
 
+
+class Threads(ProgramTest):
+    """A model that is large enough for a step in parts: its files are the same whatever worked on it."""
+
+    def setUp(self):
+        super().setUp()
+        words = [f"w{i * i % 97}x{'abcdefg'[i % 7]}" for i in range(4000)]
+        (self.tmp / "text.txt").write_text(" ".join(words))
+        self.write("big.json", {
+            "name": "big", "seed": 3, "task": {"kind": "text", "file": "text.txt", "context": 64},
+            "model": {"d_model": 128, "blocks": 2, "attention": {"heads": 4}, "norm": {"kind": "layer", "placement": "pre"}, "residual": True,
+                      "ffn": {"kind": "positionwise", "expansion": 6, "dropout": 0.1}},
+            "train": {"steps": 8, "batch_size": 16, "eval_every": 4, "checkpoint_every": 2, "eval_examples": 100, "clip_norm": 0.5},
+        })
+
+    def left(self, *args):
+        self.ok("--config", "big.json", "--fresh", *args)
+        runs = self.tmp / "runs/big"
+        kept = {}
+        for run in sorted(runs.glob("**/seed-*")):
+            metrics = [{k: v for k, v in json.loads(line).items() if k != "time_s"} for line in (run / "metrics.jsonl").read_text().splitlines()]
+            kept[run.name] = ((run / "model.safetensors").read_bytes(), (run / "config.json").read_bytes(), metrics)
+        shutil.rmtree(self.tmp / "runs")
+        return kept
+
+    def test_the_same_files_for_any_number_of_threads_and_workers(self):
+        one = self.left("--threads", "1")["seed-3"]
+        for args in (["--threads", "2"], ["--threads", "5"], ["compute.threads=3"], []):
+            self.assertEqual(self.left(*args)["seed-3"], one, args)
+        few = self.left("seeds=[3,4,5]", "-j", "1", "--threads", "3")
+        self.assertEqual(self.left("seeds=[3,4,5]", "-j", "2"), few)
+        self.assertEqual(few["seed-3"][2], one[2])
+
+    def test_one_that_was_killed_goes_on_with_other_threads(self):
+        whole = self.left("train.steps=40", "--threads", "1")["seed-3"]
+        running = subprocess.Popen(self.command("--config", "big.json", "train.steps=40", "--threads", "2"), cwd=self.tmp, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)  # fmt: skip
+        run = self.tmp / "runs/big/seed-3"
+        until = time.monotonic() + 60
+        while not any((run / "checkpoint").glob("*")) and time.monotonic() < until:
+            time.sleep(0.002)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        self.ok("--config", "big.json", "train.steps=40", "--threads", "3")
+        self.assertEqual((run / "model.safetensors").read_bytes(), whole[0])
+
+    def test_numbers_that_are_none(self):
+        for threads in ("0", "-1", "x", "5000"):
+            self.fails(2, "--config", "big.json", "--threads", threads)
+        self.assertIn("compute.threads", self.fails(2, "--config", "big.json", "compute.threads=0"))
+
+
 if __name__ == "__main__":
     main()

@@ -88,6 +88,7 @@ std::vector<RunConfig> one_of_each() {
   add().model.attention.emplace();
   add().train.target.emplace().at_least = 1;
   add().train.target.emplace().at_most = 1;
+  add().compute.threads = 2;
   return configs;
 }
 

@@ -115,3 +115,21 @@ TEST_CASE("patterns are means over the tokens of a kind, neurons by where they p
   CHECK(patterns_of(rows, token_kinds(inputs), 1, 10).mean == std::vector<double>{2, 5});  // the more frequent kind
   CHECK(patterns_of(rows, token_kinds(inputs), 10, 1).neurons == std::vector<std::int64_t>{0});  // the one that varies more
 }
+
+TEST_CASE("where many examples end alike, others are found further down") {
+  // 200 examples of length 3 that end in "abc" and fire most, and three others.
+  Inputs inputs = letters();
+  inputs.shape.sequence_length = inputs.length = 3, inputs.count = 203;
+  std::vector<float> activations;
+  inputs.tokens.clear();
+  for (int n = 0; n < 203; ++n) {
+    for (const std::int64_t token : {std::int64_t{0}, std::int64_t{1}, std::int64_t{n < 200 ? 2 : n == 200 ? 3 : n == 201 ? 0 : 1}}) inputs.tokens.push_back(token);
+    for (const float h : {-1.0f, -1.0f, n < 200 ? 9.0f : 1.0f}) activations.push_back(h);
+  }
+  const auto found = examples_of(rows_of(activations), 0, inputs, {4, 0, 3});
+  REQUIRE(found.top.size() == 4);
+  CHECK(text_of(found.top[0]) == "abc");
+  CHECK(text_of(found.top[1]) == "abd");
+  CHECK(text_of(found.top[2]) == "aba");
+  CHECK(text_of(found.top[3]) == "abb");
+}

@@ -76,9 +76,12 @@ TEST_CASE("keys, values, their angle and what a value writes are those of the we
   REQUIRE(neuron.towards.size() == 2);
   CHECK(neuron.towards[0].index == 1);
   CHECK(neuron.towards[0].logit == Approx(4));
-  CHECK(neuron.against[0].index == 0);
-  CHECK(neuron.against[0].logit == Approx(3));
+  CHECK(neuron.favourite == 1);
+  CHECK(neuron.against.empty());  // both logits are positive
   const auto opposite = report_of(made).neurons.at(1);
+  CHECK(opposite.towards.empty());
+  CHECK(opposite.against.at(0).logit < 0);
+  CHECK(opposite.reads_out());
   CHECK(opposite.cosine == Approx(1));  // reads and writes along (-1, 0)
 }
 
@@ -93,7 +96,7 @@ TEST_CASE("agreement is how often a value favours what follows where its key is 
   hidden.hidden = hidden.pre_activation = {0, 5, 7, 0, 0, 0, 9, 0, 1, 1, 0, 0, 0, 0, 0, 0};
   HiddenReport report;
   report.tokens = 8, report.neurons.resize(2);
-  report.neurons[0].towards = {{2, 1.0}}, report.neurons[1].towards = {{0, 1.0}};
+  report.neurons[0].favourite = 2, report.neurons[1].favourite = 0;
   const auto found = agreement_of(hidden, report, inputs);
   REQUIRE(found);
   CHECK(found->share == Approx(0.5));

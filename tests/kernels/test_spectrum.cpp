@@ -1,4 +1,5 @@
 // Singular values and effective rank against matrices whose values are known.
+#include <algorithm>
 #include <cmath>
 
 #include "ffn/kernels/spectrum.hpp"
@@ -37,6 +38,22 @@ TEST_CASE("eigenvalues of a full matrix have its trace, its squares and those of
   const auto values = symmetric_eigenvalues(matrix, n);
   for (std::size_t k = 1; k <= n; ++k)
     CHECK(values[n - k] == Approx(1 / (2 - 2 * std::cos(static_cast<double>(2 * k - 1) * std::acos(-1.0) / (2 * n + 1)))).epsilon(1e-9));
+}
+
+TEST_CASE("rows that a rank is measured on are different ones, the same each time, of every position of a sequence") {
+  CHECK(drawn_rows(3, 5) == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(drawn_rows(0, 5).empty());
+  const auto rows = drawn_rows(4096, 256);
+  CHECK(rows == drawn_rows(4096, 256));
+  CHECK(rows.size() == 256);
+  CHECK(std::is_sorted(rows.begin(), rows.end()));
+  CHECK(std::adjacent_find(rows.begin(), rows.end()) == rows.end());
+  for (const std::int64_t length : {7, 8, 16, 64}) {
+    std::vector<int> seen(static_cast<std::size_t>(length), 0);
+    for (const auto row : rows) ++seen[static_cast<std::size_t>(row % length)];
+    CHECK(*std::max_element(seen.begin(), seen.end()) < 256 / length * 4);
+    CHECK(std::count(seen.begin(), seen.end(), 0) < 6);
+  }
 }
 
 TEST_CASE("the effective rank counts equal directions, and weighs unequal ones") {

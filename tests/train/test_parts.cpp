@@ -61,8 +61,8 @@ Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config,
   Result out;
   out.gradient.assign(static_cast<std::size_t>(network.layout().width()), 0);
   for (const std::int64_t step : {5, 3})
-    out.loss = network.step(threads, batch.parameters.data(), out.gradient.data(), batch.examples, {dropout_rate(config.model.ffn), 11, step},
-                            balance_weight(config.model.ffn));
+    out.loss = network.step(threads, batch.parameters.data(), out.gradient.data(), batch.examples,
+                            {dropout_rate(config.model.ffn), 11, step}, balance_weight(config.model.ffn));
   out.squares = network.sum_of_squares(threads, out.gradient.data());
   return out;
 }
@@ -96,7 +96,8 @@ TEST_CASE("a step in parts has the gradient of the whole batch, and the same bit
       test::Worst worst;
       float largest = 1e-3f;
       for (const float g : whole.gradient) largest = std::max(largest, std::abs(g));
-      for (std::size_t i = 0; i < whole.gradient.size(); ++i) worst.add(static_cast<double>(std::abs(cut.gradient[i] - whole.gradient[i]) / largest));
+      for (std::size_t i = 0; i < whole.gradient.size(); ++i)
+        worst.add(static_cast<double>(std::abs(cut.gradient[i] - whole.gradient[i]) / largest));
       CHECK(worst.error() < 2e-5);
       for (const std::size_t threads : {2, 3, 16}) CHECK(same_bits(step_in(parts, threads, config, shape), cut));
       ++checked;

@@ -1,6 +1,8 @@
 // What a run is computed with. No part of its identity: a result counts whatever computed it.
 #pragma once
 
+#include <optional>
+
 #include "ffn/config/field_visitor.hpp"
 
 namespace ffn {
@@ -9,6 +11,7 @@ struct ComputeConfig {
   std::string engine = "auto";
   std::string device = "cpu";
   bool tf32 = false;
+  std::optional<std::int64_t> threads;
   void describe(FieldVisitor& v);
 
   bool on_cpu() const { return device == "cpu"; }

@@ -20,7 +20,8 @@ namespace {
 class Helpers {
  public:
   static Helpers& get() {
-    static const bool watching = ::pthread_atfork(nullptr, nullptr, [] { one_ = nullptr; }) == 0;  // a child has none of its parent's threads
+    static const bool watching =
+        ::pthread_atfork(nullptr, nullptr, [] { one_ = nullptr; }) == 0;  // a child has none of its parent's threads
     static std::mutex mutex;
     const std::lock_guard<std::mutex> lock(mutex);
     if (!one_) one_ = new Helpers;  // never deleted: its threads may outlive main

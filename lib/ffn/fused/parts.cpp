@@ -12,8 +12,8 @@ namespace ffn::fused {
 namespace {
 
 constexpr std::int64_t kMostParts = 16, kLeastRows = 256, kLeastFlops = std::int64_t{1} << 29;
-constexpr std::int64_t kPiece = 1 << 14;         // floats of a row that one thread works on at a time
-constexpr std::int64_t kTokensAtOnce = 4096;     // of an evaluation: bounds memory
+constexpr std::int64_t kPiece = 1 << 14;      // floats of a row that one thread works on at a time
+constexpr std::int64_t kTokensAtOnce = 4096;  // of an evaluation: bounds memory
 
 // `count` of the examples, from the first-th on.
 Examples some_of(const Examples& all, const TaskShape& task, std::int64_t first, std::int64_t count) {
@@ -70,9 +70,10 @@ Network::Loss PartedNetwork::step(std::size_t threads, const float* parameters, 
   network(routes_ ? parts - 1 : std::min(threads, parts) - 1);
   const std::int64_t scored = count_scored(batch);
   const auto begin = [&](std::size_t part, Network& network) {
-    const auto first = static_cast<std::int64_t>(part) * batch.count / num_parts_, end = static_cast<std::int64_t>(part + 1) * batch.count / num_parts_;
-    sums_[part] = network.begin_step(parameters, part == 0 ? gradients : gradients_[part - 1].data(), some_of(batch, task_, first, end - first),
-                                     dropout, first, scored);
+    const auto first = static_cast<std::int64_t>(part) * batch.count / num_parts_,
+               end = static_cast<std::int64_t>(part + 1) * batch.count / num_parts_;
+    sums_[part] = network.begin_step(parameters, part == 0 ? gradients : gradients_[part - 1].data(),
+                                     some_of(batch, task_, first, end - first), dropout, first, scored);
   };
   if (routes_) {
     team_.run(threads, parts, [&](std::size_t part, std::size_t) { begin(part, *networks_[part]); });

@@ -11,6 +11,7 @@ namespace ffn::inspect {
 namespace {
 
 constexpr double kQuantiles[] = {0.9, 0.75, 0.5, 0.25};
+constexpr std::size_t kMostCandidates = 8192;  // that are looked at for examples that differ
 constexpr std::int64_t kAlike = 6;  // examples whose last tokens are the same show the same
 
 class Finder {
@@ -48,11 +49,17 @@ class Finder {
   }
 
   void take_top(std::vector<Example>& out) {
-    const auto candidates = static_cast<std::ptrdiff_t>(std::min(order_.size(), limits_.top * 8));
-    std::partial_sort(order_.begin(), order_.begin() + candidates, order_.end(), [&](auto a, auto b) { return stronger(a, b); });
-    for (auto row = order_.begin(); row != order_.begin() + candidates && out.size() < limits_.top; ++row) {
-      const auto token = hidden_.token[static_cast<std::size_t>(*row)];
-      if (std::none_of(out.begin(), out.end(), [&](const Example& before) { return alike(token, before.token); })) out.push_back(example(*row));
+    // Where many end alike one has to go further down for others.
+    std::size_t sorted = 0;
+    while (out.size() < limits_.top && sorted < std::min(order_.size(), kMostCandidates)) {
+      const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(sorted);
+      sorted = std::min(order_.size(), std::max(2 * sorted, limits_.top * 8));
+      const auto end = order_.begin() + static_cast<std::ptrdiff_t>(sorted);
+      std::partial_sort(begin, end, order_.end(), [&](auto a, auto b) { return stronger(a, b); });
+      for (auto row = begin; row != end && out.size() < limits_.top; ++row) {
+        const auto token = hidden_.token[static_cast<std::size_t>(*row)];
+        if (std::none_of(out.begin(), out.end(), [&](const Example& before) { return alike(token, before.token); })) out.push_back(example(*row));
+      }
     }
   }
 

@@ -33,7 +33,7 @@ Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const E
   Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", neuron.dead},
               {"always_on", neuron.always_on}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
   if (rows.gated()) out["up_norm"] = neuron.up_norm, out["signs"] = signs_json(neuron.signs);
-  if (!neuron.towards.empty()) out["towards"] = to_json(neuron.towards, inspection.inputs), out["against"] = to_json(neuron.against, inspection.inputs);
+  if (neuron.reads_out()) out["towards"] = to_json(neuron.towards, inspection.inputs), out["against"] = to_json(neuron.against, inspection.inputs);
   const auto examples = examples_of(rows, neuron.index, inspection.inputs, limits);
   out["examples"]["top"] = to_json(examples.top, inspection.inputs);
   if (limits.random > 0) out["examples"]["middle"] = to_json(examples.middle, inspection.inputs), out["examples"]["random"] = to_json(examples.random, inspection.inputs);

@@ -108,9 +108,11 @@ void read_out_value(const std::vector<double>& logits, NeuronReport& neuron) {
   const auto logit = [&](std::int64_t c) { return logits[static_cast<std::size_t>(c)]; };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return logit(a) > logit(b); });
   const std::size_t listed = std::min(kMostClasses, order.size());
+  if (!order.empty()) neuron.favourite = order[0];
   for (std::size_t i = 0; i < listed; ++i) {
-    neuron.towards.push_back({order[i], logit(order[i])});
-    neuron.against.push_back({order[order.size() - 1 - i], logit(order[order.size() - 1 - i])});
+    const std::int64_t high = order[i], low = order[order.size() - 1 - i];
+    if (logit(high) > 0) neuron.towards.push_back({high, logit(high)});
+    if (logit(low) < 0) neuron.against.push_back({low, logit(low)});
   }
 }
 
@@ -121,14 +123,13 @@ std::int64_t rank_tokens(std::int64_t width) {
   return std::clamp<std::int64_t>(std::llround(std::sqrt(kProducts / width)), 64, kMostSide);
 }
 
-// Evenly spread over all.
 void measure_rank(const HiddenRows& hidden, HiddenReport& report) {
   const std::int64_t rows = hidden.rows(), width = hidden.width;
   report.rank_tokens = std::min(rows, rank_tokens(width));
   std::vector<float> some;
   some.reserve(static_cast<std::size_t>(report.rank_tokens * width));
-  for (std::int64_t i = 0; i < report.rank_tokens; ++i) {
-    const auto first = hidden.hidden.begin() + static_cast<std::ptrdiff_t>(i * rows / report.rank_tokens * width);
+  for (const auto row : drawn_rows(rows, report.rank_tokens)) {
+    const auto first = hidden.hidden.begin() + static_cast<std::ptrdiff_t>(row * width);
     some.insert(some.end(), first, first + static_cast<std::ptrdiff_t>(width));
   }
   report.effective_rank = effective_rank(singular_values(some.data(), report.rank_tokens, width));
@@ -171,7 +172,7 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
 }
 
 std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenReport& report, const Inputs& inputs) {
-  if (inputs.characters.empty() || report.tokens == 0 || report.neurons[0].towards.empty()) return std::nullopt;
+  if (inputs.characters.empty() || report.tokens == 0 || !report.neurons[0].reads_out()) return std::nullopt;
   const auto width = static_cast<std::size_t>(hidden.width);
   std::vector<float> strongest(width, -INFINITY);
   std::vector<std::int64_t> behind(width, -1);
@@ -189,7 +190,7 @@ std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenRepo
   }
   Agreement out;
   for (std::size_t i = 0; i < width && seen > 0; ++i) {
-    const std::int64_t favourite = report.neurons[i].towards[0].index;
+    const std::int64_t favourite = report.neurons[i].favourite;
     out.share += favourite == behind[i], out.by_chance += frequency[static_cast<std::size_t>(favourite)] / seen;
   }
   out.share /= static_cast<double>(width), out.by_chance /= static_cast<double>(width);

@@ -31,7 +31,9 @@ struct NeuronReport {
   double key_norm = 0, value_norm = 0, cosine = 0;  ///< ‖k‖, ‖v‖, cos(k, v)
   double up_norm = 0;                               ///< of the up map's column, gated layers alone
   std::array<double, 4> signs{};  ///< gated layers: shares of tokens with (gate, up) = (+, +), (+, −), (−, +), (−, −); + is above 0
-  std::vector<ClassLogit> towards, against;  ///< the largest and the smallest logits of its value, from the extreme on
+  std::int64_t favourite = -1;  ///< the class of the largest logit; −1 where values are not read out
+  bool reads_out() const { return favourite >= 0; }
+  std::vector<ClassLogit> towards, against;  ///< the largest positive and the smallest negative logits of its value, from the extreme on
   /// How much it writes on average: mean |h| · ‖v‖.
   double writes() const { return mean_size * value_norm; }
 };

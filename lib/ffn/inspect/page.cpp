@@ -79,7 +79,7 @@ std::string layers_section(const Inspection& i) {
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + (classes[k].logit < 0 ? "−" : "") + format_significant(std::abs(classes[k].logit), 2));
-  return out.empty() ? "-" : join(out, " · ");
+  return out.empty() ? "none" : join(out, " · ");
 }
 
 /// Below which a neuron is left out of the table.
@@ -125,7 +125,7 @@ std::string neuron_html(const Inspection& i, std::size_t b, std::size_t part, co
   const auto examples = examples_of(rows, n.index, i.inputs);
   std::string out = "<div class=\"neuron\"><h3>" + neuron_name(i, b, part, n.index) + "</h3>\n";
   std::string facts = "Fires on " + percent_cell(n.fires).text + " of tokens, ‖key‖ " + format_significant(n.key_norm, 3) + ", ‖value‖ " + format_significant(n.value_norm, 3) + ", cos " + signed_cell(n.cosine).text + ".";
-  if (!n.towards.empty()) facts += " Writes towards " + classes_text(n.towards, i.inputs, 5) + "; away from " + classes_text(n.against, i.inputs, 5) + ".";
+  if (n.reads_out()) facts += " Writes towards " + classes_text(n.towards, i.inputs, 5) + "; away from " + classes_text(n.against, i.inputs, 5) + ".";
   if (rows.gated()) facts += " Gate and up: + + " + percent_cell(n.signs[0]).text + ", + − " + percent_cell(n.signs[1]).text + ", − + " + percent_cell(n.signs[2]).text + ", − − " + percent_cell(n.signs[3]).text + ".";
   out += paragraph(facts, "meta");
   out += "<div class=\"scroll\"><table class=\"examples\"><tbody>\n" + examples_rows("strongest", examples.top, n.peak) + examples_rows("at the quantiles 0.9, 0.75, 0.5, 0.25 of what it fires on", examples.middle, n.peak) + examples_rows("at random", examples.random, n.peak) + "</tbody></table></div></div>\n";

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "ffn/core/random.hpp"
 
 namespace ffn {
 
@@ -93,6 +97,18 @@ std::vector<double> singular_values(const float* x, std::int64_t rows, std::int6
   const double noise = values.empty() ? 0 : values.back() * 1e-16 * static_cast<double>(n);
   for (auto& value : values) value = value > noise ? std::sqrt(value) : 0;
   return values;
+}
+
+std::vector<std::int64_t> drawn_rows(std::int64_t rows, std::int64_t count) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(rows));
+  std::iota(all.begin(), all.end(), 0);
+  if (count >= rows) return all;
+  RandomStream random(0, 0);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::swap(all[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(i) + random.below(static_cast<std::uint32_t>(rows - i))]);
+  all.resize(static_cast<std::size_t>(count));
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 double effective_rank(const std::vector<double>& singular_values) {

@@ -55,9 +55,15 @@ std::int64_t integer_from(const Json& value) {
   return value.get<std::int64_t>();
 }
 
+// How many threads there were leaves no trace: a run's files are the same for any number of them.
+Json kept_config(RunConfig config) {
+  config.compute.threads.reset();
+  return resolved_json(config);
+}
+
 }  // namespace
 
-std::string config_text(const RunConfig& config) { return json_text(resolved_json(config)); }
+std::string config_text(const RunConfig& config) { return json_text(kept_config(config)); }
 
 fs::path single_run_path(const fs::path& root, const std::string& name, std::int64_t seed) {
   return root / name / ("seed-" + std::to_string(seed));
@@ -140,7 +146,7 @@ FileFacts RunDirectory::write_weights(const RunConfig& config, const std::string
   TensorFile file;
   file.tensors = std::move(weights);
   file.metadata = {{"format", "pt"},
-                   {"config", dump_json_lossy(resolved_json(config))},
+                   {"config", dump_json_lossy(kept_config(config))},
                    {"identity", identity},
                    {"step", std::to_string(step)},
                    {"schema_version", std::to_string(kSchemaVersion)}};

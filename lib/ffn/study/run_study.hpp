@@ -11,7 +11,7 @@ struct StudyOptions {
   std::vector<std::size_t> runs;  ///< indices into Plan::runs: those to train here
   std::vector<Progress> found;  ///< progress_of(plan.runs), as it was at the start
   std::size_t jobs = 1;
-  ThreadShare threads;
+  std::size_t cores = 1;  ///< that workers share out as threads
   bool fail_fast = false;
   std::vector<std::string> argv;
   std::function<bool()> stop;

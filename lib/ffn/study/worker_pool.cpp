@@ -209,7 +209,7 @@ class Pool {
       ::close(commands[1]), ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
-      engine_.set_threads([this] { return options_.threads.among(shared_.at_work(options_.jobs)); });
+      engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
       Worker(plan_, cohorts_, engine_, options_, commands[0], messages[1]).serve();
     }
     ::close(commands[0]), ::close(messages[1]);
@@ -395,9 +395,7 @@ class Pool {
 
 }  // namespace
 
-std::size_t ThreadShare::among(std::size_t workers) const {
-  return each > 0 ? each : std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers));
-}
+std::size_t thread_share(std::size_t cores, std::size_t workers) { return std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers)); }
 
 PoolResult run_pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options) {
   return Pool(plan, cohorts, engine, options).run();

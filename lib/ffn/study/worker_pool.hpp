@@ -23,15 +23,12 @@ struct WorkerMessage {
   char reason[256] = {};
 };
 
-/// The threads of each worker: `each`, or if that is 0 its even share of `cores` among the workers that are at work just now.
-struct ThreadShare {
-  std::size_t each = 0, cores = 1;
-  std::size_t among(std::size_t workers) const;
-};
+/// The threads of each worker: its even share of the cores, 1 at least.
+std::size_t thread_share(std::size_t cores, std::size_t workers);
 
 struct PoolOptions {
   std::size_t jobs = 1;
-  ThreadShare threads;
+  std::size_t cores = 1;  ///< shared out as threads among the workers that are at work just now
   bool fail_fast = false;
   std::vector<std::string> argv;
   std::function<bool()> stop;                            ///< asked often; true ends the study in order

@@ -22,10 +22,16 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task,
       validation_(task.validation(train_.most_eval_examples())),
       gradient_(static_cast<std::size_t>(layout().width())),
       labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)),
+      fixed_threads_(runs[0].compute.threads),
       ask_threads_(std::move(threads)) {
   if (shape_.tokens) tokens_.resize(labels_.size());
   else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
   for (const auto& run : runs) runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
+}
+
+std::size_t FusedLearner::threads() const {
+  if (fixed_threads_) return static_cast<std::size_t>(*fixed_threads_);
+  return ask_threads_ ? ask_threads_() : 1;
 }
 
 std::vector<std::string> FusedLearner::state_names() const {

@@ -13,7 +13,8 @@ namespace ffn {
 
 class FusedLearner final : public Learner {
  public:
-  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it. One thread without `threads`.
+  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it. Without
+  /// compute.threads and `threads` one thread works.
   FusedLearner(const std::vector<RunConfig>& runs, const Task& task, ThreadCount threads = {});
 
   const RowLayout& layout() const override { return network_.layout(); }
@@ -35,7 +36,7 @@ class FusedLearner final : public Learner {
     double dropout_rate = 0;
     std::uint64_t dropout_seed = 0;
   };
-  std::size_t threads() const { return ask_threads_ ? ask_threads_() : 1; }
+  std::size_t threads() const;
   StepReport take_step(std::size_t run, std::int64_t step);
   Score score(std::size_t run);
   const Rows& state_rows(std::size_t row) const;
@@ -51,6 +52,7 @@ class FusedLearner final : public Learner {
   std::vector<Run> runs_;
   std::vector<float> gradient_, vectors_;
   std::vector<std::int64_t> tokens_, labels_;
+  std::optional<std::int64_t> fixed_threads_;
   ThreadCount ask_threads_;
   std::size_t threads_ = 1;  ///< for the steps at hand
 };

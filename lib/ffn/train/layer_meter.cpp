@@ -53,8 +53,8 @@ class Watch final : public fused::Watcher {
 double rank_of(const Part& part) {
   const auto rows = static_cast<std::int64_t>(part.hidden.size()) / part.width, used = std::min(rows, kMostRankTokens);
   std::vector<float> some;
-  for (std::int64_t i = 0; i < used; ++i) {
-    const auto row = part.hidden.begin() + static_cast<std::ptrdiff_t>(i * rows / used * part.width);
+  for (const auto drawn : drawn_rows(rows, used)) {
+    const auto row = part.hidden.begin() + static_cast<std::ptrdiff_t>(drawn * part.width);
     some.insert(some.end(), row, row + static_cast<std::ptrdiff_t>(part.width));
   }
   return effective_rank(singular_values(some.data(), used, part.width));

@@ -5,6 +5,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/record/run_standing.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -73,6 +74,7 @@ RunConfig trained_config(const RunDirectory& directory) {
   const std::string run = directory.path().string(), config = directory.config_path().string();
   if (!path_exists(directory.config_path())) throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
   if (!path_exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
+  require_as_trained(directory);
   return read_run_config(load_document(config), config);
 }
 

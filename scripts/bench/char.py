@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A character model of four blocks: the rival of `char`, with the training of configs/text.json."""
+"""A character model, four blocks unless told otherwise: the rival of `char` and `block256`, with the training of configs/text.json."""
 import argparse
 import math
 import time
@@ -10,8 +10,11 @@ from common import Transformer, adamw, report, torch, train
 parser = argparse.ArgumentParser()
 parser.add_argument("--file", type=Path, default="/usr/share/common-licenses/GPL-3")
 parser.add_argument("--steps", type=int, default=100)
+parser.add_argument("--blocks", type=int, default=4)
+parser.add_argument("--d-model", type=int, default=128)
+parser.add_argument("--batch", type=int, default=12)
 args = parser.parse_args()
-LENGTH, BATCH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 64, 12, 0.003, 100, 512, 50, 0.1
+LENGTH, LR, EVAL_EVERY, EVAL_EXAMPLES, WARMUP, FINAL_FRACTION = 64, 0.003, 100, 512, 50, 0.1
 
 
 def rate_factor(step):
@@ -29,10 +32,10 @@ ids = torch.tensor([alphabet[character] for character in text])
 train_ids, valid_ids = ids.split([len(ids) - len(ids) // 10, len(ids) // 10])
 
 windows = train_ids.unfold(0, LENGTH + 1, 1)
-batches = windows[torch.randint(len(windows), (args.steps, BATCH))]
+batches = windows[torch.randint(len(windows), (args.steps, args.batch))]
 valid = valid_ids.unfold(0, LENGTH + 1, LENGTH)[:EVAL_EXAMPLES]
 
-model = Transformer(len(alphabet), LENGTH, d_model=128, blocks=4, heads=4, activation="gelu", dropout=0.1)
+model = Transformer(len(alphabet), LENGTH, args.d_model, args.blocks, heads=4, activation="gelu", dropout=0.1)
 optimizer = adamw(model, LR, weight_decay=0.1)
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor)
 final = train(

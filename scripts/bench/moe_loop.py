@@ -3,6 +3,7 @@
 
 Beside it the dense FFN of equal active FLOPs (d_ff = k x the expert's). Prints one JSON line, microseconds.
 """
+import argparse
 import json
 import time
 
@@ -10,6 +11,10 @@ from common import nn, torch
 
 EXPERTS, TOP_K, D, D_FF, TOKENS = 8, 2, 64, 256, 512
 REPEATS, ROUNDS = 20, 15
+MODELS = {"moe_us": lambda: MoE(), "masked_us": lambda: MaskedMoE(), "dense_us": lambda: ffn(TOP_K * D_FF)}
+parser = argparse.ArgumentParser()
+parser.add_argument("--only", choices=list(MODELS), help="one of them, instead of all in turn")
+args = parser.parse_args()
 
 
 def ffn(d_ff):
@@ -51,10 +56,11 @@ def microseconds(model, x, dy):
 
 
 torch.manual_seed(0)
-models = {"moe_us": MoE(), "masked_us": MaskedMoE(), "dense_us": ffn(TOP_K * D_FF)}
+models = {name: make() for name, make in MODELS.items() if args.only in (None, name)}
 x, dy = torch.randn(TOKENS, D, requires_grad=True), torch.randn(TOKENS, D)
 times = {name: [] for name in models}
 for _ in range(ROUNDS):
     for name, model in models.items():
         times[name].append(microseconds(model, x, dy))
-print(json.dumps({name: sorted(values)[ROUNDS // 2] for name, values in times.items()}))
+medians = {name: sorted(values)[ROUNDS // 2] for name, values in times.items()}
+print(json.dumps({**medians, "threads": torch.get_num_threads()}))

@@ -270,6 +270,8 @@ class Text(ProgramTest):
         changed = json.loads((run / "config.json").read_text())
         changed["model"]["d_model"] = 8
         (run / "config.json").write_text(json.dumps(changed))
+        self.assertIn("config.json", self.fails(3, "sample", run))
+        (run / "summary.json").unlink()  # it says that this config was not trained
         self.assertIn("shape", self.fails(3, "sample", run))
 
 

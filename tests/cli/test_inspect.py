@@ -173,6 +173,7 @@ class Text(InspectTest):
         config = json.loads((run / "config.json").read_text())
         config["model"]["ffn"]["kind"] = "conv1x1"
         (run / "config.json").write_text(json.dumps(config))
+        (run / "summary.json").unlink()  # which would say that this was not trained
         self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
 
     def test_what_is_no_trained_run_is_refused(self):
@@ -182,6 +183,22 @@ class Text(InspectTest):
         data[-3] ^= 1
         (self.tmp / run / "model.safetensors").write_bytes(data)
         self.assertIn("checksum", self.fails(3, "inspect", run))
+
+    def test_config_and_weights_are_those_that_were_trained(self):
+        run = self.trained(XOR)
+        other = self.trained({**XOR, "name": "other", "model": {**XOR["model"], "d_model": 9}})
+        config, weights = self.tmp / run / "config.json", self.tmp / run / "model.safetensors"
+        kept = config.read_text(), weights.read_bytes()
+        config.write_text(kept[0].replace('"relu"', '"silu"'))
+        self.assertNotEqual(config.read_text(), kept[0])
+        self.assertIn("config.json: damaged: its checksum differs", self.fails(3, "inspect", run))
+        config.write_text(kept[0])
+        weights.write_bytes((self.tmp / other / "model.safetensors").read_bytes())
+        self.assertIn("model.safetensors: ", self.fails(3, "inspect", run))
+        said = self.ok("export", run, "--tensorboard", "--histograms", "-o", "x")
+        self.assertIn("no histograms: ", said.stdout + said.stderr)
+        weights.write_bytes(kept[1])
+        self.ok("inspect", run)
 
 
 class Pages(InspectTest):

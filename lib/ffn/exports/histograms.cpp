@@ -8,6 +8,7 @@
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/record/event_records.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/record/run_standing.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/train/trained.hpp"
 
@@ -56,6 +57,12 @@ std::string activations(const FoundRun& run, const TensorFile& weights, double w
 
 Histograms histograms_of(const FoundRun& run, double wall_time) {
   Histograms out;
+  try {
+    require_as_trained(RunDirectory(run.path));
+  } catch (const DataError& error) {
+    out.note = std::string("no histograms: ") + error.what();
+    return out;
+  }
   const auto weights = read_safetensors(RunDirectory(run.path).weights_path());
   for (const auto& tensor : weights.tensors) {
     if (tensor.dtype == DType::f32 || tensor.dtype == DType::f64)

@@ -143,6 +143,20 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   return out;
 }
 
+void require_as_trained(const RunDirectory& directory) {
+  auto summary = read_summary(directory.path());
+  if (!summary || summary->files.empty()) return;  // nothing to hold them against
+  const auto needed = {directory.config_path().filename().string(), directory.weights_path().filename().string()};
+  for (auto file = summary->files.begin(); file != summary->files.end();) {
+    const bool kept = std::find(needed.begin(), needed.end(), file->first) != needed.end();
+    file = kept ? std::next(file) : summary->files.erase(file);
+  }
+  const auto damage = file_differences(directory, *summary);
+  if (damage.empty()) return;
+  throw DataError(directory.path().string() + "/" + join(damage, "; "),
+                  "the command that trained the run mends it, or trains it again; ffn-train check " + directory.path().string() + " says which");
+}
+
 namespace {
 
 // A text that was edited makes another run of the same config.json.

@@ -40,6 +40,9 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
 /// looked at.
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary, const std::string& except = {});
 
+/// For whoever uses what was trained: throws DataError where config or weights are not those that the run's summary vouches for.
+void require_as_trained(const RunDirectory& directory);
+
 /// For whoever holds the run's claim and is going to train it: where it can go on, or nothing if it begins. Moves aside what
 /// is damaged, with a line in the log. Throws DataError for a directory that is foreign or cannot be read, UsageError for another
 /// run's: results step aside on request only.

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""What this PyTorch and its BLAS say that they compute with: one JSON line. Whoever sets OPENBLAS_CORETYPE and the like asks."""
+import ctypes
+import json
+import platform
+import time
+
+from common import torch
+
+
+def openblas_core():
+    try:
+        name = ctypes.CDLL("libopenblas.so.0").openblas_get_corename
+    except (OSError, AttributeError):
+        return "another BLAS"
+    name.restype = ctypes.c_char_p
+    return name().decode()
+
+
+def product_rate(size=1024, tries=9):
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    seconds = []
+    for _ in range(tries):
+        began = time.perf_counter()
+        torch.mm(a, b)
+        seconds.append(time.perf_counter() - began)
+    return 2 * size**3 / sorted(seconds)[tries // 2] * 1e-9
+
+
+capability = next(line for line in torch.__config__.show().splitlines() if "CPU capability" in line).split()[-1]
+mkl = "with MKL" if torch.backends.mkl.is_available() else "without MKL"
+versions = f"Python {platform.python_version()}, torch {torch.__version__}, {mkl}"
+print(json.dumps({"versions": versions, "aten": capability, "openblas": openblas_core(), "gflops": product_rate()}))

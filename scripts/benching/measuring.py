@@ -1,0 +1,110 @@
+"""Runs the sides of a workload in turn: seconds, and the losses that they left or printed."""
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from .instruction_sets import PYTHON, ROOT, environment
+
+# Results stay until the end: ext4 does not give the inodes of deleted files out again for a minute or more, and looks for
+# others the longer, so that what is measured after a deletion creates files ten times as slowly.
+KEPT = tempfile.TemporaryDirectory(prefix="bench-")
+EXPECTATION_NOT_MET = 5  # exit code of a study that ran and whose claim did not hold, as with --quick
+
+
+def run_together(commands, replace, env):
+    """Starts all commands, waits for all: seconds on the clock, and what each printed."""
+    filled = [[arg.format(**replace) for arg in command] for command in commands]
+    began = time.perf_counter()
+    running = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=ROOT) for c in filled]
+    printed = [process.communicate() for process in running]
+    seconds = time.perf_counter() - began
+    for process, command, (_, errors) in zip(running, filled, printed):
+        if process.returncode not in (0, EXPECTATION_NOT_MET):
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{errors[-2000:]}")
+    return seconds, [out for out, _ in printed]
+
+
+def losses_of_runs(directory):
+    """Final validation losses per variant ("relu 4"), from the run directories that we left."""
+    losses = {}
+    for summary in sorted(directory.glob("**/summary.json")):
+        ffn = json.loads((summary.parent / "config.json").read_text())["model"]["ffn"]
+        final = json.loads(summary.read_text())["metrics"]["val/loss"]["final"]
+        losses.setdefault(f"{ffn['activation']} {ffn['expansion']:g}", []).append(final)
+    return losses
+
+
+def losses_of_scripts(reports):
+    losses = {}
+    for report in reports:
+        for variant, values in report.get("val_loss", {}).items():
+            losses.setdefault(variant, []).extend(values)
+    return losses
+
+
+def figure_of(report, name, value):
+    return next(m["values"][value] for m in report["measurements"] if m["name"] == name)
+
+
+class Measuring:
+    """Under one instruction set."""
+
+    def __init__(self, isa):
+        self.isa = isa
+
+    def once(self, side, steps, prepared):
+        out = tempfile.mkdtemp(dir=KEPT.name)
+        seconds, printed = run_together(side.commands, {"out": out, "steps": steps, "prepared": prepared}, environment(self.isa, side.threads))
+        if side.figure:
+            return figure_of(json.loads(printed[0]), *side.figure) * 1e-6, {}
+        if side.commands[0][0] != PYTHON:
+            return seconds, losses_of_runs(Path(out))
+        reports = [json.loads(text.splitlines()[-1]) for text in printed]
+        threads = {report["threads"] for report in reports}
+        if threads != {side.threads}:
+            raise RuntimeError(f"{side.label} had {threads} threads, not {side.threads}")
+        if side.reads:
+            return reports[0][side.reads] * 1e-6, {}
+        loop = max(report["loop_s"] for report in reports)
+        return seconds + (side.scale - 1) * loop, losses_of_scripts(reports)
+
+    def side(self, side, prepared):
+        """(seconds, final validation losses per variant)"""
+        seconds, losses = self.once(side, side.steps, prepared)
+        if side.fewer_steps:
+            fewer, _ = self.once(side, side.fewer_steps, prepared)
+            if seconds <= fewer:
+                raise RuntimeError(f"{side.label}: {side.steps} steps took no longer than {side.fewer_steps}; is the machine busy?")
+            seconds = (seconds - fewer) / (int(side.steps) - int(side.fewer_steps))
+        return seconds, losses
+
+    def workload(self, workload, rounds, say):
+        """Seconds of every round and losses of the last one, by side."""
+        sides = [workload.ours, *workload.rivals]
+        seconds, losses = {id(side): [] for side in sides}, {}
+        prepared = tempfile.mkdtemp(dir=KEPT.name)
+        if workload.prepare:
+            run_together([workload.prepare], {"prepared": prepared}, environment(self.isa, 1))
+        for number in range(rounds):
+            for side in sides:
+                value, losses[id(side)] = self.side(side, prepared)
+                seconds[id(side)].append(value)
+                say(f"{workload.name} {number + 1}/{rounds}  {side.label}", value)
+        return seconds, losses
+
+    def bench(self, program, rounds):
+        """Whole runs of `ffn-train bench`: per group and name the median of every value, in the program's order."""
+        found = {}
+        for number in range(rounds):
+            _, printed = run_together([[str(program), "bench", "--json", "--seconds", "0.2"]], {}, environment(self.isa, 1))
+            for m in json.loads(printed[0])["measurements"]:
+                values = found.setdefault(m["group"], {}).setdefault(m["name"], {})
+                for key, value in m["values"].items():
+                    values.setdefault(key, []).append(value)
+            print(f"bench {number + 1}/{rounds}", file=sys.stderr, flush=True)
+        return {group: {name: {key: statistics.median(each) for key, each in values.items()} for name, values in named.items()}
+                for group, named in found.items()}  # fmt: skip

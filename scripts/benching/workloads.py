@@ -1,0 +1,191 @@
+"""What is timed: the same work by ffn-train and by the scripts in scripts/bench."""
+from dataclasses import dataclass, field
+
+from .instruction_sets import CORES, PYTHON, RIVALS, ROOT
+
+
+@dataclass
+class Side:
+    """One way to do the work: commands that start together; "{out}" becomes a fresh directory."""
+
+    label: str
+    commands: list
+    bar: float = None  # we must be so many times as fast
+    threads: int = 1  # of each command
+    workers: int = None  # processes of ours, which are one command
+    scale: int = 1  # the commands do 1/scale of the work: seconds in loops are multiplied, start-up is not
+    fewer_steps: str = None  # per step: the commands run again with this in place of {steps}, the difference counts
+    steps: str = None
+    reads: str = None  # the measurement is this key of the script's JSON, in microseconds, instead of the wall time
+    figure: tuple = None  # likewise, of `ffn-train bench --json`: (name, value)
+
+    def cores(self):
+        processes = self.workers or len(self.commands)
+        return f"{processes} × {self.threads}" if processes > 1 else str(self.threads)
+
+
+@dataclass
+class Workload:
+    name: str
+    what: str
+    ours: Side
+    rivals: list = field(default_factory=list)
+    limit_s: float = None  # an absolute bar
+    rounds: int = 5
+    prepare: list = None  # a command before the first round, not timed; "{prepared}" is its directory
+
+
+ALL = f"all {CORES} cores"
+
+
+class Catalogue:
+    """The workloads, of their full length or `quick`; `full`: the sequential rival of xor-study does all 240 runs."""
+
+    def __init__(self, program, quick, full):
+        self.program, self.quick, self.full = str(program), quick, full
+
+    def all(self):
+        alone = [*self.xor_study(), self.xor_run(), self.block_study(), self.char(1), self.block256(1), self.moe(), *self.workers(),
+                 self.help(), self.compare()]  # fmt: skip
+        if CORES == 1:
+            return alone
+        many = [self.char(CORES), self.block256(CORES)]
+        return [w for workload in alone for w in [workload, *(m for m in many if m.name == workload.name + "-all")]]
+
+    def ours(self, *args):
+        return [self.program, "--quiet", *args]
+
+    def rival(self, script, *args):
+        return [PYTHON, str(RIVALS / script), *args]
+
+    def steps(self, full):
+        return str(full // (10 if self.quick else 1))
+
+    def study(self, jobs, steps):
+        return self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "-o", "{out}", "-j", str(jobs),
+                         "--threads", "1")  # fmt: skip
+
+    def xor_study(self):
+        steps = self.steps(2000)
+
+        def sequential(first, end):
+            return self.rival("xor_sequential.py", "--steps", steps, "--seeds", first, end)
+
+        def stacked(*expansions):
+            return self.rival("xor_stacked.py", "--steps", steps, "--expansions", *expansions)
+
+        if self.full:
+            one = Side("PyTorch, one run after the other", [sequential("0", "20")], bar=100)
+            two = Side("the same in two processes", [sequential("0", "10"), sequential("10", "20")])
+        else:
+            one = Side("PyTorch, one run after the other (12 of 240 runs, scaled)", [sequential("0", "1")], bar=100, scale=20)
+            two = Side("the same in two processes (24 of 240 runs, scaled)", [sequential("0", "1"), sequential("1", "2")], scale=10)
+        rivals = [one, two, Side("PyTorch, stacked by hand", [stacked("1", "2", "4", "8")], bar=4),
+                  Side("the same in two processes", [stacked("1", "8"), stacked("2", "4")])]  # fmt: skip
+        if CORES > 1:
+            rivals.append(Side(f"PyTorch, stacked by hand, {ALL}", [stacked("1", "2", "4", "8")], threads=CORES))
+        yield Workload(
+            "xor-study",
+            f"240 XOR runs: 3 activations, 4 widths, 20 seeds, d_model 8, batch 64, {steps} steps; ours with 2 workers",
+            Side("ffn-train -j 2", [self.study(2, steps)], workers=2),
+            rivals,
+        )
+
+    def xor_run(self):
+        long, short = ("2000", "500") if self.quick else ("40000", "2000")
+        # At the config's rate the loss is exactly 0 long before the end: gradients of nothing, and losses that compare nothing.
+        run = self.ours("--config", str(ROOT / "configs/xor.json"), "train.steps={steps}", "train.optimizer.lr=1e-5", "-o", "{out}",
+                        "-j", "1", "--threads", "1")  # fmt: skip
+        rival = self.rival("xor_sequential.py", "--activations", "relu", "--expansions", "4", "--seeds", "0", "1",
+                           "--steps", "{steps}", "--eval-every", "10", "--lr", "1e-5")  # fmt: skip
+        rivals = [Side("PyTorch, 1 thread", [rival], bar=4, steps=long, fewer_steps=short)]
+        if CORES > 1:
+            rivals.append(Side(f"PyTorch, {ALL}", [rival], bar=4, threads=CORES, steps=long, fewer_steps=short))
+        return Workload(
+            "xor-run",
+            f"one XOR run, d_model 8, d_ff 32, batch 64, per step ({long} less {short} steps); ours with one thread",
+            Side("ffn-train --threads 1", [run], steps=long, fewer_steps=short),
+            rivals,
+        )
+
+    def block_study(self):
+        steps = self.steps(500)
+        study = self.ours("--config", str(ROOT / "configs/sequence-xor.json"), "task.length=16", "model.d_model=32", "model.norm.kind=layer",
+                          "model.ffn.activation=relu,gelu,silu", "seeds=8", "train.batch_size=32", f"train.steps={steps}", "-o", "{out}",
+                          "-j", "2", "--threads", "1")  # fmt: skip
+
+        def block(first, end):
+            return self.rival("block_sequential.py", "--steps", steps, "--seeds", first, end)
+
+        return Workload(
+            "block-study",
+            f"24 runs of one attention + FFN block: 3 activations, 8 seeds, d_model 32, T 16, batch 32, {steps} steps; ours with 2 workers",
+            Side("ffn-train -j 2", [study], workers=2),
+            [
+                Side("PyTorch, one run after the other", [block("0", "8")], bar=8),
+                Side("the same in two processes", [block("0", "4"), block("4", "8")], bar=4),
+            ],
+            rounds=3,
+        )
+
+    def text(self, name, what, threads, long, short, bar, blocks, d_model, batch):
+        """A step of configs/text.json at another size, ours and PyTorch's with as many threads."""
+        ours = self.ours("--config", str(ROOT / "configs/text.json"), f"model.blocks={blocks}", f"model.d_model={d_model}",
+                         f"train.batch_size={batch}", "train.steps={steps}", "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
+        rival = self.rival("char.py", "--steps", "{steps}", "--blocks", str(blocks), "--d-model", str(d_model), "--batch", str(batch))
+        many = "1 thread" if threads == 1 else ALL
+        return Workload(
+            name if threads == 1 else name + "-all",
+            f"{what}, d_model {d_model}, T 64, batch {batch}, per step ({long} less {short} steps); both sides with {many}",
+            Side(f"ffn-train --threads {threads}", [ours], threads=threads, steps=long, fewer_steps=short),
+            [Side(f"PyTorch, {many}", [rival], bar=bar, threads=threads, steps=long, fewer_steps=short)],
+        )
+
+    def char(self, threads):
+        long, short = ("20", "10") if self.quick else ("200", "100")
+        bar = 1.3 if threads == 1 else None
+        return self.text("char", "character model, 4 blocks", threads, long, short, bar, blocks=4, d_model=128, batch=12)
+
+    def block256(self, threads):
+        long, short = ("30", "10") if self.quick else ("100", "50")
+        return self.text("block256", "one attention + FFN block", threads, long, short, None, blocks=1, d_model=256, batch=16)
+
+    def moe(self):
+        def rival(label, key, bar=None, threads=1):
+            return Side(f"PyTorch, {label}", [self.rival("moe_loop.py", "--only", key)], bar=bar, threads=threads, reads=key)
+
+        index, mask, dense = ("loop over experts, each on the tokens of its mask", "loop over experts, each on all tokens times its mask",
+                              "dense FFN of equal active FLOPs")  # fmt: skip
+        rivals = [rival(index, "moe_us", bar=5), rival(mask, "masked_us"), rival(dense, "dense_us")]
+        if CORES > 1:
+            rivals += [rival(f"{label}, {ALL}", key, threads=CORES) for label, key in ((index, "moe_us"), (dense, "dense_us"))]
+        return Workload(
+            "moe",
+            "mixture of experts, E 8, k 2, d_model 64, d_ff 256, 512 tokens, forward + backward; ours with one thread",
+            Side("ffn-train bench", [self.ours("bench", "ffn", "--json", "--seconds", "0.1")], figure=("moe 64", "us")),
+            rivals,
+        )
+
+    def workers(self):
+        long, short = self.steps(20000), self.steps(2000)
+        yield Workload(
+            "workers",
+            f"the study of xor-study with {long} steps, two workers against one",
+            Side("ffn-train -j 2", [self.study(2, long)], workers=2),
+            [Side("ffn-train -j 1", [self.study(1, long)], bar=1.9)],
+            rounds=3,
+        )
+        yield Workload(
+            "workers-short",
+            f"the same with {short} steps: planning and comparing are not shared",
+            Side("ffn-train -j 2", [self.study(2, short)], workers=2),
+            [Side("ffn-train -j 1", [self.study(1, short)])],
+        )
+
+    def help(self):
+        return Workload("help", "--help", Side("ffn-train", [[self.program, "--help"]]), limit_s=0.05, rounds=15)
+
+    def compare(self):
+        prepare = [word.replace("{out}", "{prepared}") for word in self.study(2, self.steps(2000))]
+        compare = Side("ffn-train", [[self.program, "compare", "{prepared}/activations"]])
+        return Workload("compare", "compare of the 240 runs", compare, limit_s=0.3, rounds=15, prepare=prepare)

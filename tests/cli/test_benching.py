@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The measured tables: a section per instruction set, means beside medians, which cores each side had."""
+import sys
+import unittest
+
+from program import PROGRAM, ROOT, main
+
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+from benching import figures, instruction_sets, measuring, results, workloads  # noqa: E402
+
+V3, V4 = (instruction_sets.INSTRUCTION_SETS[name] for name in ("v3", "v4"))
+
+
+class Sections(unittest.TestCase):
+    def test_an_instruction_set_replaces_its_own_section_alone(self):
+        first = results.with_section("", V4, "old v4\n\n### Own figures\n\n| a |")
+        both = results.with_section(first, V3, "old v3")
+        self.assertEqual([line for line in both.splitlines() if line.startswith("## ")], [f"## {V3.title}", f"## {V4.title}"])
+        again = results.with_section(both, V3, "new v3")
+        self.assertEqual(again, both.replace("old v3", "new v3"))
+        self.assertEqual(results.with_section(again, V4, "new v4").count("old"), 0)
+
+    def test_a_section_of_another_name_stands(self):
+        text = results.with_section(results.with_section("", V3, "x") + "\n## Remarks\n\nby hand\n", V4, "y")
+        self.assertTrue(text.endswith(f"## {V4.title}\n\ny\n\n## Remarks\n\nby hand\n"), text)
+
+    def test_the_committed_file_keeps_its_form_when_a_section_is_written_again(self):
+        text = (ROOT / "scripts/bench/RESULTS.md").read_text(encoding="utf-8")
+        sections = results.split_sections(text)
+        self.assertTrue(sections)
+        for isa in (V3, V4):
+            if isa.title in sections:
+                self.assertEqual(results.with_section(text, isa, sections[isa.title]), text)
+
+
+class Cells(unittest.TestCase):
+    def test_losses_are_the_mean_and_the_median_over_all_runs(self):
+        self.assertEqual(results.loss_cell({"relu 4": [1.0, 2.0], "gelu 4": [9.0]}), "4, 2")
+        self.assertEqual(results.loss_cell({"relu 4": [3.0]}), "3")
+        self.assertEqual(results.loss_cell({}), "")
+
+    def test_a_ratio_has_the_cores_of_both_sides(self):
+        ours = workloads.Side("ours", [["a"]], workers=2)
+        rival = workloads.Side("PyTorch", [["b"], ["c"]], threads=4, bar=2)
+        work = workloads.Workload("work", "", ours, [rival])
+        row = results.table_rows(work, {id(ours): [1.0, 1.0, 2.0], id(rival): [3.0, 1.0, 2.0]}, {})[0]
+        self.assertEqual(row[results.HEADER.index("cores: ours / rival")], "2 × 1 / 2 × 4")
+        self.assertEqual(row[results.HEADER.index("ratio (range over rounds)")], "2 (1–3)")
+        self.assertEqual(row[results.HEADER.index("met")], "yes")
+
+    def test_a_layer_that_is_slower_than_libtorchs_at_one_size_has_not_met_the_bar(self):
+        ffn = {"wide 8": {"us": 9, "times_libtorch": 2.5}, "wide 16": {"us": 2000, "times_libtorch": 0.99},
+               "formula gated 8": {"us": 9, "times_libtorch": 1.0}, "formula gated 16": {"us": 9, "times_libtorch": 3}}
+        header, rows = figures.libtorch_table({"ffn": ffn})
+        self.assertEqual(header[1:3], ["8", "16"])
+        self.assertEqual(rows, [["wide", "2.50 (9 µs)", "0.99 (2 ms)", "NO"], ["formula gated", "1.00 (9 µs)", "3.00 (9 µs)", "yes"]])
+
+    def test_products_have_their_layout(self):
+        rows = figures.product_rows({"product": {"8 x 64 by 32, A transposed": {"gflops": 30.0, "blas_gflops": 20.0}}})
+        self.assertEqual(rows, [["8 x 64 by 32", "TN", "30", "20", "1.50"]])
+
+
+class PerStep(unittest.TestCase):
+    def test_more_steps_that_take_no_longer_are_no_time_per_step(self):
+        side = workloads.Side("ours", [["a"]], steps="100", fewer_steps="50")
+        measured = measuring.Measuring(V3)
+        measured.once = lambda side, steps, prepared: ({"100": 6.0, "50": 1.0}[steps], {})
+        self.assertAlmostEqual(measured.side(side, "")[0], 0.1)
+        measured.once = lambda side, steps, prepared: (1.0, {})
+        with self.assertRaisesRegex(RuntimeError, "100 steps took no longer than 50"):
+            measured.side(side, "")
+
+
+class Held(unittest.TestCase):
+    def test_both_sides_have_what_holds_them_and_nothing_of_the_shell(self):
+        instruction_sets.os.environ["OPENBLAS_CORETYPE"] = "Prescott"
+        self.addCleanup(instruction_sets.os.environ.pop, "OPENBLAS_CORETYPE")
+        env = instruction_sets.environment(V3, 1)
+        self.assertEqual((env["FFN_ISA"], env["OPENBLAS_CORETYPE"], env["OPENBLAS_NUM_THREADS"]), ("v3", "Zen", "1"))
+        self.assertEqual(instruction_sets.environment(V4, 2)["OPENBLAS_NUM_THREADS"], "2")
+
+    def test_every_workload_of_ours_says_how_many_threads_it_has(self):
+        seen = 0
+        for work in workloads.Catalogue(PROGRAM, quick=True, full=False).all():
+            for side in [work.ours, *work.rivals]:
+                for command in side.commands:
+                    if "-j" in command:
+                        seen += 1
+                        self.assertEqual(command[command.index("--threads") + 1], str(side.threads), work.name)
+        self.assertGreaterEqual(seen, 8)
+
+
+if __name__ == "__main__":
+    main()

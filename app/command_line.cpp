@@ -73,14 +73,20 @@ Option Option::excludes(const Option& other) {
   option_->excludes(other.option_);
   return *this;
 }
+Option Option::not_empty(const char* what) {
+  option_->check([option = option_, what](const std::string& given) {
+    if (given.empty()) throw UsageError(option->get_name() + " names no " + what, "leave it out, or write " + option->get_name() + " " + option->get_type_name());
+    return std::string();
+  });
+  return *this;
+}
 Option Option::directory() {
-  const auto check = [option = option_](std::string& given) {
-    if (given.empty()) throw UsageError(option->get_name() + " names no directory", "leave it out, or write " + option->get_name() + " DIR");
+  const auto expand = [](std::string& given) {
     given = expand_home(given);
     return std::string();
   };
-  option_->transform(CLI::Validator(check, ""));
-  return *this;
+  option_->transform(CLI::Validator(expand, ""));
+  return not_empty("directory");
 }
 bool Option::given() const { return option_->count() > 0; }
 
@@ -120,7 +126,7 @@ OptionDescription description_of(const CLI::Option& option, const Declarations& 
   out.value = value.substr(0, value.find(':'));  // a check's description stands behind
   if (const auto found = declarations.words.find(&option); found != declarations.words.end()) out.words = found->second;
   out.fallback = option.get_default_str(), out.doc = option.get_description();
-  out.takes_word = option.get_positional(), out.many = option.get_items_expected_max() > 1;
+  out.takes_word = option.get_positional(), out.many = option.get_items_expected_max() > 1, out.required = option.get_required();
   return out;
 }
 

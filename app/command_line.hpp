@@ -23,6 +23,7 @@ struct OptionDescription {
   std::string fallback, doc;
   bool takes_word = false;  ///< also without its name
   bool many = false;
+  bool required = false;
 };
 struct CommandDescription {
   std::string name, doc;
@@ -50,6 +51,7 @@ class Option {
   Option non_negative();
   Option one_of(std::vector<std::string> words, bool listed_in_help = true);
   Option excludes(const Option& other);
+  Option not_empty(const char* what);  ///< `what` it names: "file"
   /// A directory: no empty name; "~/" is the home directory where no shell saw to it.
   Option directory();
 

@@ -16,6 +16,22 @@ bool fresh_seeds_may_tell(const PairResult& pair) {
   return (verdict == stats::Verdict::undecided || verdict == stats::Verdict::too_few_seeds) && !pair.judgement.chances.empty();
 }
 
+// The command line with another value of a key, where one is given; an option's value is none.
+void set_key(std::vector<std::string>& words, const std::string& key, const std::string& value, const CommandDescription& program) {
+  const std::string beginning = key + "=";
+  const auto takes_value = [&](const std::string& word) {
+    return std::any_of(program.options.begin(), program.options.end(), [&](const OptionDescription& option) {
+      return !option.value.empty() && std::find(option.names.begin(), option.names.end(), word) != option.names.end();
+    });
+  };
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    if (word.rfind(beginning, 0) != 0 || (!out.empty() && takes_value(out.back()))) out.push_back(word);
+  }
+  out.push_back(beginning + value);
+  words = std::move(out);
+}
+
 }  // namespace
 
 std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
@@ -25,8 +41,8 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
   auto words = common.argv;
   words.erase(std::remove(words.begin(), words.end(), "--fresh"), words.end());
   const auto first = *std::max_element(study.seeds.begin(), study.seeds.end()) + 1;
-  words.push_back("name=" + study.name + "-settled");
-  words.push_back("seeds={\"until\":\"settled\",\"first\":" + std::to_string(first) + "}");
+  set_key(words, "name", study.name + "-settled", common.description);
+  set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);
 }
 

@@ -48,7 +48,7 @@ Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
 }
 
 void write_page(const std::string& path, const std::string& html, const CommonOptions& common) {
-  const NamedFile page(expand_home(path), "page", pictures::kPageMark);
+  const NamedFile page(expand_home(path), {"page", pictures::kPageMark});
   page.write(html);
   if (!common.json && !page.is_stdout()) std::cout << printable(path) << " (" << format_bytes(static_cast<double>(html.size())) << ")\n";
 }
@@ -97,9 +97,9 @@ void add_inspect(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<InspectOptions>();
   command.option("run", options->run, "run directory").required().type("RUN");
   command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();
-  const auto neuron = command.option("--neuron", options->neuron, "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3").type("NAME");
+  const auto neuron = command.option("--neuron", options->neuron, "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3").type("NAME").not_empty("neuron");
   const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"").type("INPUT").excludes(neuron);
-  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html").excludes(neuron);
+  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html").not_empty("file").excludes(neuron);
   add_output_options(command, common);
   command.run([&common, options, trace] { return inspect_run(*options, trace.given(), common); });
 }

@@ -162,7 +162,7 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
     const std::filesystem::path directory = expand_home(options.figures);
     const auto files = pictures::svg_files(pictures::activation_figure(activations()));
     std::vector<NamedFile> named;  // what cannot be written is found before any is
-    for (const auto& file : files) named.emplace_back(directory / file.name, "picture", pictures::kFileMark);
+    for (const auto& file : files) named.push_back({directory / file.name, {"picture", pictures::kFileMark}});
     make_directories(directory);
     for (std::size_t i = 0; i < files.size(); ++i) named[i].write(files[i].content);
     print_text(printable(directory.string()) + ": " + std::to_string(files.size()) + " pictures as SVG");

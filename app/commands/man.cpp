@@ -56,7 +56,9 @@ std::string synopsis_of(const CommandDescription& command, const std::string& na
   const bool has_options = std::any_of(command.options.begin(), command.options.end(), [](const auto& option) { return !option.names.empty(); });
   if (has_options) out += " [" + italic("OPTION") + "...]";
   for (const auto& option : command.options) {
-    if (option.takes_word) out += " " + italic(!option.value.empty() ? option.value : join(option.words, "|"));
+    if (!option.takes_word) continue;
+    std::istringstream words((!option.value.empty() ? option.value : join(option.words, "|")) + (option.many && option.value.find_last_not_of('.') + 1 == option.value.size() ? "..." : ""));
+    for (std::string word; words >> word;) out += option.required ? " " + italic(word) : " [" + italic(word) + "]";
   }
   return out + "\n";
 }

@@ -45,7 +45,7 @@ std::vector<NamedFigure> figure_files(const fs::path& directory, const Compariso
   std::vector<NamedFigure> out;
   const auto add = [&](const pictures::File& file, const char* what) {
     const fs::path path = directory / file.name;
-    out.push_back({NamedFile(path, what, pictures::kFileMark), path.string(), file.content});
+    out.push_back({NamedFile(path, {what, pictures::kFileMark}), path.string(), file.content});
   };
   for (const auto& figure : figures) {
     for (const auto& file : pictures::svg_files(figure)) add(file, "picture");
@@ -71,7 +71,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const auto& facts = report->facts;
   const auto path = page_path(options);
   const std::string html = pictures::page(report->comparison, report->figures, facts);
-  const NamedFile page(path, "report", pictures::kPageMark);
+  const NamedFile page(path, {"report", pictures::kPageMark});
   std::vector<NamedFigure> pictures;
   if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), report->comparison, report->figures);
   page.write(html);
@@ -98,7 +98,7 @@ void add_report(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("report", "a comparison with its pictures, as one HTML file");
   auto options = std::make_shared<ReportOptions>();
   add_question_options(command, options->question);
-  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several").type("FILE");
+  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several").type("FILE").not_empty("file");
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);

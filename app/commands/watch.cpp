@@ -67,9 +67,9 @@ class Page {
       : question_(question), server_(server), state_(state_of(question.directories)), html_(drawn_page(question, version_)), policy_(pictures::served_policy()) {}
 
   serve::Response respond(const std::string& path, const std::string& query) {
-    if (path == "") return {200, "text/html; charset=utf-8", html_, policy_};
-    if (path != "state") return {404};
+    if (path != "" && path != "state") return {404};
     asked_ = Clock::now();
+    if (path == "") return {200, "text/html; charset=utf-8", html_, policy_};
     if (query == "v=" + std::to_string(version_)) return {304};
     return {200, "application/json", dump_json({{"version", version_}}), ""};
   }

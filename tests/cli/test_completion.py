@@ -2,9 +2,12 @@
 """Completion in the shells that are installed, by their own functions, and the manual page; both say what the program's help says."""
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
+import time
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, main
@@ -114,6 +117,53 @@ class Words(CompletionTest):
 
 
 class Shells(CompletionTest):
+    NAMES = ["a$(touch pwned)", "b;touch pwned;b", "c run", "d's", 'e"q', "f\\b", "g!x", "h&touch pwned", "i*", "j`touch pwned`", "k{1,2}", "l~", "m#x", "n|x", "o<p", "p>pwned", "qü r", "r:s t"]
+
+    def inserts_names(self, command, load):
+        """In a terminal: the beginning of each name, Tab, Enter; the program is told the whole name as one word."""
+        told = self.tmp / "told"
+        program = self.tmp / "bin/ffn-train"
+        program.unlink()
+        program.write_text(f'#!/bin/bash\n[[ -n $FFN_TRAIN_COMPLETE || $1 == completion ]] && exec "{PROGRAM}" "$@"\n'
+                           f'printf "%s\\n" "$#" "$@" > {told}.new; mv {told}.new {told}\n')
+        program.chmod(0o755)
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.tmp)
+            os.execvpe(command[0], command, {**self.environment, "TERM": "dumb", "LC_ALL": "C.UTF-8", "HOME": str(self.tmp)})
+        screen = b""
+
+        def until(is_done, seconds=20):
+            nonlocal screen
+            end = time.monotonic() + seconds
+            while not is_done() and time.monotonic() < end:
+                if select.select([terminal], [], [], 0.05)[0]:
+                    screen += os.read(terminal, 65536)
+            self.assertTrue(is_done(), screen.decode(errors="replace"))
+
+        def enter(text):
+            """The next prompt is waited for, as a Tab before it would be one of the terminal's."""
+            before = len(screen)
+            os.write(terminal, text + b"\r")
+            until(lambda: told.exists() and b"@READY@" in screen[before:])
+
+        try:
+            enter(f"cd {self.tmp}; {load}; ffn-train ready".encode())
+            for name in self.NAMES:
+                (self.tmp / "runs" / name).mkdir(parents=True)
+                (self.tmp / "runs" / name / "status.json").touch()  # a run: the word ends there
+                typed = [f"runs/{name[0]}"] + ["runs/c\\ r"] * (name == "c run") + [quote + f"runs/{name[0]}" for quote in "'\"" if name[0] not in "gr"]
+                for beginning in typed:
+                    told.unlink()
+                    os.write(terminal, f"ffn-train inspect {beginning}\t".encode())
+                    time.sleep(0.05)
+                    enter(b"")
+                    self.assertEqual(told.read_text(encoding="utf-8"), f"2\ninspect\nruns/{name}\n", screen.decode(errors="replace"))
+        finally:
+            os.close(terminal)
+            os.waitpid(child, 0)
+        self.assertFalse([path for path in self.files() if "pwned" in path.split("/")])
+
     def test_bash_completes_what_stands_behind_its_word_breaks(self):
         self.assertEqual(self.bash("ffn-train comp"), ["compare", "completion"])
         self.assertEqual(self.bash("ffn-train xor model.ffn.activation=re"), [word.partition("=")[2] for word in self.asked("xor", "model.ffn.activation=re")])
@@ -124,6 +174,25 @@ class Shells(CompletionTest):
         self.assertEqual(self.bash("ffn-train xor model.f"), ["nospace", "model.ffn."])
         self.assertEqual(self.bash("ffn-train xor seeds"), ["nospace", "seeds="])
         self.assertNotIn("nospace", self.bash("ffn-train plan --js"))
+
+    @unittest.skipUnless(shutil.which("bash"), "needs bash")
+    def test_bash_inserts_any_name_as_one_word_and_runs_nothing(self):
+        self.inserts_names(["bash", "--norc", "--noprofile", "-i"], "source <(ffn-train completion bash); PS1=@REA''DY@")
+
+    @unittest.skipUnless(shutil.which("zsh"), "needs zsh")
+    def test_zsh_inserts_any_name_as_one_word_and_runs_nothing(self):
+        self.inserts_names(["zsh", "-f", "-i"], f"autoload -U compinit; compinit -u -d {self.tmp}/dump; source <(ffn-train completion zsh); PS1=@REA''DY@")
+
+    @unittest.skipUnless(shutil.which("fish"), "needs fish")
+    def test_fish_inserts_any_name_as_one_word_and_runs_nothing(self):
+        self.inserts_names(["fish", "--no-config", "-i"], "ffn-train completion fish | source; function fish_prompt; echo @REA''DY@; end")
+
+    def test_bash_reads_the_words_before_as_the_shell_does(self):
+        self.write("a b/my mixed.json", "{}")
+        for typed in (r"a\ b/", "'a b/'", '"a b"/', r'a" "b/my\ m'):
+            self.assertEqual([reply for reply in self.bash("ffn-train plan " + typed) if reply != "nospace"], [r"a\ b/my\ mixed.json"], typed)
+        self.assertEqual(self.bash("ffn-train plan 'a b/my m"), ["a b/my mixed.json"])
+        self.assertEqual(self.bash("ffn-train 'x'or model.ffn.activation=relu,gel")[0], "relu,gelu")
 
     def test_bash_completes_an_empty_word(self):
         self.assertEqual(self.bash("ffn-train completion "), ["bash", "zsh", "fish"])
@@ -182,6 +251,14 @@ class Manual(CompletionTest):
             for option in self.asked(command, "--"):
                 self.assertIn(option, text)
         self.assertIn("  ffn-train xor model.ffn.activation=relu,silu seeds=10", text)
+
+    def test_words_that_may_be_left_out_stand_in_brackets(self):
+        synopsis = re.sub(r"\\f.|\\", "", self.ok("man").stdout.partition(".SH SYNOPSIS")[2].partition(".SH")[0]).splitlines()
+        for line in ("ffn-train [OPTION...] [CONFIG] [KEY=VALUE...]", "ffn-train list [OPTION...] [activations|ffns|tasks|metrics|keys|configs|experiments] [KEY]", "ffn-train inspect [OPTION...] RUN"):
+            self.assertIn(line, synopsis)
+        for command, optional in (("runs", True), ("demo", True), ("compare", False), ("cp", False)):
+            line = next(line for line in synopsis if line.startswith(f"ffn-train {command} ")).replace("[OPTION...]", "")
+            self.assertEqual("[" in line.split(None, 2)[2].split()[0], optional, line)
 
     def test_its_exit_codes_are_those_of_the_readme(self):
         text = re.sub(r"\\[fe].?|\\", "", self.ok("man").stdout.partition(".SH EXIT STATUS")[2].partition(".SH")[0])

@@ -170,6 +170,12 @@ class Slips(ProgramTest):
         for command in (("xor.json",), ("plan", "xor.json"), ("slurm", "xor.json")):
             self.assertIn("--out names no directory", self.refused(*command, "-o", ""))
 
+    def test_files_and_neurons_that_are_none(self):
+        self.ok("xor", "train.steps=20", "-q")
+        for command, what in ((("inspect", "runs/xor/seed-0", "-o", ""), "--out names no file"), (("inspect", "runs/xor/seed-0", "--neuron", ""), "--neuron names no neuron"),
+                              (("report", "runs/xor", "-o", ""), "--out names no file")):
+            self.assertIn(what, " ".join(self.fails(2, *command).split()))
+
     def test_a_tilde_is_the_home_directory(self):
         home = self.tmp / "home"
         self.write("home/mine.json", {**XOR, "name": "mine"})

@@ -80,6 +80,15 @@ class Curves(ProgramTest):
         self.assertIn("val/loss", self.fails(2, "curves", "runs/study", "--metric", "val/los"))
         self.assertIn("no directory nowhere", self.fails(3, "curves", "nowhere"))
 
+    def test_seeds_are_those_behind_the_points(self):
+        self.study()
+        damaged = self.tmp / "runs/study/activation=relu/seed-0/metrics.jsonl"
+        damaged.write_text(damaged.read_text().replace("0", "1", 1))
+        text = self.drawn()
+        self.assertIn("note: not drawn: ", text)
+        self.assertRegex(text, r"(?m)^a  relu .* 3 of 4$")
+        self.assertRegex(text, r"(?m)^b  gelu .* 4$")
+
     def test_one_run(self):
         self.study()
         text = self.drawn("runs/study/activation=relu/seed-0")

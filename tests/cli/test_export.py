@@ -145,6 +145,33 @@ class Csv(ExportTest):
         self.assertTrue((self.tmp / "elsewhere/curves.csv").exists())
         self.assertEqual(len({row["run"] for row in self.rows("elsewhere/curves.csv")}), 14)
 
+    def test_a_damaged_file_is_named_once_and_one_that_is_missing_as_such(self):
+        self.study()
+        runs = self.runs()
+        (runs[0] / "metrics.jsonl").write_text((runs[0] / "metrics.jsonl").read_text().replace("0", "1", 1))
+        (runs[1] / "metrics.jsonl").unlink()
+        notes = self.export("runs/study", "--csv", "--tensorboard")["notes"]
+        self.assertEqual(len(notes), 2, notes)
+        self.assertIn("damaged", notes[0])
+        self.assertTrue(notes[1].endswith("metrics.jsonl is missing"), notes)
+
+    def test_tables_of_others_are_not_overwritten(self):
+        self.study(seeds=1)
+        for name in ("runs.csv", "curves.csv"):
+            for text in ("mine,too\n1,2\n", ",run,variant,seed,state,steps\n0,a,b,0,done,7\n"):  # the latter with an index, as pandas adds one
+                mine = self.write(f"tables/{name}", text)
+                message = " ".join(self.fails(2, "export", "runs/study", "--csv", "-o", "tables").split())
+                self.assertIn(f"tables/{name} is there and is no table of ffn-train's, so it is not overwritten", message)
+                self.assertIn("name another directory with -o, or move that one away", message)
+                self.assertEqual(mine.read_text(), text)
+                self.assertEqual([path.name for path in (self.tmp / "tables").iterdir()], [name])
+            mine.unlink()
+        self.export("runs/study", "--csv", "-o", "tables")
+        first = (self.tmp / "tables/curves.csv").read_text()
+        self.study(seeds=2)
+        self.export("runs/study", "--csv", "-o", "tables")
+        self.assertGreater(len((self.tmp / "tables/curves.csv").read_text()), len(first))
+
     def test_what_is_wrong_is_said(self):
         self.assertIn("--csv", self.fails(2, "export", "."))
         self.assertIn("no run has begun", self.fails(3, "export", ".", "--csv"))

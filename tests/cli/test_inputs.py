@@ -78,10 +78,22 @@ class Unwritable(Program):
             line = " ".join(["exec"] + [f"'{word}'" for word in self.command("--config", "study.json", "-o", out)]) + " " + closing
             for _ in range(2):
                 result = subprocess.run(["bash", "-c", line], cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-                self.assertEqual(result.returncode, 0, closing)
+                self.assertEqual(result.returncode, 1 if ">&-" in closing.replace("2>&-", "") else 0, closing)  # its comparison could not be printed
+            self.assertEqual(len(list((self.tmp / out).rglob("summary.json"))), 4, closing)
             for lock in (self.tmp / out).rglob("*.lock"):
                 self.assertLess(lock.stat().st_size, 100, closing)
                 self.assertNotIn(b"activation", lock.read_bytes(), closing)
+
+    def test_closed_stdout_is_an_error_of_commands_that_print_alone(self):
+        closed = lambda *arguments: subprocess.run(["bash", "-c", '"$@" >&-', "bash", *self.command(*arguments)], cwd=self.tmp, stderr=subprocess.PIPE, text=True, timeout=60)
+        study = self.trained()
+        for command in (("compare", study), ("list", "keys"), ("--help",), ("inspect", next(study.glob("*/seed-0")))):
+            result = closed(*command)
+            self.assertEqual(result.returncode, 1, command)
+            self.assertIn("cannot write to stdout: Bad file descriptor", result.stderr)
+        result = closed("plan", "--config", "no.json")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(closed("--config", self.write("quiet.json", {**XOR, "name": "quiet"}), "-q").returncode, self.run_program("--config", "quiet.json", "-q").stdout != "")
 
     def test_a_limit_of_the_file_size_is_an_error_and_no_signal(self):
         def limit():

@@ -113,6 +113,9 @@ class Ending(ProgramTest):
         self.assertIn("compare.metric=val/loss", words)  # the question stays
         self.assertEqual(words[-2:], ["name=study-settled", 'seeds={"until":"settled","first":6}'])
         done = self.ok(*words[1:])  # safe to follow
+        named = self.ok("study.json", *(word for word in words[2:-2]), "name=named", "seeds=3").stderr.strip().splitlines()[-1]
+        words = shlex.split(named.partition(": ")[2])
+        self.assertEqual([word for word in words if word.startswith(("name=", "seeds="))], ["name=named-settled", 'seeds={"until":"settled","first":3}'])
         self.assertIn("next: ffn-train report runs/study-settled", done.stderr)
         seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
         self.assertEqual(min(seeds), 6)  # that nobody has looked at

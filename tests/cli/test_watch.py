@@ -186,6 +186,19 @@ class Watch(ProgramTest):
         self.assertEqual(self.status(), 200)
         self.assertLess(self.end(), 2)
 
+    def test_a_reload_of_the_page_brings_news_without_its_script(self):
+        self.watch()
+        page = self.get()[1]
+        self.assertIn('<noscript><meta http-equiv="refresh" content="10"></noscript>', page.partition("</head>")[0])
+        self.ok("report", "runs/study")
+        self.assertNotIn("http-equiv=\"refresh\"", (self.tmp / "runs/study/report.html").read_text())
+        self.ok("study.json", "seeds=5", "-q")
+        end = time.monotonic() + 60
+        while "20 runs" not in page and time.monotonic() < end:
+            time.sleep(2)
+            page = self.get()[1]
+        self.assertIn("20 runs", page)
+
     def test_a_study_that_has_just_begun(self):
         steps = {**STUDY, "name": "slow", "train": {**STUDY["train"], "steps": 200000, "eval_every": 1000}}
         training = subprocess.Popen(self.command(self.write("slow.json", steps), "-q", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -18,13 +18,14 @@ namespace {
 
 constexpr std::size_t kHead = 1024;
 
-bool is_marked(const fs::path& path, const std::string& what, const std::string& mark) {
+bool is_of(const FileKind& kind, const fs::path& path) {
   std::string head(kHead, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(kHead));
-  if (file.bad() || (file.fail() && !file.eof())) throw UsageError("cannot read the " + what + " " + path.string() + ", which would be replaced");
+  if (file.bad() || (file.fail() && !file.eof())) throw UsageError("cannot read the " + kind.what + " " + path.string() + ", which would be replaced");
   head.resize(static_cast<std::size_t>(file.gcount()));
-  return head.empty() || head.find(mark) != std::string::npos;
+  const auto at = head.find(kind.mark);
+  return head.empty() || (kind.place == FileKind::Place::beginning ? at == 0 : at != std::string::npos);
 }
 
 bool is_standard_output(const struct stat& file) {
@@ -43,20 +44,19 @@ void write_to(int descriptor, const std::string& bytes, const fs::path& path) {
 
 }  // namespace
 
-NamedFile::NamedFile(const fs::path& path, const std::string& what, const std::string& mark) : path_(path) {
+NamedFile::NamedFile(const fs::path& path, const FileKind& kind) : path_(path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {  // nothing there; a link that leads nowhere yet is followed
     std::error_code error;
     for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(path_, error)); ++links) path_ = path_.parent_path() / fs::read_symlink(path_, error);
     return;
   }
-  const std::string instead = "name another file";
-  if (S_ISDIR(status.st_mode)) throw UsageError(path.string() + " is a directory, and a " + what + " is a file", "name a file in it");
+  if (S_ISDIR(status.st_mode)) throw UsageError(path.string() + " is a directory, and a " + kind.what + " is a file", "name a file in it");
   if (S_ISBLK(status.st_mode) || S_ISSOCK(status.st_mode))
-    throw UsageError(path.string() + " is a " + (S_ISBLK(status.st_mode) ? "disk" : "socket") + ", and is not written to", instead);
+    throw UsageError(path.string() + " is a " + (S_ISBLK(status.st_mode) ? "disk" : "socket") + ", and is not written to", kind.instead);
   if (is_standard_output(status)) kind_ = Kind::standard_output;
   else if (!S_ISREG(status.st_mode)) kind_ = Kind::open;
-  else if (!is_marked(path, what, mark)) throw UsageError(path.string() + " is there and is no " + what + " of ffn-train's, so it is not overwritten", instead + ", or move that one away");
+  else if (!is_of(kind, path)) throw UsageError(path.string() + " is there and is no " + kind.what + " of ffn-train's, so it is not overwritten", kind.instead + ", or move that one away");
   else path_ = fs::canonical(path);
 }
 

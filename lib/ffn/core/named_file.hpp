@@ -6,11 +6,18 @@
 
 namespace ffn {
 
+/// A kind of file that this program writes.
+struct FileKind {
+  std::string what;  ///< its name for errors: "report"
+  std::string mark;  ///< which all of them have within their first kilobyte
+  enum class Place { anywhere, beginning } place = Place::anywhere;
+  std::string instead = "name another file";  ///< what to do where somebody else's is in the way
+};
+
 class NamedFile {
  public:
-  /// `mark` is what files of this kind have within their first kilobyte, `what` their name for errors ("report"). Links are followed.
-  /// Throws UsageError for a directory, a disk, and a file without the mark that is not empty.
-  NamedFile(const std::filesystem::path& path, const std::string& what, const std::string& mark);
+  /// Links are followed. Throws UsageError for a directory, a disk, and a file without the kind's mark that is not empty.
+  NamedFile(const std::filesystem::path& path, const FileKind& kind);
 
   /// A new file, or an earlier one replaced, at once; into pipes and devices as it is.
   void write(const std::string& bytes) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ffn/core/files.hpp"
+#include "ffn/core/named_file.hpp"
 #include "ffn/report/table.hpp"
 
 namespace ffn::exports {
@@ -26,9 +27,17 @@ std::string value_of(const FoundRun& run, const std::string& key) {
   return found == run.keys.end() || found->second == "null" ? "" : found->second;
 }
 
+// What every table of ours begins with. What is there and does not is somebody's own.
+const Cells kFirstHeaders{"run", "variant", "seed", "state"};
+
+FileKind table_kind() {
+  const std::string line = csv_line(kFirstHeaders);
+  return {"table", line.substr(0, line.find_last_not_of("\r\n") + 1) + ",", FileKind::Place::beginning, "name another directory with -o"};
+}
+
 // What tells the rows of one run from those of another.
 Cells identifying_headers(const Selection& selection) {
-  Cells out{"run", "variant", "seed", "state"};
+  Cells out = kFirstHeaders;
   out.insert(out.end(), selection.varying.begin(), selection.varying.end());
   return out;
 }
@@ -92,7 +101,7 @@ std::string curves_text(const Selection& selection, std::size_t& rows, std::vect
     try {
       curve = curve_of(run);
     } catch (const DataError& error) {
-      notes.push_back(std::string("left out of the curves: ") + error.what());
+      note_left_out(notes, error.what());
     }
     Cells cells = identifying_cells(run, selection);
     const std::size_t own = cells.size();
@@ -112,9 +121,10 @@ std::string curves_text(const Selection& selection, std::size_t& rows, std::vect
 
 CsvFiles write_csv(const Selection& selection, const fs::path& directory, std::vector<std::string>& notes) {
   CsvFiles files{directory / "runs.csv", directory / "curves.csv"};
+  const NamedFile runs(files.runs, table_kind()), curves(files.curves, table_kind());  // what cannot be written is found before any is
   make_directories(directory);
-  write_file_atomically(files.runs, runs_text(selection), Durability::cached);
-  write_file_atomically(files.curves, curves_text(selection, files.num_curve_rows, notes), Durability::cached);
+  runs.write(runs_text(selection));
+  curves.write(curves_text(selection, files.num_curve_rows, notes));
   return files;
 }
 

@@ -14,7 +14,8 @@ struct CsvFiles {
 };
 
 /// Writes runs.csv and curves.csv. A number keeps every bit; what is not finite is NaN, Inf or -Inf, which pandas and R read alike; what a
-/// run does not have is empty. Adds to `notes` the runs whose curves cannot be read.
+/// run does not have is empty. Adds to `notes` the runs whose curves cannot be read. Throws UsageError where a file of that name is no
+/// such table.
 CsvFiles write_csv(const Selection& selection, const std::filesystem::path& directory, std::vector<std::string>& notes);
 
 }  // namespace ffn::exports

@@ -1,5 +1,7 @@
 #include "ffn/exports/runs.hpp"
 
+#include <algorithm>
+
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/record/run_directory.hpp"
 
@@ -25,6 +27,11 @@ std::vector<Evaluation> curve_of(const FoundRun& run) {
   std::vector<Evaluation> out;
   for_each_evaluation(read_metrics_up_to(path, facts->second), path, [&](const Evaluation& evaluation) { out.push_back(evaluation); });
   return out;
+}
+
+void note_left_out(std::vector<std::string>& notes, const std::string& problem) {
+  const std::string note = "left out of the curves: " + problem;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
 }  // namespace ffn::exports

@@ -24,4 +24,7 @@ Selection select_runs(const std::vector<std::filesystem::path>& directories, Ext
 /// is damaged.
 std::vector<Evaluation> curve_of(const FoundRun& run);
 
+/// Adds "left out of the curves: problem", unless it is among the notes from another kind of file.
+void note_left_out(std::vector<std::string>& notes, const std::string& problem);
+
 }  // namespace ffn::exports

@@ -166,7 +166,7 @@ TensorBoardFiles write_tensorboard(const Selection& selection, const fs::path& d
   std::map<std::string, std::vector<const Written*>> variants;
   for (const auto& run : runs) {
     if (!run.problem.empty()) {
-      notes.push_back("left out: " + run.problem);
+      note_left_out(notes, run.problem);
       continue;
     }
     if (!run.note.empty() && std::find(notes.begin(), notes.end(), run.note) == notes.end()) notes.push_back(run.note);

@@ -127,10 +127,11 @@ std::string html_document(const std::string& title, const std::string& version, 
   // Nothing is loaded, whatever a name in it says.
   const std::string policy = served ? served_policy() : "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
   const std::string main = served ? "<main data-version=\"" + std::to_string(*served) + "\">" : "<main>";
+  const std::string again = served ? "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>\n" : "";
   const std::string live = served ? std::string("<script>") + live_script() + "</script>\n" : "";
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta " + std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" +
+         "<meta " + std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n" + again + "<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" +
          body + "</main>\n<script>" + page_script() + "</script>\n" + live + "</body>\n</html>\n";
 }
 

@@ -13,7 +13,8 @@ namespace ffn::pictures {
 inline constexpr const char* kPageMark = "name=\"generator\" content=\"ffn-train";
 
 /// A whole file around `body`, which needs nothing from elsewhere. `rules`: of its own, behind page_style(). `served`: the number of a page
-/// without rules of its own that is served while runs go on: it asks for another one every two seconds.
+/// without rules of its own that is served while runs go on: it asks for another one every two seconds, and is loaded
+/// anew every ten without JavaScript.
 std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules = "", std::optional<std::uint64_t> served = std::nullopt);
 
 /// What a served page may do, for its Content-Security-Policy: its own style and scripts, and asking where it comes from.

@@ -65,6 +65,13 @@ TerminalChart chart_of(const CurveSet& set, const PanelGroups& panel, const Seri
   return chart;
 }
 
+// As in tables, of the runs whose curves could be read.
+std::string seeds_behind(GroupResult group, const GroupCurves& curves) {
+  const auto read = [&](RunState state) { return static_cast<std::size_t>(std::count_if(curves.runs.begin(), curves.runs.end(), [&](const RunCurve& curve) { return curve.run->state == state; })); };
+  group.num_done = read(RunState::done), group.num_diverged = read(RunState::diverged), group.num_failed = read(RunState::failed);
+  return seeds_text(group);
+}
+
 Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
   std::vector<Column> columns = {{""}};
   for (const auto& header : group_headers(c)) columns.push_back({header});
@@ -76,10 +83,10 @@ Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
       std::vector<std::string> row = {std::string(1, series_letter(series.index(group.value)))};
       for (const auto& cell : group_cells(c, facet, group)) row.push_back(cell.text);
       if (curves.points.empty()) {
-        row.insert(row.end(), {"-", "-", seeds_text(group)});
+        row.insert(row.end(), {"-", "-", seeds_behind(group, curves)});
       } else {
         const auto& last = curves.points.back();
-        row.insert(row.end(), {format_count(last.step), estimate_text(last.centre, last.low, last.high), seeds_text(group)});
+        row.insert(row.end(), {format_count(last.step), estimate_text(last.centre, last.low, last.high), seeds_behind(group, curves)});
       }
       table.add_row(row);
     }

@@ -114,6 +114,13 @@ std::string read_text(const fs::path& path) {
   return read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes).value_or("");
 }
 
+// Of a file that somebody vouches for.
+std::string read_vouched_text(const fs::path& path) {
+  auto text = read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes);
+  if (!text) throw DataError(path.string() + " is missing");
+  return std::move(*text);
+}
+
 }  // namespace
 
 void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
@@ -185,7 +192,7 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
     for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
     return rows;
   }
-  const std::string text = read_text(path);
+  const std::string text = read_vouched_text(path);
   if (text.size() != facts->bytes)
     throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes instead of " + std::to_string(facts->bytes));
   if (checksum_of(text) != facts->checksum) throw DataError(path.string() + ": damaged: its checksum differs");
@@ -211,7 +218,7 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
 }
 
 std::string read_metrics_up_to(const fs::path& path, const FileFacts& facts) {
-  std::string text = read_text(path);
+  std::string text = read_vouched_text(path);
   if (text.size() < facts.bytes)
     throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes, the checkpoint rests on " + std::to_string(facts.bytes));
   text.resize(facts.bytes);

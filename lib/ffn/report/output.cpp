@@ -114,7 +114,7 @@ StandardStreams::~StandardStreams() {
 void open_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    const int opened = ::open("/dev/null", O_RDWR);  // the lowest that is free
+    const int opened = ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);  // the lowest that is free
     if (opened > fd) ::close(opened);
   }
 }

@@ -67,7 +67,7 @@ class StandardStreams {
   std::ostream* old_tie_;
 };
 
-/// Standard descriptors that are closed lead nowhere: the next file that is opened would become stdout.
+/// Standard descriptors that are closed lead nowhere: the next file that is opened would become stdout. Writing to such a stdout fails.
 void open_standard_descriptors();
 
 }  // namespace ffn

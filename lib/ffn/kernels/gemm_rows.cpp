@@ -18,7 +18,7 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// Measured on Zen 5; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
+// Measured on Zen 4 and 5; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
 // AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
 #if defined(__AVX512F__)
 constexpr int64_t kDepth = 704, kColumns = 256;
@@ -30,6 +30,7 @@ constexpr int64_t kManyRows = 256, kManyColumns = 256;  // from which on B is co
 constexpr int64_t kFar = 64;                            // rows of B further apart than this share cache sets and are worth a copy
 constexpr int64_t kFarA = 512;                          // the same of A, for these many columns of C, if it is transposed and if not:
 constexpr int64_t kWorthColumns = 512, kWorthRows = 1536;
+constexpr int64_t kSameSet = 1024, kWorthColliding = 64;  // rows of A this far apart, or a multiple of it, share cache sets: likewise
 
 bool is_in_place(const Gemm& g, int64_t columns, int width) {
   const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
@@ -123,11 +124,14 @@ void sweep_right(const Gemm& g, const Heights& heights, Left left, int64_t k, in
   }
 }
 
+// The rows of a tile share a set of the first-level cache, which has no more than 8 ways on many a processor.
+bool collide(const Gemm& g) { return kMaxRows > 8 && g.a_col == 1 && g.a_row % kSameSet == 0 && g.m >= kMaxRows && g.n >= kWorthColliding; }
+
 void multiply(const Gemm& g) {
   const Heights heights(g.m);
   const bool large = g.m >= kManyRows && g.n >= kManyColumns;
   const bool far = std::max(g.a_row, g.a_col) >= kFarA && g.n >= (g.a_row == 1 ? kWorthColumns : kWorthRows);
-  const bool copies = (g.a_row != 1 && g.a_col != 1) || (large && far);
+  const bool copies = (g.a_row != 1 && g.a_col != 1) || (large && far) || collide(g);
   const int64_t parts = std::max<int64_t>(1, (g.k + kDepth - 1) / kDepth);
   for (int64_t p = 0; p < parts; ++p) {
     const int64_t k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;

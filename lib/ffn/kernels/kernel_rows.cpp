@@ -1,6 +1,8 @@
 // Row-wise functions and optimizer updates, compiled once per instruction set (FFN_ISA). Plain loops that compilers
 // vectorise; sums run in kLanes partial sums, because a compiler may not reorder a sum by itself.
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -317,27 +319,45 @@ inline Wide multiply_words(Wide a, Wide b) {
 typedef std::uint64_t Wide __attribute__((vector_size(16)));
 inline Wide multiply_words(Wide a, Wide b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
 #endif
-constexpr std::uint32_t kBlocks = sizeof(Wide) / sizeof(std::uint64_t);
+constexpr std::uint32_t kWide = sizeof(Wide) / sizeof(std::uint64_t);
+constexpr std::uint32_t kChains = 2;  // vectors in flight: a round is a chain of steps that wait for each other
+constexpr std::uint32_t kBlocks = kChains * kWide;
 constexpr std::size_t kWords = 4 * kBlocks;
 
-// Word w of block first + j goes to out[4·j + w].
+// The lower words of a's and b's lanes in turn: a₀ b₀ a₁ b₁ …
+inline Wide join_words(Wide a, Wide b) { return (a & 0xffffffffu) | (b << 32); }
+
+// Lanes of a and b in turn, the first half of them and the second.
+template <std::size_t... I>
+inline void interleave(Wide a, Wide b, std::uint32_t* out, std::index_sequence<I...>) {
+  const Wide low = __builtin_shufflevector(a, b, (I % 2 * kWide + I / 2)...);
+  const Wide high = __builtin_shufflevector(a, b, (I % 2 * kWide + kWide / 2 + I / 2)...);
+  std::memcpy(out, &low, sizeof low);
+  std::memcpy(out + 2 * kWide, &high, sizeof high);
+}
+
+// Word w of block first + j goes to out[4·j + w], for j < kBlocks.
 inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t c1_, std::uint32_t c2_, std::uint32_t c3_,
                           std::uint32_t* out) {
   const Wide zero = {};
-  Wide c0 = zero + first, c1 = zero + c1_, c2 = zero + c2_, c3 = zero + c3_;
-  for (std::uint32_t j = 0; j < kBlocks; ++j) c0[j] = first + j;
+  Wide c0[kChains], c1[kChains], c2[kChains], c3[kChains];
+  for (std::uint32_t v = 0; v < kChains; ++v) {
+    c1[v] = zero + c1_, c2[v] = zero + c2_, c3[v] = zero + c3_;
+    for (std::uint32_t j = 0; j < kWide; ++j) c0[v][j] = first + v * kWide + j;
+  }
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
-    // What stands in the upper halves of the words does no harm: products do not see it.
-    const Wide p0 = multiply_words(c0, zero + 0xD2511F53u), p1 = multiply_words(c2, zero + 0xCD9E8D57u);
-    c0 = (p1 >> 32) ^ c1 ^ k0;
-    c1 = p1;
-    c2 = (p0 >> 32) ^ c3 ^ k1;
-    c3 = p0;
+    for (std::uint32_t v = 0; v < kChains; ++v) {
+      // What stands in the upper halves of the words does no harm: products do not see it.
+      const Wide p0 = multiply_words(c0[v], zero + 0xD2511F53u), p1 = multiply_words(c2[v], zero + 0xCD9E8D57u);
+      c0[v] = (p1 >> 32) ^ c1[v] ^ k0;
+      c1[v] = p1;
+      c2[v] = (p0 >> 32) ^ c3[v] ^ k1;
+      c3[v] = p0;
+    }
   }
-  for (std::uint32_t j = 0; j < kBlocks; ++j) {
-    out[4 * j] = static_cast<std::uint32_t>(c0[j]), out[4 * j + 1] = static_cast<std::uint32_t>(c1[j]);
-    out[4 * j + 2] = static_cast<std::uint32_t>(c2[j]), out[4 * j + 3] = static_cast<std::uint32_t>(c3[j]);
+  for (std::uint32_t v = 0; v < kChains; ++v) {
+    interleave(join_words(c0[v], c1[v]), join_words(c2[v], c3[v]), out + v * 4 * kWide, std::make_index_sequence<kWide>());
   }
 }
 

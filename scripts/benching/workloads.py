@@ -1,5 +1,5 @@
 """What is timed: the same work by ffn-train and by the scripts in scripts/bench."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .instruction_sets import CORES, PYTHON, RIVALS, ROOT
 
@@ -128,27 +128,33 @@ class Catalogue:
             rounds=3,
         )
 
-    def text(self, name, what, threads, long, short, bar, blocks, d_model, batch):
-        """A step of configs/text.json at another size, ours and PyTorch's with as many threads."""
-        ours = self.ours("--config", str(ROOT / "configs/text.json"), f"model.blocks={blocks}", f"model.d_model={d_model}",
-                         f"train.batch_size={batch}", "train.steps={steps}", "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
+    def text(self, name, what, threads, long, bar, gain, blocks, d_model, batch):
+        """A step of configs/text.json at another size, ours and PyTorch's with as many threads; ours with many threads against ours
+        with one (`gain`: the bar of two threads)."""
+        long, short = ("30", "10") if self.quick else (long, "20")
+
+        def ours(threads):
+            command = self.ours("--config", str(ROOT / "configs/text.json"), f"model.blocks={blocks}", f"model.d_model={d_model}",
+                                f"train.batch_size={batch}", "train.steps={steps}", "-o", "{out}", "-j", "1", "--threads", str(threads))  # fmt: skip
+            return Side(f"ffn-train --threads {threads}", [command], threads=threads, steps=long, fewer_steps=short)
+
         rival = self.rival("char.py", "--steps", "{steps}", "--blocks", str(blocks), "--d-model", str(d_model), "--batch", str(batch))
         many = "1 thread" if threads == 1 else ALL
+        rivals = [Side(f"PyTorch, {many}", [rival], bar=bar, threads=threads, steps=long, fewer_steps=short)]
+        if threads > 1:
+            rivals.append(replace(ours(1), bar=gain if threads == 2 else None))
         return Workload(
             name if threads == 1 else name + "-all",
             f"{what}, d_model {d_model}, T 64, batch {batch}, per step ({long} less {short} steps); both sides with {many}",
-            Side(f"ffn-train --threads {threads}", [ours], threads=threads, steps=long, fewer_steps=short),
-            [Side(f"PyTorch, {many}", [rival], bar=bar, threads=threads, steps=long, fewer_steps=short)],
+            ours(threads),
+            rivals,
         )
 
     def char(self, threads):
-        long, short = ("20", "10") if self.quick else ("200", "100")
-        bar = 1.3 if threads == 1 else None
-        return self.text("char", "character model, 4 blocks", threads, long, short, bar, blocks=4, d_model=128, batch=12)
+        return self.text("char", "character model, 4 blocks", threads, "200", 2 if threads == 1 else None, 1.8, blocks=4, d_model=128, batch=12)
 
     def block256(self, threads):
-        long, short = ("30", "10") if self.quick else ("100", "50")
-        return self.text("block256", "one attention + FFN block", threads, long, short, None, blocks=1, d_model=256, batch=16)
+        return self.text("block256", "one attention + FFN block", threads, "140", None, 1.7, blocks=1, d_model=256, batch=16)
 
     def moe(self):
         def rival(label, key, bar=None, threads=1):

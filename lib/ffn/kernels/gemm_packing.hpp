@@ -35,6 +35,12 @@ struct Panel {
   int width;
 
   Panel next(int64_t end) const { return {j + columns, end}; }
+  // The last one, where it is narrower than its tiles: together with columns before it, whose values are computed once more.
+  Panel moved_inside(int64_t end) const {
+    Panel inside = *this;
+    if (columns < width && end >= width) inside.j = end - width, inside.columns = width;
+    return inside;
+  }
   // Of its copy in that of a block of B that begins with column j0. Narrow ones, of which there can be three, share a place.
   int64_t place(int64_t j0, int64_t depth) const { return (j - j0) / kWidest * (depth * kWidest + kGap) + (j - j0) % kWidest * depth; }
 };

@@ -89,6 +89,7 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
 void sweep_down(const Gemm& g, const Heights& heights, const Left& left, int64_t k, int64_t depth) {
   alignas(64) static thread_local float copied[kDepth * kWidest];
   for (Panel panel(0, g.n); panel.columns > 0; panel = panel.next(g.n)) {
+    if (!g.accumulate && k == 0) panel = panel.moved_inside(g.n);
     Operands o = operands(g, left, heights.low + 1, k, depth, panel);
     o.b = g.b + k * g.b_row + panel.j * g.b_col, o.b_row = g.b_row;
     if (!is_in_place(g, panel.columns, panel.width)) {

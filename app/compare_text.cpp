@@ -6,6 +6,7 @@
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "ffn/core/shell.hpp"
@@ -19,8 +18,6 @@ namespace {
 
 constexpr std::size_t kShownNeurons = 8;
 
-void print_heading(const std::string& text) { print_text("\n" + text, 0); }
-
 // Bars end where nothing follows.
 std::string without_end(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
@@ -28,7 +25,9 @@ std::string without_end(std::string text) {
 }
 
 // A share of 0 is 0 and not a rounded little.
-std::string percent(double share) { return !std::isfinite(share) ? "-" : share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share); }
+std::string percent(double share) {
+  return !std::isfinite(share) ? "-" : share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share);
+}
 
 // One of nine heights for a share of the largest; blank for next to nothing.
 const char* bar(double share) {
@@ -46,12 +45,15 @@ std::string rate_bars(const HiddenReport& report) {
   if (!report.finite) return "-";
   const auto most = static_cast<double>(*std::max_element(report.rates.begin(), report.rates.end()));
   std::string out;
-  for (const auto count : report.rates) out += count > 0 ? bar(std::max(0.125, static_cast<double>(count) / most)) : "·";  // at a blank a table may break
+  for (const auto count : report.rates)
+    out += count > 0 ? bar(std::max(0.125, static_cast<double>(count) / most)) : "·";  // at a blank a table may break
   return out;
 }
 
 // "0", in a mixture "0.3".
-std::string part_name(const Inspection& i, std::size_t block, std::size_t part) { return std::to_string(block) + (i.blocks[block].routing ? "." + std::to_string(part) : ""); }
+std::string part_name(const Inspection& i, std::size_t block, std::size_t part) {
+  return std::to_string(block) + (i.blocks[block].routing ? "." + std::to_string(part) : "");
+}
 
 template <class F>
 void for_each_part(const Inspection& i, const F& f) {
@@ -66,19 +68,28 @@ bool is_mixture(const Inspection& i) {
 const char* part_header(const Inspection& i) { return is_mixture(i) ? "expert" : "block"; }
 
 void print_layers(const Inspection& i, const CommonOptions& common) {
-  Table table({{part_header(i), Align::left}, {"neurons", Align::right}, {"zeros", Align::right}, {"near 0", Align::right}, {"fire", Align::right}, {"dead", Align::right}, {"always on", Align::right},
-               {"eff. rank", Align::right}, {"fire rates", Align::left}});
+  Table table({{part_header(i), Align::left},
+               {"neurons", Align::right},
+               {"zeros", Align::right},
+               {"near 0", Align::right},
+               {"fire", Align::right},
+               {"dead", Align::right},
+               {"always on", Align::right},
+               {"eff. rank", Align::right},
+               {"fire rates", Align::left}});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (r.tokens == 0) table.add_row({part_name(i, b, part), format_count(r.width), "", "", "", "", "", "", "no tokens"});
     else
-      table.add_row({part_name(i, b, part), format_count(r.width), percent(r.zeros), percent(r.near_zeros), percent(r.fires), r.finite ? format_count(r.dead) : "-", r.finite ? format_count(r.always_on) : "-",
-                     shown_number(r.effective_rank), rate_bars(r)});
+      table.add_row({part_name(i, b, part), format_count(r.width), percent(r.zeros), percent(r.near_zeros), percent(r.fires),
+                     r.finite ? format_count(r.dead) : "-", r.finite ? format_count(r.always_on) : "-", shown_number(r.effective_rank),
+                     rate_bars(r)});
   });
   print_heading("Hidden layers");
   print_named_table(table, common);
-  print_text("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) + " of the layer's root mean square; fire: " +
-                 "the pre-activation is above 0; dead: near 0 on every token; always on: fires on every token; eff. rank: exp of the entropy of h's singular values; " +
-                 "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.", 0);
+  print_paragraph("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) +
+                  " of the layer's root mean square; fire: the pre-activation is above 0; dead: near 0 on every token; "
+                  "always on: fires on every token; eff. rank: exp of the entropy of h's singular values; "
+                  "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.");
 }
 
 std::string size_text(double x) { return format_significant(x, 2); }
@@ -95,7 +106,8 @@ std::string quantiles(std::vector<double> values, std::string (*text)(double)) {
 }
 
 void print_weights(const Inspection& i, const CommonOptions& common) {
-  std::vector<Column> columns{{part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}};
+  std::vector<Column> columns{
+      {part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}};
   bool any_agreement = false;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { any_agreement = any_agreement || r.agreement; });
   if (any_agreement) columns.back().header = "cos", columns.insert(columns.end(), {{"agrees", Align::right}, {"chance", Align::right}});
@@ -106,20 +118,32 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
       for (const auto& neuron : r.neurons) out.push_back(neuron.*member);
       return quantiles(out, text);
     };
-    std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text), all(&NeuronReport::cosine, cosine_text)};
-    if (any_agreement) row.push_back(r.agreement ? percent(r.agreement->share) : "-"), row.push_back(r.agreement ? percent(r.agreement->by_chance) : "-");
+    std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text),
+                                 all(&NeuronReport::cosine, cosine_text)};
+    if (any_agreement)
+      row.push_back(r.agreement ? percent(r.agreement->share) : "-"), row.push_back(r.agreement ? percent(r.agreement->by_chance) : "-");
     table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
   print_table(table, common);
-  if (any_agreement) print_text("cos: of key and value; agrees: neurons whose value favours, by the head, the very token that follows where the key is strongest; chance: how many would by the frequencies of tokens alone.", 0);
+  if (any_agreement)
+    print_paragraph(
+        "cos: of key and value; agrees: neurons whose value favours, by the head, the very token that follows where the key is strongest; "
+        "chance: how many would by the frequencies of tokens alone.");
 }
 
 void print_gates(const Inspection& i, const CommonOptions& common) {
-  Table table({{part_header(i), Align::left}, {"gate near 0", Align::right}, {"up near 0", Align::right}, {"gate+ up+", Align::right}, {"gate+ up−", Align::right}, {"gate− up+", Align::right}, {"gate− up−", Align::right}});
+  Table table({{part_header(i), Align::left},
+               {"gate near 0", Align::right},
+               {"up near 0", Align::right},
+               {"gate+ up+", Align::right},
+               {"gate+ up−", Align::right},
+               {"gate− up+", Align::right},
+               {"gate− up−", Align::right}});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (!r.gated || r.tokens == 0) return;
-    table.add_row({part_name(i, b, part), percent(r.gate_near_zeros), percent(r.up_near_zeros), percent(r.signs[0]), percent(r.signs[1]), percent(r.signs[2]), percent(r.signs[3])});
+    table.add_row({part_name(i, b, part), percent(r.gate_near_zeros), percent(r.up_near_zeros), percent(r.signs[0]), percent(r.signs[1]),
+                   percent(r.signs[2]), percent(r.signs[3])});
   });
   if (table.num_rows() == 0) return;
   print_heading("Gate φ(x W_gate) and up x W_up apart, and how often they have which signs");
@@ -128,13 +152,15 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
 
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
+  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
+    out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
   return out.empty() ? "none" : join(out, " · ");
 }
 
 std::string prefix_text(const Example& example, std::size_t most) {
   std::string out;
-  for (std::size_t k = example.names.size() - std::min(most, example.names.size()); k < example.names.size(); ++k) out += visible(example.names[k]);
+  for (std::size_t k = example.names.size() - std::min(most, example.names.size()); k < example.names.size(); ++k)
+    out += visible(example.names[k]);
   return out;
 }
 
@@ -155,44 +181,72 @@ std::vector<std::pair<std::size_t, std::int64_t>> writers_of(const BlockReport& 
 
 void print_neurons(const Inspection& i, const CommonOptions& common) {
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    Table table({{"neuron", Align::left}, {"fires", Align::right}, {"writes", Align::right}, {"cos", Align::right}, {"towards", Align::left}, {"away from", Align::left}, {"strongest on", Align::left}});
+    Table table({{"neuron", Align::left},
+                 {"fires", Align::right},
+                 {"writes", Align::right},
+                 {"cos", Align::right},
+                 {"towards", Align::left},
+                 {"away from", Align::left},
+                 {"strongest on", Align::left}});
     for (const auto& [part, n] : writers_of(i.blocks[b])) {
       const auto& neuron = i.blocks[b].hidden[part].neurons[static_cast<std::size_t>(n)];
       const auto top = examples_of(i.values[b].hidden[part], n, i.inputs, {1, 0, 24}).top;
-      table.add_row({neuron_name(i, b, part, n), percent(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine), classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1),
-                     classes_text(neuron.against, i.inputs, 1), top.empty() || !i.blocks[b].hidden[part].finite ? "-" : prefix_text(top[0], 12) + "  " + shown_number(top[0].activation, 2)});
+      table.add_row(
+          {neuron_name(i, b, part, n), percent(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine),
+           classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1), classes_text(neuron.against, i.inputs, 1),
+           top.empty() || !i.blocks[b].hidden[part].finite ? "-" : prefix_text(top[0], 12) + "  " + shown_number(top[0].activation, 2)});
     }
     const auto& parts = i.blocks[b].hidden;
     const bool known = std::all_of(parts.begin(), parts.end(), [](const HiddenReport& part) { return part.finite; });
-    print_heading((known ? "The " : "The first ") + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) + (known ? " that write most" : ""));
+    print_heading((known ? "The " : "The first ") + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) +
+                  (known ? " that write most" : ""));
     print_table(table, common);
   }
-  print_text(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") + "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest activation, behind what stands before it, and that activation.", 0);
+  print_paragraph(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") +
+                  "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest "
+                  "activation, behind what stands before it, and that activation.");
 }
 
 void print_experts(const Inspection& i, const CommonOptions& common) {
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
     const auto& routing = *i.blocks[b].routing;
-    Table table({{"expert", Align::left}, {"share", Align::right}, {"weight", Align::right}, {"most together with", Align::left}, {"takes", Align::left}});
+    Table table({{"expert", Align::left},
+                 {"share", Align::right},
+                 {"weight", Align::right},
+                 {"most together with", Align::left},
+                 {"takes", Align::left}});
     for (std::size_t e = 0; e < routing.experts.size(); ++e) {
       const auto& expert = routing.experts[e];
       std::vector<std::string> takes;
-      for (std::size_t k = 0; k < std::min<std::size_t>(5, expert.takes.size()); ++k) takes.push_back(i.kinds.names[static_cast<std::size_t>(expert.takes[k].kind)] + " " + format_percent(expert.takes[k].share, 0));
+      for (std::size_t k = 0; k < std::min<std::size_t>(5, expert.takes.size()); ++k)
+        takes.push_back(i.kinds.names[static_cast<std::size_t>(expert.takes[k].kind)] + " " + format_percent(expert.takes[k].share, 0));
+      const auto with = [&](std::size_t other) { return routing.together[e * routing.experts.size() + other]; };
       std::size_t partner = e;
       for (std::size_t other = 0; other < routing.experts.size(); ++other) {
-        if (other != e && (partner == e || routing.together[e * routing.experts.size() + other] > routing.together[e * routing.experts.size() + partner])) partner = other;
+        if (other != e && (partner == e || with(other) > with(partner))) partner = other;
       }
-      const double both = routing.together[e * routing.experts.size() + partner];
-      table.add_row({std::to_string(b) + "." + std::to_string(e), percent(expert.load), format_significant(expert.mean_weight, 2), routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + percent(both) + ")" : "-", join(takes, " · ")});
+      const double both = with(partner);
+      table.add_row({std::to_string(b) + "." + std::to_string(e), percent(expert.load), format_significant(expert.mean_weight, 2),
+                     routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + percent(both) + ")" : "-",
+                     join(takes, " · ")});
     }
     print_heading("What the experts of block " + std::to_string(b) + " take");
     print_table(table, common);
-    print_text("even share " + format_percent(1.0 / static_cast<double>(routing.num_experts)) + ", largest " + format_percent(routing.max_violation, 0) + " above it; as many as " + format_significant(routing.effective_experts, 3) + " of " +
-                   format_count(routing.num_experts) + " even experts (exp of the entropy of the shares); entropy of the router's choice per token " + format_significant(routing.token_entropy, 3) + " of at most " + format_significant(std::log(static_cast<double>(routing.num_experts)), 3) +
-                   " nats" + (i.inputs.length > 1 ? "; the first choice is that of the token before on " + format_percent(routing.repeats, 0) + " of tokens, by chance " + format_percent(routing.repeats_by_chance, 0) : "") + ".", 0);
+    const std::string chosen = format_significant(routing.token_entropy, 3);
+    const std::string most = format_significant(std::log(static_cast<double>(routing.num_experts)), 3);
+    std::string text = "even share " + format_percent(1.0 / static_cast<double>(routing.num_experts)) + ", largest " +
+                       format_percent(routing.max_violation, 0) + " above it; as many as " +
+                       format_significant(routing.effective_experts, 3) + " of " + format_count(routing.num_experts) +
+                       " even experts (exp of the entropy of the shares); entropy of the router's choice per token " + chosen +
+                       " of at most " + most + " nats";
+    if (i.inputs.length > 1) {
+      text += "; the first choice is that of the token before on " + format_percent(routing.repeats, 0) + " of tokens, by chance " +
+              format_percent(routing.repeats_by_chance, 0);
+    }
+    print_paragraph(text + ".");
   }
-  if (is_mixture(i)) print_text("takes: tokens that go to it more than to others, with the share of theirs that does.", 0);
+  if (is_mixture(i)) print_paragraph("takes: tokens that go to it more than to others, with the share of theirs that does.");
 }
 
 void print_attention(const Inspection& i, const CommonOptions& common) {
@@ -203,7 +257,9 @@ void print_attention(const Inspection& i, const CommonOptions& common) {
       const auto& head = i.blocks[b].heads[h];
       std::vector<std::string> looks;
       for (const auto& looked : head.looks_at) {
-        if (looked.share >= 0.01) looks.push_back((looked.offset == 0 ? "itself" : std::to_string(std::abs(looked.offset)) + (looked.offset < 0 ? " back" : " ahead")) + " " + format_percent(looked.share, 0));
+        if (looked.share < 0.01) continue;
+        const std::string far = std::to_string(std::abs(looked.offset)) + (looked.offset < 0 ? " back" : " ahead");
+        looks.push_back((looked.offset == 0 ? "itself" : far) + " " + format_percent(looked.share, 0));
       }
       table.add_row({std::to_string(b) + "." + std::to_string(h), shown_number(head.entropy, 2), join(looks)});
     }
@@ -224,20 +280,28 @@ void print_patterns(const Inspection& i) {
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, kMostRows, room);
     if (patterns.kinds.empty() || r.dead == r.width) return;
-    print_heading("Input × neuron, block " + part_name(i, b, part) + (patterns.neurons.size() < static_cast<std::size_t>(r.width) ? ", the " + std::to_string(patterns.neurons.size()) + " neurons that differ most" : "") + ": mean activations");
+    print_heading("Input × neuron, block " + part_name(i, b, part) +
+                  (patterns.neurons.size() < static_cast<std::size_t>(r.width)
+                       ? ", the " + std::to_string(patterns.neurons.size()) + " neurons that differ most"
+                       : "") +
+                  ": mean activations");
     double peak = 0;
     for (const double x : patterns.mean) peak = std::max(peak, std::abs(x));
     for (std::size_t k = 0; k < patterns.kinds.size(); ++k) {
       const auto& name = i.kinds.names[static_cast<std::size_t>(patterns.kinds[k])];
       std::string bars = name + std::string(widest - display_width(name) + 2, ' ');
-      for (std::size_t n = 0; n < patterns.neurons.size(); ++n) bars += activation_bar(patterns.mean[k * patterns.neurons.size() + n], peak);
+      for (std::size_t n = 0; n < patterns.neurons.size(); ++n)
+        bars += activation_bar(patterns.mean[k * patterns.neurons.size() + n], peak);
       std::cout << without_end(bars) << "\n";
     }
-    print_text("█ is " + format_significant(peak, 2) + "; − is below 0.", 0);
+    print_paragraph("█ is " + format_significant(peak, 2) + "; − is below 0.");
   });
 }
 
 }  // namespace
+
+void print_heading(const std::string& text) { print_paragraph("\n" + text); }
+void print_paragraph(const std::string& text) { print_text(text, /*hanging=*/0); }
 
 std::string layer_text(const ModelConfig& model) {
   const char* kind = std::visit([](const auto& config) { return config.kKind; }, model.ffn);
@@ -245,12 +309,14 @@ std::string layer_text(const ModelConfig& model) {
   if (!size) return std::string(kind);
   const auto* moe = std::get_if<MoeConfig>(&model.ffn);
   const std::string d = std::to_string(model.d_model), f = std::to_string(size->hidden_width(model.d_model));
-  return std::string(kind) + " " + d + " → " + f + " → " + d + ", " + size->activation + (moe ? ", top " + std::to_string(moe->top_k) + " of " + std::to_string(moe->num_experts) + " experts" : "");
+  return std::string(kind) + " " + d + " → " + f + " → " + d + ", " + size->activation +
+         (moe ? ", top " + std::to_string(moe->top_k) + " of " + std::to_string(moe->num_experts) + " experts" : "");
 }
 
 void print_inspection(const Inspection& i, const std::string& run, const ModelConfig& model, const CommonOptions& common) {
-  print_text(std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model) + "\nShown to it: " + i.inputs.source + "\n", 0);
-  for (const auto& note : i.notes) print_text("note: " + note, 0);
+  print_paragraph(std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model) +
+                  "\nShown to it: " + i.inputs.source + "\n");
+  for (const auto& note : i.notes) print_paragraph("note: " + note);
   const bool any_hidden = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return !block.hidden.empty(); });
   if (any_hidden) {
     print_layers(i, common);
@@ -264,7 +330,8 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   if (!any_hidden) return;
   const std::string command = "ffn-train inspect " + shell_word(run);
   const auto first = strongest_writers(i.blocks[0].hidden[0], 1);
-  print_text("\none neuron with what it fires on: " + command + " --neuron " + neuron_name(i, 0, 0, first[0]) + "\nwith pictures: " + command + " -o page.html");
+  print_text("\none neuron with what it fires on: " + command + " --neuron " + neuron_name(i, 0, 0, first[0]) +
+             "\nwith pictures: " + command + " -o page.html");
 }
 
 namespace {
@@ -296,73 +363,23 @@ void print_neuron(const Inspection& i, const std::string& name) {
   const auto& report = i.blocks[b].hidden[part];
   const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
   const auto& rows = i.values[b].hidden[part];
-  for (const auto& note : i.notes) print_text("note: " + note, 0);
-  print_text("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" + (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " + format_significant(neuron.key_norm, 3) +
-                 (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") + ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".", 0);
-  if (neuron.reads_out()) print_text("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " + classes_text(neuron.against, i.inputs, 5) + ".", 0);
-  if (rows.gated()) print_text("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " + percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.", 0);
+  for (const auto& note : i.notes) print_paragraph("note: " + note);
+  print_paragraph("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" +
+                  (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " +
+                  format_significant(neuron.key_norm, 3) + (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") +
+                  ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".");
+  if (neuron.reads_out())
+    print_paragraph("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " +
+                    classes_text(neuron.against, i.inputs, 5) + ".");
+  if (rows.gated())
+    print_paragraph("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " +
+                    percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.");
   if (!report.finite) return;
   const auto examples = examples_of(rows, neuron.index, i.inputs);
   print_examples("Strongest", examples.top, neuron.peak);
   print_examples("At the quantiles 0.9, 0.75, 0.5 and 0.25 of what it fires on", examples.middle, neuron.peak);
   print_examples("Drawn at random", examples.random, neuron.peak);
-  if (i.inputs.shape.tokens) print_text("\nUnder each character the neuron's activation there, █ being its largest; − is below 0.", 0);
-}
-
-namespace {
-
-// "0" is exactly 0.
-std::string cell_number(double x) {
-  constexpr double kHuge = 1e5;  // with two decimals beyond the column
-  if (x == 0 || !std::isfinite(x)) return x == 0 ? "0" : "-";
-  if (std::abs(x) >= kHuge) return shown_number(x, std::abs(x) < 1e6 ? 1 : 2);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", std::abs(x));
-  return (x < 0 ? "−" : "") + std::string(text);
-}
-
-void print_step(const TraceStep& step) {
-  constexpr std::int64_t kMostNumbers = 32;
-  std::cout << "\n" << step.meaning << ": " << step.name << "   (" << step.rows.size() << ", " << step.width << ")\n";
-  std::size_t label = 0;
-  for (const auto& row : step.rows) label = std::max(label, display_width(row));
-  std::size_t column = 7;
-  for (const double x : step.values) column = std::max(column, display_width(cell_number(x)) + 1);
-  const int width = terminal_width_of(1);
-  const auto in_line = std::max<std::int64_t>(1, (static_cast<std::int64_t>(width <= 0 ? 80 : width) - static_cast<std::int64_t>(label)) / static_cast<std::int64_t>(column));
-  const std::int64_t shown = std::min(step.width, kMostNumbers);
-  for (std::size_t r = 0; r < step.rows.size(); ++r) {
-    std::string line = step.rows[r] + std::string(label - display_width(step.rows[r]), ' ');
-    for (std::int64_t k = 0; k < shown; ++k) {
-      if (k > 0 && k % in_line == 0) std::cout << line << "\n", line = std::string(label, ' ');
-      const auto number = cell_number(step.values[r * static_cast<std::size_t>(step.width) + static_cast<std::size_t>(k)]);
-      line += std::string(column - display_width(number), ' ') + number;
-    }
-    std::cout << line << "\n";
-  }
-  if (shown < step.width) std::cout << "… and " << step.width - shown << " more in each row; --json has all\n";
-}
-
-}  // namespace
-
-void print_trace(const Trace& trace, const Inputs& inputs, const ModelConfig& model) {
-  const std::string tokens = std::to_string(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token" : " tokens");
-  if (std::holds_alternative<NoFfnConfig>(model.ffn)) print_text(tokens + " through a model without a feed-forward layer: there are no steps to show" + (model.attention ? "; where its attention looks is in --json and -o." : "."), 0);
-  else print_text(tokens + " through " + layer_text(model) + ". Row by row, each token goes through the feed-forward layer by itself" + (model.attention ? "; only attention, before it, mixes them." : ".") + " A 0 is exactly 0.", 0);
-  for (const auto& note : trace.notes) print_text("note: " + note, 0);
-  for (std::size_t b = 0; b < trace.blocks.size(); ++b) {
-    if (trace.blocks.size() > 1 && !trace.blocks[b].steps.empty()) print_heading("Block " + std::to_string(b));
-    for (const auto& step : trace.blocks[b].steps) {
-      print_step(step);
-      if (&step != &trace.blocks[b].steps.front() || trace.blocks[b].routes.empty()) continue;
-      std::cout << "\n";
-      for (const auto& route : trace.blocks[b].routes) print_text(route);
-    }
-  }
-  std::size_t label = 0;
-  for (const auto& token : trace.tokens) label = std::max(label, display_width(token));
-  print_heading("What the network says");
-  for (std::size_t n = 0; n < trace.tokens.size(); ++n) std::cout << trace.tokens[n] << std::string(label - display_width(trace.tokens[n]) + 2, ' ') << "→  " << join(trace.outcome_names(n, inputs)) << "\n";
+  if (i.inputs.shape.tokens) print_paragraph("\nUnder each character the neuron's activation there, █ being its largest; − is below 0.");
 }
 
 }  // namespace ffn::app

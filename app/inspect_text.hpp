@@ -2,7 +2,7 @@
 #pragma once
 
 #include "commands.hpp"
-#include "ffn/inspect/trace.hpp"
+#include "ffn/inspect/inspection.hpp"
 
 namespace ffn::app {
 
@@ -12,10 +12,11 @@ void print_inspection(const inspect::Inspection& inspection, const std::string& 
 /// One neuron with what it fires on, as shaded text. Throws UsageError for a name that none has.
 void print_neuron(const inspect::Inspection& inspection, const std::string& name);
 
-/// The numbers of every step.
-void print_trace(const inspect::Trace& trace, const inspect::Inputs& inputs, const ModelConfig& model);
-
 /// "positionwise 8 → 32 → 8, relu"
 std::string layer_text(const ModelConfig& model);
+
+/// Lines that go on where they began; a heading stands below an empty line.
+void print_paragraph(const std::string& text);
+void print_heading(const std::string& text);
 
 }  // namespace ffn::app

@@ -12,7 +12,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
-#include "ffn/report/answer.hpp"
+#include "ffn/report/shown.hpp"
 #include "ffn/version.hpp"
 
 namespace ffn::app {

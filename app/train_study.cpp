@@ -1,5 +1,4 @@
 // A study from the command line: progress while it runs, the comparison at its end.
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,10 +15,8 @@
 #include "ffn/record/log.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
-#include "ffn/report/answer.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
-#include "ffn/report/progress.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/beacon.hpp"
 #include "ffn/study/other_study.hpp"
@@ -30,6 +27,7 @@
 #include "ffn/train/engine.hpp"
 #include "next_command.hpp"
 #include "signals.hpp"
+#include "study_display.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -103,116 +101,6 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
 
 namespace {
 
-// One bar over all run-steps of the study, one line per finished cohort.
-class StudyDisplay {
- public:
-  StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found, const CommonOptions& common)
-      : plan_(plan), verbosity_(common.verbosity), quiet_(common.verbosity < 0), color_(color_enabled(color_mode(common), 2)) {
-    ProgressOptions options;
-    options.label = plan.study.name;
-    for (const auto i : runs) {
-      options.total += plan.runs[i].config.train.steps;
-      if (found[i] == Progress::finished) done_steps_ += plan.runs[i].config.train.steps;
-    }
-    animate_ = options.animate = !quiet_ && animation_enabled(2);
-    if (quiet_) options.line_every_s = 1e300;
-    bar_ = std::make_unique<ProgressBar>(options);
-    set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
-    for (const auto& variant : plan.study.variants) {
-      if (const auto* size = matched_size(variant)) {
-        log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
-                 format_percent(size->mismatch, 2));
-      }
-    }
-  }
-  ~StudyDisplay() {
-    take_off_screen();
-    bar_->finish();
-    set_up_log(log_options(verbosity_, color_));
-  }
-
-  void receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
-    using Kind = WorkerMessage::Kind;
-    const auto& cohort = cohorts[m.cohort];
-    const auto runs = static_cast<std::int64_t>(cohort.size());
-    if (m.kind == Kind::run_finished) {
-      loss_ = m.loss;
-    } else if (m.kind == Kind::stepped) {
-      running_[m.cohort] = m.step * runs;
-      loss_ = m.loss;
-    } else if (m.kind == Kind::cohort_finished || m.kind == Kind::cohort_failed) {
-      running_.erase(m.cohort);
-      for (const auto index : cohort) done_steps_ += plan_.runs[index].config.train.steps;
-      ++finished_cohorts_;
-      if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
-        // Of a growing study its looks are said: they are many small parts.
-        (plan_.study.sequential ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
-      }
-    }
-    std::int64_t steps = done_steps_;
-    for (const auto& [index, partial] : running_) steps += partial;
-    if (animate_) show_standing();
-    bar_->update(steps, loss_);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void take_off_screen() {
-    bar_->clear();
-    if (standing_lines_ > 0) write_control(std::cerr, "\x1b[" + std::to_string(standing_lines_) + "A\x1b[J");
-    standing_lines_ = 0;
-  }
-
-  // The comparison so far, above the bar; read from disk again when a cohort has come in, at most every two seconds and in a twentieth of the time.
-  void show_standing() {
-    const auto now = Clock::now();
-    const bool due = finished_cohorts_ > shown_cohorts_ && now > next_standing_;
-    if (due) {
-      standing_ = standing();
-      shown_cohorts_ = finished_cohorts_;
-      next_standing_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - now));
-    }
-    if (standing_.empty() || (!due && standing_lines_ > 0)) return;
-    take_off_screen();
-    std::cerr << standing_ << std::flush;
-    standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
-  }
-
-  std::string standing() const {
-    const auto comparison = compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
-    const auto& target = plan_.study.variants[0].config.train.target;
-    const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
-    const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
-    return standing_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
-  }
-
-  std::string cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {
-    std::set<std::string> variants;
-    std::int64_t low = INT64_MAX, high = 0;
-    for (const auto index : cohort) {
-      variants.insert(plan_.study.variants[plan_.runs[index].variant].name);
-      low = std::min(low, plan_.runs[index].config.seed), high = std::max(high, plan_.runs[index].config.seed);
-    }
-    const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
-    return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + ", seeds " + std::to_string(low) + " to " +
-           std::to_string(high) + ": " + std::to_string(m.outcome.trained) + " runs";
-  }
-
-  const Plan& plan_;
-  int verbosity_;
-  bool quiet_, color_, animate_ = false;
-  std::string standing_;
-  int standing_lines_ = 0;
-  std::size_t shown_cohorts_ = 0;
-  Clock::time_point next_standing_;
-  std::unique_ptr<ProgressBar> bar_;
-  std::map<std::size_t, std::int64_t> running_;  // run-steps of cohorts in progress
-  std::int64_t done_steps_ = 0;
-  std::size_t finished_cohorts_ = 0;
-  double loss_ = 0;
-};
-
 // Prints whether the study's claims hold; false if one does not.
 bool report_expectations(const std::vector<Expectation>& expectations, bool color) {
   bool all = true;
@@ -251,10 +139,6 @@ bool print_and_save(const Comparison& comparison, const Plan& plan, const std::s
   if (!common.json && !expectations.empty()) return std::cout << "\n", report_expectations(expectations, color);
   return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
 }
-
-}  // namespace
-
-namespace {
 
 // A study that several machines would train twice is refused before anything is written. True where that cannot be told yet.
 bool locks_may_not_reach(const fs::path& directory) {

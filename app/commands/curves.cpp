@@ -8,8 +8,8 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/pictures/curves.hpp"
 #include "ffn/pictures/terminal_curves.hpp"
-#include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
+#include "ffn/report/shown.hpp"
 
 namespace ffn::app {
 

@@ -6,6 +6,7 @@
 #include "../commands.hpp"
 #include "../inspect_text.hpp"
 #include "../load_config.hpp"
+#include "../trace_text.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"

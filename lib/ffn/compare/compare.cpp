@@ -5,146 +5,21 @@
 #include <set>
 #include <thread>
 
+#include "ffn/compare/groups.hpp"
 #include "ffn/compare/notes.hpp"
+#include "ffn/compare/outcomes.hpp"
 #include "ffn/compare/pair_scale.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
-#include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/stats/permutation.hpp"
-#include "ffn/stats/summary.hpp"
 
 namespace ffn {
 
 namespace {
-
-// ---- metrics
-
-enum class Measure { logged, steps, flops, seconds };
-
-struct Metric {
-  std::string name;
-  Measure measure = Measure::logged;
-  bool higher_is_better = false;
-  bool is_time() const { return measure != Measure::logged; }
-  stats::MetricKind kind() const {
-    return is_time() ? stats::MetricKind::time_to_target : higher_is_better ? stats::MetricKind::maximised : stats::MetricKind::minimised;
-  }
-};
-
-Metric find_metric(const std::string& name) {
-  if (name == "steps_to_target") return {name, Measure::steps, false};
-  if (name == "flops_to_target") return {name, Measure::flops, false};
-  if (name == "seconds_to_target") return {name, Measure::seconds, false};
-  if (const auto* row = find_metric_row(name)) return {name, Measure::logged, row->higher_is_better};
-  std::vector<std::string> names = {"steps_to_target", "flops_to_target", "seconds_to_target"};
-  for (const auto& row : metric_catalogue()) names.push_back(row.name);
-  throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
-}
-
-// A run that ended well without a value of the metric does not log it; that is no failure.
-bool is_unmeasured(const FoundRun& run, const Metric& metric) {
-  return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
-}
-
-// Nothing for a run that diverged or failed. A run that is over and has none is worse than every value.
-stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
-  if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
-  const auto* found = run.summary->find(metric.name);
-  return found && std::isfinite(found->final_value) ? stats::Outcome(found->final_value) : std::nullopt;
-}
-
-// Training FLOPs: forward once, backward twice.
-double flops_of(const FoundRun& run, double tokens) { return 3.0 * tokens * static_cast<double>(run.flops_per_token); }
-
-stats::Hit hit_of(const FoundRun& run, Measure measure) {
-  const auto budget_steps = static_cast<double>(std::max<std::int64_t>(1, run.budget_steps));
-  const bool hit = run.summary && run.summary->hit && run.summary->end == RunEnd::done;
-  const double step = hit ? static_cast<double>(run.summary->hit->step) : 0;
-  const auto timed = [&](double time, double budget) {
-    return stats::Hit{hit ? std::optional<double>(time) : std::nullopt, std::max(budget, 1e-9)};
-  };
-  switch (measure) {
-    case Measure::flops:
-      return timed(flops_of(run, step * static_cast<double>(run.tokens_per_step)),
-                   flops_of(run, budget_steps * static_cast<double>(run.tokens_per_step)));
-    case Measure::seconds:
-      return timed(hit ? run.summary->hit->time_s : 0,
-                   run.summary ? std::max(run.summary->train_seconds, hit ? run.summary->hit->time_s : 0) : 1);
-    default:
-      return timed(step, budget_steps);
-  }
-}
-
-// ---- one group
-
-GroupRun group_run(const FoundRun& run, const Metric& metric) {
-  GroupRun out{run.path, run.seed, run.state, std::nullopt, std::nullopt, {}};
-  if (run.summary) out.files = run.summary->files;
-  if (!is_over(run)) return out;
-  if (run.keys.count("train.target.metric") > 0) out.to_target = hit_of(run, metric.is_time() ? metric.measure : Measure::steps);
-  out.value = !metric.is_time() ? outcome_of(run, metric) : out.to_target && out.to_target->reached() ? out.to_target->time : std::nullopt;
-  return out;
-}
-
-// Runs that are all at their target before the first step have no time that the curve covers.
-double horizon_of(const stats::SurvivalCurve& curve) { return curve.follow_up > 0 ? curve.follow_up : 1; }
-
-GroupResult summarise(const std::string& value, const std::vector<const FoundRun*>& runs, const Metric& metric, double alpha) {
-  GroupResult group;
-  group.value = value;
-  std::vector<stats::Hit> hits, over;
-  double seconds_to_target = 0;
-  std::size_t with_summary = 0;
-  for (const auto* run : runs) {
-    group.runs.push_back(group_run(*run, metric));
-    ++group.num_runs;
-    group.num_done += run->state == RunState::done;
-    group.num_diverged += run->state == RunState::diverged;
-    group.num_failed += run->state == RunState::failed;
-    group.num_pending += !is_over(*run);
-    group.num_unmeasured += is_unmeasured(*run, metric);
-    group.has_target = group.has_target || run->keys.count("train.target.metric") > 0;
-    if (!is_over(*run)) continue;
-    const auto steps = hit_of(*run, Measure::steps);
-    over.push_back(steps);
-    if (steps.reached()) ++group.num_hits, seconds_to_target += run->summary->hit->time_s;
-    if (run->summary) {
-      ++with_summary;
-      group.parameters = run->summary->cost.parameters;
-      group.flops_per_token = run->summary->cost.flops;
-      group.train_seconds += run->summary->train_seconds;
-    }
-    if (metric.is_time()) {
-      hits.push_back(hit_of(*run, metric.measure));
-      group.values.push_back(hits.back().reached() ? *hits.back().time : INFINITY);
-    } else if (const auto outcome = outcome_of(*run, metric)) {
-      group.values.push_back(*outcome);
-    }
-  }
-  if (with_summary > 0) group.train_seconds /= static_cast<double>(with_summary);
-  if (group.num_hits > 0) group.seconds_to_target = seconds_to_target / static_cast<double>(group.num_hits);
-  if (metric.is_time() && !hits.empty()) {
-    // The mean of those that got there would leave out the ones that matter; this one counts "never" as the budget.
-    const auto curve = stats::kaplan_meier(hits);
-    const auto restricted = stats::restricted_mean(curve, horizon_of(curve));
-    group.mean = restricted.mean;
-    const double low = stats::restricted_mean_interval(restricted, hits.size(), 1 - alpha).low;
-    if (std::isfinite(low)) group.half_width = restricted.mean - low;
-  } else if (!group.values.empty()) {
-    group.mean = stats::mean(group.values);
-    if (group.values.size() > 1) group.half_width = *group.mean - stats::t_interval(group.values, 1 - alpha).low;
-  }
-  if (group.has_target && !over.empty()) {
-    const auto curve = stats::kaplan_meier(over);
-    group.median_steps = stats::median_time(curve);
-    group.restricted_mean_steps = stats::restricted_mean(curve, horizon_of(curve)).mean;
-  }
-  return group;
-}
 
 // ---- one pair
 
@@ -219,21 +94,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   return result;
 }
 
-// The metric that was asked for, or the one that suits the runs. Throws UsageError if no run has it.
-Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) {
-  const auto any = [&](const auto& holds) { return std::any_of(runs.begin(), runs.end(), holds); };
-  const bool any_target = any([](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
-  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : "val/loss");
-  if (metric.is_time()) {
-    if (!any_target)
-      throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
-    return metric;
-  }
-  const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
-  const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
-  if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train list metrics` says which tasks have it");
-  return metric;
-}
+// ---- the whole
 
 // One table over several tasks would rank what has no common scale.
 void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by) {
@@ -359,45 +220,6 @@ void judge_all(Comparison& out, std::size_t planned) {
     for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
   }
   if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + " seeds are finished on one side of a pair only and are left out of it");
-}
-
-// Of runs that are over, where a value is to be had.
-std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric) {
-  std::vector<stats::Outcome> outcomes;
-  for (const auto& run : runs) {
-    if (is_over(run) && !is_unmeasured(run, metric)) outcomes.push_back(outcome_of(run, metric));
-  }
-  return outcomes;
-}
-
-// Runs of a group that are over and have no value though they log the metric: they count as the worst.
-std::size_t lost_runs(const GroupResult& group) {
-  const std::size_t over = group.num_done + group.num_diverged + group.num_failed;
-  return group.num_unmeasured == 0 && over > group.values.size() ? over - group.values.size() : 0;
-}
-
-// What the groups are shown by: one for the whole comparison.
-void choose_shown(Comparison& out) {
-  bool by_ranks = false;
-  for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) by_ranks = by_ranks || pair.paired.test == stats::PairedTest::signed_rank;
-    for (const auto& group : facet.groups) by_ranks = by_ranks || lost_runs(group) > 0;
-  }
-  out.shown = by_ranks ? ShownCentre::median : out.as_ratios ? ShownCentre::geometric_mean : ShownCentre::mean;
-  const double level = 1 - out.alpha, worst = out.higher_is_better ? -INFINITY : INFINITY;
-  for (auto& facet : out.facets) {
-    for (auto& group : facet.groups) {
-      auto all = group.values;
-      all.resize(all.size() + lost_runs(group), worst);
-      if (all.empty()) continue;
-      group.iqm = stats::interquartile_mean(all);
-      if (lost_runs(group) > 0) group.mean = group.half_width = std::nullopt;  // it would be of the survivors
-      const auto median = stats::median_with_interval(all, level);
-      group.median = median.value;
-      if (out.shown == ShownCentre::median) group.centre = median;
-      if (out.shown == ShownCentre::geometric_mean && !group.values.empty()) group.centre = stats::geometric_mean(group.values, level);
-    }
-  }
 }
 
 }  // namespace

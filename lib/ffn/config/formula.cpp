@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 #include <stdexcept>
 
 #include "ffn/config/formula_graph.hpp"
+#include "ffn/config/formula_parameters.hpp"
 #include "ffn/config/formula_syntax.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/core/json_document.hpp"
@@ -16,25 +17,7 @@ namespace ffn {
 
 namespace {
 
-constexpr std::size_t kMaxParameters = 32;
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
-
-struct Parameter {
-  std::string name;
-  std::vector<std::string> texts;     // sizes as written
-  std::vector<std::int64_t> shape;
-  bool used = false;
-  bool is_matrix() const { return shape.size() == 2; }
-};
-
 std::string with_sizes(const std::vector<std::string>& texts) { return "[" + join(texts) + "]"; }
-
-const Activation* find_activation(const std::string& name) {
-  for (const auto& row : activations()) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
-}
 
 class Compiler {
  public:
@@ -43,7 +26,7 @@ class Compiler {
       : text_(text), d_model_(d_model), hidden_width_(hidden_width), activation_(activation), problems_(problems) {}
 
   FormulaGraph compile() {
-    read_parameters();
+    parameters_ = read_formula_parameters(text_, d_model_, hidden_width_, problems_);
     read_lets();
     key_ = "formula", source_ = &text_.formula;
     int result = kUnknown;
@@ -56,7 +39,7 @@ class Compiler {
     graph.epsilon = text_.epsilon;
     if (!problems_.empty()) return graph;
     graph.nodes = with_joined_biases(needed_for(result, std::move(nodes_)));
-    add_parameters(graph);
+    add_formula_parameters(text_, parameters_, graph, problems_);
     return graph;
   }
 
@@ -86,52 +69,10 @@ class Compiler {
 
   // ---- what is given
 
-  bool is_taken(const std::string& name) const {
-    const auto& functions = formula_functions();
-    return name == "x" || name == "D" || name == "F" || find_activation(name) ||
-           std::find(functions.begin(), functions.end(), name) != functions.end();
-  }
-
-  bool check_name(const std::string& name) {
-    if (!is_formula_name(name) || name.size() > 64) problem("'" + shortened(Json(name)) + "' is no name; use letters, digits and _, and at most one dot within");
-    else if (is_taken(name)) problem("'" + name + "' means something else in a formula; choose another name");
-    else return true;
-    return false;
-  }
-
-  void read_parameters() {
-    const Json& given = *text_.parameters;
-    key_ = "parameters";
-    if (given.size() > kMaxParameters) problem("more than " + std::to_string(kMaxParameters) + " parameters");
-    for (const auto& item : given.items()) {
-      if (parameters_.size() == kMaxParameters) break;
-      key_ = "parameters." + item.key();
-      Parameter parameter;
-      parameter.name = item.key();
-      if (!check_name(item.key())) continue;
-      const Json& sizes = item.value();
-      if (!sizes.is_array() || sizes.empty() || sizes.size() > 2) {
-        problem("expected one size for a vector or two for a matrix, as in [\"D\", \"F\"], got " + shortened(sizes));
-        continue;
-      }
-      std::int64_t elements = 1;
-      for (const auto& size : sizes) {
-        const std::string written = size.is_string() ? size.get<std::string>() : size.is_number_integer() ? std::to_string(size.get<std::int64_t>()) : "";
-        const Size value = evaluate_size(written, d_model_, hidden_width_);
-        if (!value.problem.empty()) problem("the size " + shortened(size) + " " + value.problem + " (D = " + std::to_string(d_model_) + ", F = " + std::to_string(hidden_width_) + ")");
-        parameter.texts.push_back(written);
-        parameter.shape.push_back(std::max<std::int64_t>(1, value.value));
-        elements *= parameter.shape.back();
-      }
-      if (elements > kMaxElements) problem("more than 2^40 elements");
-      parameters_.push_back(std::move(parameter));
-    }
-  }
-
   void read_lets() {
     for (const auto& item : text_.let->items()) {
       key_ = "let." + item.key();
-      if (!check_name(item.key())) continue;
+      if (!check_formula_name(item.key(), key_, problems_)) continue;
       if (find_parameter(item.key())) problem("a parameter has this name, too");
       else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
       else lets_[item.key()] = {item.value().get<std::string>()};
@@ -139,7 +80,7 @@ class Compiler {
     if (lets_.size() > 64) key_ = "let", problem("more than 64 intermediate names");
   }
 
-  Parameter* find_parameter(const std::string& name) {
+  FormulaParameter* find_parameter(const std::string& name) {
     for (auto& parameter : parameters_) {
       if (parameter.name == name) return &parameter;
     }
@@ -213,7 +154,7 @@ class Compiler {
     }
     if (name == "D" || name == "F") return number(static_cast<double>(name == "D" ? d_model_ : hidden_width_), tree);
     if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
-    if (Parameter* parameter = find_parameter(name)) {
+    if (FormulaParameter* parameter = find_parameter(name)) {
       parameter->used = true;
       if (parameter->is_matrix()) {
         problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix stands to the right of @");
@@ -262,7 +203,7 @@ class Compiler {
   int product(const Syntax& tree) {
     const Syntax &left = tree.parts[0], &right = tree.parts[1];
     const int in = value(left);
-    Parameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
+    FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
     if (!matrix || !matrix->is_matrix()) {
       if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x") name(right);  // nothing of that name
       else if (matrix)
@@ -421,73 +362,13 @@ class Compiler {
     }
   }
 
-  // The start that is asked for, or nothing if that is no start.
-  std::optional<Init> asked_start(const Json& start, std::int64_t fan_in) {
-    if (start.is_number()) return Init::constant(start.get<double>());
-    if (start == "fan_in") return Init::fan_in(fan_in);
-    if (start.is_object() && start.size() == 1 && start.begin().value().is_number()) {
-      const double scale = start.begin().value().get<double>();
-      if (start.begin().key() == "normal" && scale >= 0) return Init::normal(scale);
-      if (start.begin().key() == "uniform" && scale >= 0) return Init::uniform(scale);
-    }
-    problem("expected a number, \"fan_in\", {\"normal\": std} or {\"uniform\": bound}, got " + shortened(start));
-    return std::nullopt;
-  }
-
-  void add_parameters(FormulaGraph& graph) {
-    std::map<int, std::int64_t> bias_of;  // vector → D_in of the product that it is added to
-    for (const auto& node : graph.nodes) {
-      if (node.bias >= 0) bias_of.insert({node.bias, graph.nodes[static_cast<std::size_t>(node.inputs[0])].width});
-    }
-    const Json& starts = *text_.init;
-    for (const auto& item : starts.items()) {
-      key_ = "init." + item.key();
-      std::vector<std::string> names;
-      for (const auto& parameter : parameters_) names.push_back(parameter.name);
-      if (!find_parameter(item.key())) problem("there is no such parameter" + did_you_mean(item.key(), names));
-    }
-    std::vector<ParameterSpec> specs;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const Parameter& parameter = parameters_[i];
-      const auto product = bias_of.find(static_cast<int>(i));
-      const std::int64_t fan_in = !parameter.is_matrix() && product != bias_of.end() ? product->second : parameter.shape[0];
-      ParameterSpec spec{parameter.name, parameter.shape, Init::fan_in(fan_in), parameter.is_matrix(), parameter.is_matrix() ? Export::linear : Export::as_is};
-      key_ = "init." + parameter.name;
-      if (starts.contains(parameter.name)) {
-        if (const auto start = asked_start(starts[parameter.name], fan_in)) spec.init = *start;
-      } else if (!parameter.is_matrix() && product == bias_of.end()) {
-        key_ = "parameters." + parameter.name;
-        problem("a vector that is not added to a product: say how it starts, for example \"init\": {\"" + parameter.name + "\": 1}");
-      }
-      specs.push_back(std::move(spec));
-    }
-    // A module registers its own parameters before those of its parts ("up.weight" is weight of the part up).
-    const auto part = [](const std::string& name) { return name.substr(0, name.find('.') == std::string::npos ? 0 : name.find('.')); };
-    std::vector<std::string> parts{""};
-    for (const auto& spec : specs) {
-      if (std::find(parts.begin(), parts.end(), part(spec.name)) == parts.end()) parts.push_back(part(spec.name));
-    }
-    std::vector<int> place(specs.size());
-    for (const auto& name : parts) {
-      for (std::size_t i = 0; i < specs.size(); ++i) {
-        if (part(specs[i].name) != name) continue;
-        place[i] = static_cast<int>(graph.parameters.size());
-        graph.parameters.push_back(specs[i]);
-      }
-    }
-    for (auto& node : graph.nodes) {
-      if (node.parameter >= 0) node.parameter = place[static_cast<std::size_t>(node.parameter)];
-      if (node.bias >= 0) node.bias = place[static_cast<std::size_t>(node.bias)];
-    }
-  }
-
   const FormulaText& text_;
   std::int64_t d_model_, hidden_width_;
   std::string activation_;
   std::vector<FormulaProblem>& problems_;
   std::string key_;
   const std::string* source_ = nullptr;  // of the expression that is being read
-  std::vector<Parameter> parameters_;
+  std::vector<FormulaParameter> parameters_;
   std::map<std::string, Let> lets_;
   std::vector<FormulaNode> nodes_;
   std::map<std::string, int> ids_;

@@ -9,6 +9,7 @@
 #include "ffn/pictures/html.hpp"
 #include "ffn/pictures/series.hpp"
 #include "ffn/pictures/svg.hpp"
+#include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 

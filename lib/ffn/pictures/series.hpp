@@ -7,7 +7,7 @@
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/pictures/figure.hpp"
-#include "ffn/report/answer.hpp"
+#include "ffn/report/shown.hpp"
 
 namespace ffn::pictures {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/report/answer.hpp"
+#include "ffn/report/shown.hpp"
 
 namespace ffn {
 

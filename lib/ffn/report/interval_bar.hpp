@@ -1,10 +1,10 @@
-// Intervals as bars of characters, all on one axis. Depends on report/answer.hpp.
+// Intervals as bars of characters, all on one axis. Depends on report/shown.hpp.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "ffn/report/answer.hpp"
+#include "ffn/report/shown.hpp"
 
 namespace ffn {
 

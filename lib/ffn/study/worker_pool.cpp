@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,47 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// False when the other end is gone (SIGPIPE is ignored).
-bool write_whole(int fd, const void* data, std::size_t size) {
-  ssize_t written;
-  do written = ::write(fd, data, size);
-  while (written < 0 && errno == EINTR);
-  return written == static_cast<ssize_t>(size);
-}
-
-bool read_whole(int fd, void* data, std::size_t size) {
-  auto* at = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t got = ::read(fd, at, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-// ---- the worker's side
-
-pid_t parent_of_this = 0;
-volatile sig_atomic_t parent_is_gone = 0;
-
-extern "C" void on_continue(int) {
-  if (::getppid() != parent_of_this) parent_is_gone = 1;
-}
-
-// A worker whose parent was killed checkpoints and ends instead of training for nobody. SIGCONT is the one signal that also
-// reaches a worker that somebody has stopped; one that is continued by hand still has its parent. False: too late.
-bool end_with(pid_t parent) {
-  parent_of_this = parent;
-  struct sigaction action = {};
-  action.sa_handler = on_continue;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGCONT, &action, nullptr);
-  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
-  return ::getppid() == parent;
-}
-
 // What the workers have to know at once: memory that they share with their parent.
 class Shared {
  public:
@@ -91,75 +49,6 @@ class Shared {
  private:
   std::atomic<std::size_t>* workers_at_work_ = nullptr;
 };
-
-class Worker {
- public:
-  Worker(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options, int commands,
-         int messages)
-      : plan_(plan), cohorts_(cohorts), engine_(engine), options_(options), commands_(commands), messages_(messages) {}
-
-  [[noreturn]] void serve() {
-    std::size_t cohort;
-    while (read_whole(commands_, &cohort, sizeof cohort)) train(cohort);
-    ::_exit(0);  // no destructors: the parent owns what was inherited
-  }
-
- private:
-  void train(std::size_t cohort) {
-    WorkerMessage end;
-    end.cohort = cohort;
-    try {
-      end.kind = WorkerMessage::Kind::cohort_finished;
-      end.outcome = train_cohort(plan_, cohorts_[cohort], engine_, options_.argv, hooks(cohort));
-    } catch (const std::exception& error) {
-      end.kind = WorkerMessage::Kind::cohort_failed;
-      std::strncpy(end.reason, reason_of(error).c_str(), sizeof end.reason - 1);
-    }
-    send(end);
-  }
-
-  CohortHooks hooks(std::size_t cohort) {
-    CohortHooks hooks;
-    hooks.started = [this, cohort](std::size_t run, std::int64_t step) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_started, m.cohort = cohort, m.run = run, m.step = step;
-      send(m);
-    };
-    hooks.stepped = [this, cohort](std::int64_t step, double loss) {
-      const auto now = Clock::now();
-      if (now - last_step_message_ < std::chrono::milliseconds(100)) return;
-      last_step_message_ = now;
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::stepped, m.cohort = cohort, m.step = step, m.loss = loss;
-      send(m);
-    };
-    hooks.finished = [this, cohort](std::size_t run, const RunResult& result, double val_loss) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = result.end, m.step = result.steps, m.loss = val_loss;
-      send(m);
-    };
-    hooks.failed = [this, cohort](std::size_t run) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_failed, m.cohort = cohort, m.run = run;
-      send(m);
-    };
-    hooks.stop = [this] { return orphaned_ || parent_is_gone || (options_.stop && options_.stop()); };
-    return hooks;
-  }
-
-  // A worker without a parent checkpoints and ends.
-  void send(const WorkerMessage& message) { orphaned_ = !write_whole(messages_, &message, sizeof message) || orphaned_; }
-
-  const Plan& plan_;
-  const std::vector<PlannedCohort>& cohorts_;
-  Engine& engine_;
-  const PoolOptions& options_;
-  int commands_, messages_;
-  bool orphaned_ = false;
-  Clock::time_point last_step_message_ = Clock::now();
-};
-
-// ---- the parent's side
 
 struct Child {
   pid_t pid = -1;
@@ -210,7 +99,7 @@ class Pool {
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
-      Worker(plan_, cohorts_, engine_, options_, commands[0], messages[1]).serve();
+      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands[0], messages[1]);
     }
     ::close(commands[0]), ::close(messages[1]);
     Child child;

@@ -8,20 +8,9 @@
 #include <vector>
 
 #include "ffn/study/plan.hpp"
-#include "ffn/study/train_cohort.hpp"
+#include "ffn/study/worker.hpp"
 
 namespace ffn {
-
-/// What a worker tells its parent; one write() each, small enough to be atomic on a pipe (POSIX: 512 bytes).
-struct WorkerMessage {
-  enum class Kind { run_started, stepped, run_finished, run_failed, cohort_finished, cohort_failed } kind;
-  std::size_t cohort = 0, run = 0;
-  std::int64_t step = 0;
-  double loss = 0;
-  RunEnd end = RunEnd::done;
-  CohortOutcome outcome;
-  char reason[256] = {};
-};
 
 /// The threads of each worker: its even share of the cores, 1 at least.
 std::size_t thread_share(std::size_t cores, std::size_t workers);

@@ -1,0 +1,86 @@
+#include "ffn/compare/outcomes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ffn/compare/run_keys.hpp"
+#include "ffn/config/metrics.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/core/suggest.hpp"
+
+namespace ffn {
+
+namespace {
+
+Metric find_metric(const std::string& name) {
+  if (name == "steps_to_target") return {name, Measure::steps, false};
+  if (name == "flops_to_target") return {name, Measure::flops, false};
+  if (name == "seconds_to_target") return {name, Measure::seconds, false};
+  if (const auto* row = find_metric_row(name)) return {name, Measure::logged, row->higher_is_better};
+  std::vector<std::string> names = {"steps_to_target", "flops_to_target", "seconds_to_target"};
+  for (const auto& row : metric_catalogue()) names.push_back(row.name);
+  throw UsageError("no metric \"" + name + "\"" + did_you_mean(name, names), "known: " + join(names));
+}
+
+// Training FLOPs: forward once, backward twice.
+double flops_of(const FoundRun& run, double tokens) { return 3.0 * tokens * static_cast<double>(run.flops_per_token); }
+
+}  // namespace
+
+stats::MetricKind Metric::kind() const {
+  return is_time() ? stats::MetricKind::time_to_target : higher_is_better ? stats::MetricKind::maximised : stats::MetricKind::minimised;
+}
+
+Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) {
+  const auto any = [&](const auto& holds) { return std::any_of(runs.begin(), runs.end(), holds); };
+  const bool any_target = any([](const FoundRun& run) { return run.keys.count("train.target.metric") > 0; });
+  const Metric metric = find_metric(!asked.empty() ? asked : any_target ? "steps_to_target" : "val/loss");
+  if (metric.is_time()) {
+    if (!any_target)
+      throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
+    return metric;
+  }
+  const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
+  const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
+  if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train list metrics` says which tasks have it");
+  return metric;
+}
+
+bool is_unmeasured(const FoundRun& run, const Metric& metric) {
+  return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
+}
+
+stats::Outcome outcome_of(const FoundRun& run, const Metric& metric) {
+  if (!run.summary || run.summary->end == RunEnd::diverged) return std::nullopt;
+  const auto* found = run.summary->find(metric.name);
+  return found && std::isfinite(found->final_value) ? stats::Outcome(found->final_value) : std::nullopt;
+}
+
+std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const Metric& metric) {
+  std::vector<stats::Outcome> outcomes;
+  for (const auto& run : runs) {
+    if (is_over(run) && !is_unmeasured(run, metric)) outcomes.push_back(outcome_of(run, metric));
+  }
+  return outcomes;
+}
+
+stats::Hit hit_of(const FoundRun& run, Measure measure) {
+  const auto budget_steps = static_cast<double>(std::max<std::int64_t>(1, run.budget_steps));
+  const bool hit = run.summary && run.summary->hit && run.summary->end == RunEnd::done;
+  const double step = hit ? static_cast<double>(run.summary->hit->step) : 0;
+  const auto timed = [&](double time, double budget) {
+    return stats::Hit{hit ? std::optional<double>(time) : std::nullopt, std::max(budget, 1e-9)};
+  };
+  switch (measure) {
+    case Measure::flops:
+      return timed(flops_of(run, step * static_cast<double>(run.tokens_per_step)),
+                   flops_of(run, budget_steps * static_cast<double>(run.tokens_per_step)));
+    case Measure::seconds:
+      return timed(hit ? run.summary->hit->time_s : 0,
+                   run.summary ? std::max(run.summary->train_seconds, hit ? run.summary->hit->time_s : 0) : 1);
+    default:
+      return timed(step, budget_steps);
+  }
+}
+
+}  // namespace ffn

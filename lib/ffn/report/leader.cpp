@@ -1,0 +1,143 @@
+#include "ffn/report/leader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ffn/core/suggest.hpp"
+#include "ffn/report/answer_words.hpp"
+#include "ffn/report/shown.hpp"
+
+namespace ffn::answer_detail {
+
+namespace {
+
+double half_width_of(const GroupResult& g) {
+  if (!g.centre) return g.half_width.value_or(0);
+  const auto& i = g.centre->interval;
+  return std::isfinite(i.high - i.low) ? (i.high - i.low) / 2 : 0;
+}
+
+// Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
+struct Standing {
+  std::string value;
+  double mean = 0, half_width = 0;
+  std::size_t first_in = 0;    ///< facets in which it is the best
+  bool never = false;          ///< no run got there
+  std::size_t bad = 0;         ///< runs that diverged or failed: a time counts them with all its steps, a median as the worst
+  std::size_t runs = 0, hits = 0;  ///< that are over, and that got to the target
+};
+
+const GroupResult* group_of(const Facet& facet, const std::string& value) {
+  const auto found = std::find_if(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& g) { return g.value == value; });
+  return found != facet.groups.end() && shown_centre(*found) ? &*found : nullptr;
+}
+
+struct Standings {
+  std::vector<Standing> all;  ///< the best first
+  std::size_t facets = 0;     ///< that they are over
+};
+
+Standings standings_of(const Comparison& c) {
+  Standings out;
+  for (const auto& value : values_of(c)) {
+    Standing standing{value, 0, 0, 0, true, 0};
+    bool any = false;
+    for (const auto& facet : c.facets) {
+      for (const auto& group : facet.groups) {
+        if (group.value == value) standing.bad += group.num_diverged + group.num_failed, any = any || shown_centre(group);
+      }
+    }
+    if (any) out.all.push_back(standing);
+  }
+  if (out.all.empty()) return out;
+  for (const auto& facet : c.facets) {
+    std::vector<const GroupResult*> groups;
+    for (const auto& standing : out.all) groups.push_back(group_of(facet, standing.value));
+    if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
+    ++out.facets;
+    double best = *shown_centre(*groups.at(0));
+    const auto is_best = [&](const GroupResult* g) { return *shown_centre(*g) == best; };
+    for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *shown_centre(*g)) : std::min(best, *shown_centre(*g));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      auto& standing = out.all[i];
+      const double centre = *shown_centre(*groups[i]);
+      standing.mean += c.as_ratios ? std::log(centre) : centre, standing.half_width += half_width_of(*groups[i]);
+      standing.first_in += centre == best && std::count_if(groups.begin(), groups.end(), is_best) == 1;
+      standing.runs += groups[i]->num_done + groups[i]->num_diverged + groups[i]->num_failed, standing.hits += groups[i]->num_hits;
+      standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
+    }
+  }
+  if (out.facets == 0) return out;
+  for (auto& standing : out.all) {
+    standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
+    if (c.as_ratios) standing.mean = std::exp(standing.mean);
+  }
+  std::stable_sort(out.all.begin(), out.all.end(),
+                   [&](const Standing& a, const Standing& b) {
+                     if (a.mean == b.mean) return a.bad < b.bad;
+                     return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
+                   });
+  return out;
+}
+
+// "relu", "relu and gelu", "lr 0.01 and 0.1".
+std::string names_of(const Comparison& c, const std::vector<Standing>& standings, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(i == 0 ? name_of(c, standings[i].value) : shown_value(c, standings[i].value));
+  return enumeration(names);
+}
+
+// All came to the same number.
+std::string all_equal(const Comparison& c, const std::vector<Standing>& all, const std::string& number) {
+  const bool time = is_time_metric(c.metric);
+  if (time && std::any_of(all.begin(), all.end(), [](const Standing& s) { return s.hits < s.runs; })) {
+    // Means that count "never" as the budget say little where most runs never get there.
+    std::vector<std::string> hits;
+    for (const auto& s : all) hits.push_back(std::to_string(s.hits) + " of " + std::to_string(s.runs) + " with " + name_of(c, s.value));
+    return "Not every run got to the target: " + enumeration(hits) + ".";
+  }
+  return names_of(c, all, all.size()) + (time ? " get there at the same time: " : " have the same " + c.metric + ": ") + number + ".";
+}
+
+// ", all 4 values of expansion taken together", " at every expansion": over which facets the first `leaders` of all lead.
+std::string over_which(const Comparison& c, const Standings& standings, std::size_t leaders) {
+  const std::size_t facets = standings.facets;
+  if (facets < 2) return "";
+  const std::string key = only_key(c);
+  if (leaders > 1 || standings.all[0].first_in < facets)
+    return (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) + " taken together";
+  return key.empty() ? " in every group" : " at every " + key;
+}
+
+}  // namespace
+
+std::string who_leads(const Comparison& c) {
+  const auto standings = standings_of(c);
+  const auto& [all, facets] = standings;
+  const bool time = is_time_metric(c.metric);
+  if (all.size() < 2 || facets == 0 || (time && c.mixed_budgets)) return "";
+  const auto& first = all[0];
+  if (std::isinf(first.mean)) return "";  // half of every variant's runs were lost
+  if (std::all_of(all.begin(), all.end(), [](const Standing& s) { return s.never; })) return "No run got to the target.";
+  double uncertainty = 0;  // one for all: the same digits
+  for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
+  const auto shown = [&](const Standing& s, const std::string& unit) {
+    const std::string text = s.never ? "never" : number_of(c, s.mean, uncertainty) + unit;
+    return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
+  };
+  const auto tied = [&](const Standing& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };
+  const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
+  if (leaders == all.size()) return all_equal(c, all, shown(first, unit_of(c.metric)));
+  std::string text = names_of(c, all, leaders);
+  text += time ? (leaders == 1 ? " gets there first" : " get there first")
+               : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") + (c.shown == ShownCentre::median ? "median " : "") + c.metric;
+  text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric)) + (facets > 1 ? " on average" : "");
+  const bool words = std::all_of(all.begin(), all.end(), [](const Standing& s) { return speaks_for_itself(s.value); });
+  std::vector<std::string> others;
+  for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i], ""));
+  if (all.size() > leaders + kMostNamed + 1) others.back() = "and " + std::to_string(all.size() - leaders - kMostNamed) + " more";
+  return text + (words ? "; " + join(others) : " (" + join(others) + ")") + ".";
+}
+
+}  // namespace ffn::answer_detail

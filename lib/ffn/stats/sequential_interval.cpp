@@ -1,0 +1,133 @@
+// The interval that goes with a sequential test. Depends on the rest of ffn/stats only.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "ffn/stats/check.hpp"
+#include "ffn/stats/distributions.hpp"
+#include "ffn/stats/look_crossing.hpp"
+#include "ffn/stats/sequential.hpp"
+#include "ffn/stats/summary.hpp"
+
+namespace ffn::stats {
+namespace {
+
+using detail::kInfinity;
+
+/// Where an interval is looked for first, the size of the differences' spread, and where a test by ranks can change its mind: at the
+/// averages of all pairs of differences, ascending.
+struct Start {
+  double centre, reach;
+  std::vector<double> averages;
+};
+
+Start where_to_begin(const std::vector<double>& d, const std::vector<double>& finite, double range, PairedTest test) {
+  const auto spread = [](double x, double centre) { return x > 0.0 ? x : 1.0 + std::abs(centre); };
+  if (test == PairedTest::sign_flip_of_mean) return {mean(finite), spread(range, mean(finite)), {}};
+  std::vector<double> averages, distances;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    for (std::size_t j = i; j < d.size(); ++j) {
+      const double average = d[i] == d[j] ? d[i] : d[i] / 2.0 + d[j] / 2.0;
+      if (!std::isnan(average)) averages.push_back(average);
+    }
+  }
+  std::sort(averages.begin(), averages.end());
+  const double centre = median(averages);
+  for (const double x : finite) {
+    if (std::isfinite(centre) && x != centre) distances.push_back(std::abs(x - centre));
+  }
+  const double reach = distances.empty() ? spread(range, 0.0) : median(distances);
+  return {centre, reach, std::move(averages)};
+}
+
+/// The centre, or the nearest stretch between averages that has not crossed: zeros are dropped from ranks, so that the test may say of
+/// the centre what it says of nothing beside it. NaN if there is none.
+double first_inside(double centre, const std::vector<double>& averages, const std::function<bool(double)>& crosses) {
+  if (!crosses(centre)) return centre;
+  constexpr int kStretches = 4;  // on each side
+  auto above = std::upper_bound(averages.begin(), averages.end(), centre);
+  auto below = std::make_reverse_iterator(std::lower_bound(averages.begin(), averages.end(), centre));
+  double last_above = centre, last_below = centre;
+  const auto stretch = [&](auto& at, const auto& end, double& last) {
+    while (at != end && *at == last) ++at;
+    if (at == end || !std::isfinite(*at)) return std::numeric_limits<double>::quiet_NaN();
+    const double between = last / 2.0 + *at / 2.0;
+    last = *at;
+    return between;
+  };
+  for (int i = 0; i < kStretches; ++i) {
+    for (const double theta : {stretch(above, averages.end(), last_above), stretch(below, averages.rend(), last_below)})
+      if (!std::isnan(theta) && !crosses(theta)) return theta;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The centre as both limits, which leaves 0 out or not as the test does.
+Interval nothing_inside(double centre, bool crosses_zero, double level) {
+  if (!crosses_zero) return {std::min(centre, 0.0), std::max(centre, 0.0), level};
+  return empty_interval(centre, level);
+}
+
+}  // namespace
+
+Interval sequential_interval(const std::vector<double>& differences, const SequentialDesign& design) {
+  const std::vector<std::size_t> looks = sequential_looks(design.maxima);
+  detail::check_between("alpha", design.alpha, 0.0, 1.0);
+  std::vector<double> finite;
+  for (const double d : differences)
+    if (std::isfinite(d)) finite.push_back(d);
+  if (differences.size() < looks.front() || finite.empty()) return unbounded_interval(1.0 - design.alpha);
+  const detail::Flips flips(detail::paths_of(design), differences.size());
+  const detail::Spent spent = [&](std::size_t n) { return spent_alpha(design.alpha, n, design.maxima.front()); };
+  const auto crosses = [&](double theta) {
+    std::vector<double> shifted = differences;
+    for (double& value : shifted) value -= theta;
+    return detail::crossing(detail::cross_looks(shifted, looks, {spent}, flips, Side::both, design.rule).front()) != detail::kNever;
+  };
+
+  const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
+  const double range = *high - *low;
+  const auto [centre, reach, averages] = where_to_begin(differences, finite, range, design.rule(differences));
+  constexpr double kPrecision = 1e-4, kFar = 1e3;
+  const double far = kFar * std::max(range, reach);
+  const double middle = first_inside(std::isfinite(centre) ? centre : centre > 0 ? *high + far : *low - far, averages, crosses);
+  if (std::isnan(middle)) return nothing_inside(centre, crosses(0.0), 1.0 - design.alpha);
+  struct Limit {
+    double value;
+    bool open;
+  };
+  const auto limit = [&](double direction) -> Limit {
+    if (!std::isfinite(centre) && direction * centre > 0) return {centre, false};
+    double step = reach / 8.0, inside = middle, outside = middle + direction * step;
+    for (; !crosses(outside); outside = middle + direction * step) {
+      if (step > 4 * far) return {direction * kInfinity, false};
+      inside = outside;
+      step *= 2.0;
+    }
+    while (std::abs(outside - inside) > kPrecision * reach) {
+      const double between = inside + (outside - inside) / 2.0;
+      if (between == inside || between == outside) break;
+      (crosses(between) ? outside : inside) = between;
+    }
+    const auto [near, past] = std::minmax(inside, outside);
+    const auto average = std::lower_bound(averages.begin(), averages.end(), near);
+    if (average == averages.end() || *average > past) return {inside, false};
+    return {*average, crosses(*average)};
+  };
+  const Limit lowest = limit(-1.0), highest = limit(1.0);
+  Interval interval{lowest.value, highest.value, 1.0 - design.alpha, lowest.open, highest.open};
+  // Zeros are dropped from ranks, so that the test may say of 0 alone what it says of nothing beside it.
+  const bool crosses_zero = crosses(0.0);
+  if (crosses_zero && !interval.excludes(0.0)) {
+    if (middle > 0.0) interval.low = 0.0, interval.low_open = true;
+    else interval.high = 0.0, interval.high_open = true;
+  }
+  if (!crosses_zero && interval.low >= 0.0) interval.low = 0.0, interval.low_open = false;
+  if (!crosses_zero && interval.high <= 0.0) interval.high = 0.0, interval.high_open = false;
+  return interval;
+}
+
+}  // namespace ffn::stats

@@ -100,7 +100,8 @@ void check_whole(const fs::path& path) {
   }
 }
 
-// LibTorch's pthreadpool starts a thread for each further core, whatever number is asked for, and waits for ever for one that it did not get.
+// LibTorch's pthreadpool starts a thread for each further core, whatever number is asked for, and waits for ever where it does not
+// get one.
 void check_threads() {
   const auto wanted = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN) - 1));
   std::vector<std::thread> threads;

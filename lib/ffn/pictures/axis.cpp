@@ -50,7 +50,9 @@ std::string written_out(double value) {
 std::string label_beside(double value, double largest) {
   if (value == 0) return "0";
   const double size = std::abs(value);
-  const auto in_units = [&] { return largest >= 1e9 ? plain(size / 1e9) + "G" : largest >= 1e6 ? plain(size / 1e6) + "M" : plain(size / 1e3) + "k"; };
+  const auto in_units = [&] {
+    return largest >= 1e9 ? plain(size / 1e9) + "G" : largest >= 1e6 ? plain(size / 1e6) + "M" : plain(size / 1e3) + "k";
+  };
   const std::string text = largest < 1e-3 || largest >= 1e12 ? power_label(size) : largest >= 1e4 ? in_units() : written_out(size);
   return value < 0 ? "−" + text : text;
 }

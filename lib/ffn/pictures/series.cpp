@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -136,7 +136,9 @@ std::string by_powers(const Estimate& e) {
 std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates) {
   std::vector<std::string> texts;
   for (const auto& e : estimates) texts.push_back(decimal(e));
-  const auto has_power = [](const std::string& text) { return text.find("e-") != std::string::npos || text.find("e+") != std::string::npos; };
+  const auto has_power = [](const std::string& text) {
+    return text.find("e-") != std::string::npos || text.find("e+") != std::string::npos;
+  };
   if (std::any_of(texts.begin(), texts.end(), has_power)) std::transform(estimates.begin(), estimates.end(), texts.begin(), by_powers);
   return texts;
 }

@@ -82,9 +82,8 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
-  training_engine().set_threads([share = thread_share(usable_cores(), std::min(jobs, cohorts.size()))] { return share; });
   if (!probe) return out;
-  const auto use = estimate_use(plan, cohorts, jobs, training_engine(), [](const RunConfig& config) {
+  const auto use = estimate_use(plan, cohorts, jobs, usable_cores(), training_engine(), [](const RunConfig& config) {
     const auto least = least_memory(config, task_shape(config.task));
     return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
   });

@@ -13,6 +13,7 @@
 #include "ffn/core/hash.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/pictures/html.hpp"
 #include "ffn/pictures/page.hpp"
 #include "ffn/record/log.hpp"
@@ -70,8 +71,10 @@ class Page {
     if (path != "" && path != "state") return {404};
     asked_ = Clock::now();
     if (path == "") return {200, "text/html; charset=utf-8", html_, policy_};
-    if (query == "v=" + std::to_string(version_)) return {304};
-    return {200, "application/json", dump_json({{"version", version_}}), ""};
+    if (query == "v=" + std::to_string(version_) && complaint_.empty()) return {304};
+    Json state = {{"version", version_}};
+    if (!complaint_.empty()) state["problem"] = printable(complaint_);
+    return {200, "application/json", dump_json(state), ""};
   }
 
   /// Draws when there is news for somebody. What it costs stays below a twentieth of the time.
@@ -81,7 +84,8 @@ class Page {
     if (now - asked_ > kPatience || now < next_look_) return;
     const std::string state = current_state();
     next_look_ = now + std::max<Clock::duration>(kLeastPause, 20 * (Clock::now() - now));
-    if (state.empty() || state == state_) return;
+    if (state.empty()) return;
+    if (state == state_) return complaint_.clear();
     coming_state_ = state, started_ = Clock::now();
     renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
   }

@@ -201,6 +201,14 @@ class Engines(ProgramTest):
         self.assertIn("cannot be compared, it diverges on both engines", said.stdout)
         self.assertNotIn("DIFFER", said.stdout)
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv") and shutil.which("prlimit") and (os.cpu_count() or 1) > 1,
+                         "a user without processes of his own is needed, and more than one core")
+    def test_libtorch_without_its_threads_is_an_error_and_no_wait_without_end(self):
+        alone = ["setpriv", "--reuid=60123", "--clear-groups", "prlimit", "--nproc=1"]
+        done = subprocess.run([*alone, *self.command("verify", "xor")], cwd="/", capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"cannot load LibTorch, which starts \d+ threads?: only 0 can be started \(.+\)\nhint: raise the limit")
+
     def test_verify_agrees_and_needs_a_config(self):
         self.write("x.json", XOR)
         said = self.ok("verify", "x.json").stdout

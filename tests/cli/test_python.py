@@ -449,6 +449,39 @@ class Runs(ProgramTest):
         self.assertIn("config.json: Expecting value", self.refused(changed))
         self.assertIn("config.json: No such file", self.refused(self.tmp / "nowhere"))
 
+    def test_weights_that_the_summary_does_not_vouch_for_are_refused(self):
+        (run,) = self.train("x", self.XOR)
+        weights, data = run / "model.safetensors", (run / "model.safetensors").read_bytes()
+        for at in (len(data) - 1, len(data) // 2):
+            weights.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+            text = self.refused(run)
+            self.assertIn(f"{weights}: damaged: its checksum is not that of summary.json; the command that trained the run mends it", text)
+            self.assertIn(f"`ffn-train check {run}`", text)
+        weights.write_bytes(data[:-1])
+        self.assertIn(f"{weights}: damaged: {len(data) - 1} bytes instead of {len(data)}", self.refused(run))
+        weights.write_bytes(data)
+        ffn_train.load(run)
+        summary = json.loads((run / "summary.json").read_text())
+        (run / "summary.json").write_text(json.dumps({**summary, "files": {weights.name: 1}}))
+        self.assertIn("summary.json", self.refused(run))
+        weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        (run / "summary.json").write_text(json.dumps({key: value for key, value in summary.items() if key != "files"}))
+        ffn_train.load(run)  # version 0.1 listed none
+        (run / "summary.json").unlink()
+        ffn_train.load(run)
+
+    def test_checksums_are_those_of_the_library(self):
+        data = bytes((i * 2654435761 % 2**32 >> 13) & 255 for i in range(123457))
+        for size, expected in {  # XXH3_128bits() of xxhash.h
+                241: "50b62ee1ee6455a7bc424a2c480dd281",
+                1024: "53bd178b75ab292e1fd15e7d36f5e1bc",
+                1025: "d1ad5f4a3cce4374fe08e5a874d23fd2",
+                1089: "76f7b4fc407270d6b246626fdf150fcb",
+                2049: "3b45eb7c64d498329156a1fd2d1a8c37",
+                123457: "fbaa2aebee2cbbb7e69e6bd17a4f7270",
+        }.items():
+            self.assertEqual(ffn_train.xxh3(data[:size]), "xxh3:" + expected, size)
+
     # ---- tables
 
     def test_tables_say_what_the_files_say(self):

@@ -177,13 +177,18 @@ class Watch(ProgramTest):
         version = self.version(page)
         (self.tmp / "runs/study").rename(self.tmp / "runs/elsewhere")
         end = time.monotonic() + 60
-        while "the page stays as it was" not in (self.tmp / "said").read_text() and time.monotonic() < end:
-            self.assertEqual(self.status(f"state?v={version}"), 304)
+        while self.status(f"state?v={version}") == 304 and time.monotonic() < end:
             time.sleep(0.5)
         self.assertIn("the page stays as it was", (self.tmp / "said").read_text())
+        state = json.loads(self.get(f"state?v={version}")[1])
+        self.assertEqual(state["version"], version)
+        self.assertIn("runs/study", state["problem"])
         self.assertEqual(self.status(), 200)
         (self.tmp / "runs/elsewhere").rename(self.tmp / "runs/study")
-        self.assertEqual(self.status(), 200)
+        end = time.monotonic() + 60
+        while self.status(f"state?v={version}") == 200 and time.monotonic() < end:
+            time.sleep(0.5)
+        self.assertEqual(self.status(f"state?v={version}"), 304)
         self.assertLess(self.end(), 2)
 
     def test_a_reload_of_the_page_brings_news_without_its_script(self):
@@ -279,6 +284,13 @@ class Watch(ProgramTest):
             self.assertTrue(page.evaluate("document.querySelector('figure details').open"))
             self.assertEqual(page.evaluate("document.querySelector('figure.chart').dataset.x"), "log")
             self.assertGreater(page.evaluate("document.querySelectorAll('button.key').length"), 1)
+            says = "document.querySelector('header').textContent.includes('This page stays as it was: ')"
+            for home, away, expected in (("study", "elsewhere", True), ("elsewhere", "study", False)):
+                (self.tmp / "runs" / home).rename(self.tmp / "runs" / away)
+                end = time.monotonic() + 60
+                while page.evaluate(says) != expected and time.monotonic() < end:
+                    time.sleep(0.5)
+                self.assertEqual(page.evaluate(says), expected)
 
 
 if __name__ == "__main__":

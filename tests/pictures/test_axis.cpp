@@ -1,5 +1,6 @@
 // Ticks and places on axes.
 #include "ffn/pictures/axis.hpp"
+#include "ffn/pictures/series.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::pictures;
@@ -45,6 +46,25 @@ TEST_CASE("a logarithmic axis has decades, or 1, 2, 5 where it is short, or line
   CHECK(labels({2, 8, AxisKind::log10}, 3) == Words{"2", "4", "6", "8"});
   CHECK(labels({1e-12, 1, AxisKind::log10}, 4) == Words{"10⁻¹²", "10⁻⁹", "10⁻⁶", "10⁻³", "10⁰"});
   CHECK(labels({1, 8, AxisKind::log2}, 5) == Words{"1", "2", "4", "8"});
+}
+
+TEST_CASE("the labels of an axis have one notation") {
+  CHECK(labels({0, 0.0012, AxisKind::linear}, 2) == Words{"0", "0.0005", "0.001"});
+  CHECK(labels({0.0009, 0.0011, AxisKind::linear}, 4) == Words{"0.0009", "0.00095", "0.001", "0.00105", "0.0011"});
+  CHECK(labels({0, 0.0008, AxisKind::linear}, 4) == Words{"0", "2·10⁻⁴", "4·10⁻⁴", "6·10⁻⁴", "8·10⁻⁴"});
+  CHECK(labels({-5000, 10000, AxisKind::linear}, 3) == Words{"−5k", "0", "5k", "10k"});
+  CHECK(labels({500'000, 1'500'000, AxisKind::linear}, 3) == Words{"0.5M", "1M", "1.5M"});
+  CHECK(labels({100, 100'000, AxisKind::log10}, 5) == Words{"100", "1000", "10000", "100000"});
+  CHECK(labels({0.0005, 0.005, AxisKind::log10}, 5) == Words{"5·10⁻⁴", "10⁻³", "2·10⁻³", "5·10⁻³"});
+  CHECK(labels({8192, 32768, AxisKind::log2}, 3) == Words{"8192", "16384", "32768"});
+  CHECK(labels({1.0 / 4096, 1, AxisKind::log2}, 4).front() == "2⁻¹²");
+}
+
+TEST_CASE("the estimates of a column have one notation") {
+  CHECK(estimate_texts({{0.31, 0.28, 0.34}, {0.5, 0.5, 0.5}}) == Words{"0.310 [0.280, 0.340]", "0.500"});
+  CHECK(estimate_texts({{1.1e-5, -2e-6, 2.4e-5}, {0.239, -0.75, 1.23}, {0, 0, 0}}) ==
+        Words{"1.10e-05 [-2.00e-06, 2.40e-05]", "2.39e-01 [-7.50e-01, 1.23e+00]", "0.00"});
+  CHECK(estimate_text(0.0012, 0.00002, 0.0025) == "1.20e-03 [2.00e-05, 2.50e-03]");
 }
 
 TEST_CASE("decades have strokes without labels between them") {

@@ -1,6 +1,7 @@
 // Opens libffn_torch.so on demand. Torch-free: this is the program's side of the boundary.
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "ffn/core/error.hpp"
 #include "ffn/engine/interface.hpp"
@@ -95,6 +100,32 @@ void check_whole(const fs::path& path) {
   }
 }
 
+// LibTorch's pthreadpool starts a thread for each further core, whatever number is asked for, and waits for ever where it does not
+// get one.
+void check_threads() {
+  const auto wanted = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN) - 1));
+  std::vector<std::thread> threads;
+  std::string problem;
+  std::mutex all_at_once;
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  {
+    const std::lock_guard<std::mutex> hold(all_at_once);
+    try {
+      while (threads.size() < wanted) threads.emplace_back([&] { const std::lock_guard<std::mutex> wait(all_at_once); });
+    } catch (const std::system_error& error) {
+      problem = error.code().message();
+    }
+  }
+  for (auto& thread : threads) thread.join();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (problem.empty()) return;
+  throw SystemError("cannot load LibTorch, which starts " + std::to_string(wanted) + (wanted == 1 ? " thread" : " threads") + ": only " +
+                        std::to_string(threads.size()) + " can be started (" + problem + ")",
+                    "raise the limit (ulimit -u, or that of the container); --engine fused trains without LibTorch");
+}
+
 void* open_library(const fs::path& path) {
   const KeptSignals kept;
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -109,6 +140,7 @@ LibTorch& open_engine() {
   set_up_environment();
   const fs::path path = engine_path();
   check_whole(path);
+  check_threads();
   void* library = open_library(path);
   if (!library) {
     throw SystemError(std::string("cannot load the LibTorch part of ffn-train: ") + ::dlerror(),

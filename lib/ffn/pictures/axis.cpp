@@ -36,6 +36,36 @@ std::string power_label(double value) {
   return (mantissa == 1 ? "" : plain(mantissa) + "·") + "10" + superscript(exponent);
 }
 
+// As a person writes it: 0.00005 and 20000 are no powers of ten.
+std::string written_out(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.12f", value);
+  std::string out = text;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+// All labels of an axis in one notation: that of the largest, in which the others are short, too.
+std::string label_beside(double value, double largest) {
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  const auto in_units = [&] {
+    return largest >= 1e9 ? plain(size / 1e9) + "G" : largest >= 1e6 ? plain(size / 1e6) + "M" : plain(size / 1e3) + "k";
+  };
+  const std::string text = largest < 1e-3 || largest >= 1e12 ? power_label(size) : largest >= 1e4 ? in_units() : written_out(size);
+  return value < 0 ? "−" + text : text;
+}
+
+std::vector<Tick> linear_labels(const Axis& axis, int count) {
+  const auto values = linear_ticks(axis.low, axis.high, count);
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  std::vector<Tick> out;
+  for (const double value : values) out.push_back({value, label_beside(value, largest)});
+  return out;
+}
+
 double place(double value, AxisKind kind) { return kind == AxisKind::linear ? value : std::log(value); }
 
 std::vector<Tick> decade_ticks(const Axis& axis, int count) {
@@ -50,7 +80,7 @@ std::vector<Tick> decade_ticks(const Axis& axis, int count) {
       const double value = e >= 0 ? m * std::pow(10.0, e) : m / std::pow(10.0, -e);
       if (!axis.has(value)) continue;
       const bool labelled = m == 1 ? e % every == 0 : between && (m == 2 || m == 5);
-      out.push_back({value, !labelled ? "" : as_powers ? power_label(value) : tick_label(value)});
+      out.push_back({value, !labelled ? "" : as_powers ? power_label(value) : written_out(value)});
     }
   }
   return out;
@@ -59,8 +89,10 @@ std::vector<Tick> decade_ticks(const Axis& axis, int count) {
 std::vector<Tick> power_of_two_ticks(const Axis& axis, int count) {
   const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9)), last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
   const int every = std::max(1, (last - first + count) / std::max(1, count));
+  const bool as_powers = axis.low < 1e-3 || axis.high >= 1e6;
+  const auto label = [&](int e) { return as_powers ? "2" + superscript(e) : written_out(std::exp2(e)); };
   std::vector<Tick> out;
-  for (int e = first; e <= last; ++e) out.push_back({std::exp2(e), (e - first) % every == 0 ? tick_label(std::exp2(e)) : ""});
+  for (int e = first; e <= last; ++e) out.push_back({std::exp2(e), (e - first) % every == 0 ? label(e) : ""});
   return out;
 }
 
@@ -88,9 +120,7 @@ std::vector<double> linear_ticks(double low, double high, int count) {
 std::vector<Tick> ticks(const Axis& axis, int count) {
   if (axis.kind == AxisKind::log2) return power_of_two_ticks(axis, count);
   if (axis.kind == AxisKind::log10 && axis.high / axis.low >= 10) return decade_ticks(axis, count);
-  std::vector<Tick> out;
-  for (const double value : linear_ticks(axis.low, axis.high, count)) out.push_back({value, tick_label(value)});
-  return out;
+  return linear_labels(axis, count);
 }
 
 Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero) {

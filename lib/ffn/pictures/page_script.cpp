@@ -108,7 +108,8 @@ const char* live_script() {
   return R"js("use strict";
 (() => {
   const ended = document.createElement("p");
-  ended.className = "meta"; ended.setAttribute("role", "status");
+  const stale = document.createElement("p");
+  for (const note of [ended, stale]) { note.className = "meta"; note.setAttribute("role", "status"); }
   ended.textContent = "Not updated any more: ffn-train watch has ended.";
 
   const figureOf = element => { const figure = element.closest("[id]"); return figure ? figure.id : ""; };
@@ -141,7 +142,12 @@ const char* live_script() {
     if (!document.hidden) {
       try {
         const answer = await fetch("state?v=" + document.querySelector("main").dataset.version, {cache: "no-store"});
-        if (answer.status === 200) replace(await (await fetch("./", {cache: "no-store"})).text());
+        const state = answer.status === 200 ? await answer.json() : {};
+        if (state.version && String(state.version) !== document.querySelector("main").dataset.version)
+          replace(await (await fetch("./", {cache: "no-store"})).text());
+        stale.textContent = state.problem ? "This page stays as it was: " + state.problem : "";
+        if (!state.problem) stale.remove();
+        else if (!stale.isConnected) document.querySelector("header").append(stale);
         ended.remove();
       } catch (error) {
         if (!ended.isConnected) document.querySelector("header").append(ended);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -107,12 +109,41 @@ std::optional<Estimate> estimate_of(const GroupResult& g) {
   return Estimate{*g.mean, *g.mean - half, *g.mean + half};
 }
 
-std::string estimate_text(double centre, double low, double high) {
-  const double half = std::isfinite(high - low) ? (high - low) / 2 : 0;
-  const auto number = [&](double x) { return std::isinf(x) ? std::string(x < 0 ? "−∞" : "∞") : half > 0 && half < std::abs(centre) ? format_with(x, half) : format_significant(x, 3); };
-  if (low == high) return number(centre);
-  return number(centre) + " [" + number(low) + ", " + number(high) + "]";
+namespace {
+
+std::string with_interval(const Estimate& e, const std::function<std::string(double)>& finite) {
+  const auto number = [&](double x) { return std::isinf(x) ? std::string(x < 0 ? "−∞" : "∞") : finite(x); };
+  if (e.low == e.high) return number(e.centre);
+  return number(e.centre) + " [" + number(e.low) + ", " + number(e.high) + "]";
 }
+
+std::string decimal(const Estimate& e) {
+  const double half = std::isfinite(e.high - e.low) ? (e.high - e.low) / 2 : 0;
+  const bool by_width = half > 0 && half < std::abs(e.centre);
+  return with_interval(e, [&](double x) { return by_width ? format_with(x, half) : format_significant(x, 3); });
+}
+
+std::string by_powers(const Estimate& e) {
+  return with_interval(e, [](double x) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.2e", x);
+    return std::isfinite(x) && x != 0 ? text : format_significant(x, 3);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates) {
+  std::vector<std::string> texts;
+  for (const auto& e : estimates) texts.push_back(decimal(e));
+  const auto has_power = [](const std::string& text) {
+    return text.find("e-") != std::string::npos || text.find("e+") != std::string::npos;
+  };
+  if (std::any_of(texts.begin(), texts.end(), has_power)) std::transform(estimates.begin(), estimates.end(), texts.begin(), by_powers);
+  return texts;
+}
+
+std::string estimate_text(double centre, double low, double high) { return estimate_texts({{centre, low, high}})[0]; }
 
 std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_percent(1 - c.alpha, 0) + " interval"; }
 

@@ -77,6 +77,15 @@ Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
   for (const auto& header : group_headers(c)) columns.push_back({header});
   for (const auto& header : {std::string("step"), set.metric, std::string("seeds")}) columns.push_back({header, Align::right});
   Table table(columns);
+  std::vector<Estimate> ends;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      const auto& points = set.groups.at(&group).points;
+      if (!points.empty()) ends.push_back({points.back().centre, points.back().low, points.back().high});
+    }
+  }
+  const auto texts = estimate_texts(ends);
+  auto text = texts.begin();
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       const auto& curves = set.groups.at(&group);
@@ -85,8 +94,7 @@ Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
       if (curves.points.empty()) {
         row.insert(row.end(), {"-", "-", seeds_behind(group, curves)});
       } else {
-        const auto& last = curves.points.back();
-        row.insert(row.end(), {format_count(last.step), estimate_text(last.centre, last.low, last.high), seeds_behind(group, curves)});
+        row.insert(row.end(), {format_count(curves.points.back().step), *text++, seeds_behind(group, curves)});
       }
       table.add_row(row);
     }

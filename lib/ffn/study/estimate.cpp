@@ -12,6 +12,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/study/train_cohort.hpp"
+#include "ffn/study/worker_pool.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -69,25 +70,27 @@ class Stopwatch final : public TrainObserver {
   Clock::time_point start_ = Clock::now(), began_ = start_;
 };
 
+// Steps and evaluations for so many seconds, and one of each at least; of all runs on a GPU, where they train as one stack, elsewhere of
+// the first.
+Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
+  constexpr std::int64_t kOften = 3;  // evaluated, that a probe sees both
+  Cohort probe;
+  for (const auto index : cohort) {
+    auto& run = probe.runs.emplace_back(plan.runs[index].config);
+    run.train.eval_every = std::min(run.train.eval_every, kOften), run.train.checkpoint_every = run.train.steps + 1;
+    if (run.compute.on_cpu()) break;
+  }
+  give_back_freed_memory();
+  Stopwatch watch(seconds);
+  engine.train(probe, watch);
+  return watch;
+}
+
 // Seconds of the runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
 double tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
-  Cohort probe;
   const bool stacked = !plan.runs[cohort[0]].config.compute.on_cpu();
-  for (const auto index : cohort) {
-    probe.runs.push_back(plan.runs[index].config);
-    if (!stacked) break;
-  }
-  const TrainConfig train = probe.runs[0].train;
-  const auto time = [&](std::int64_t eval_every, double limit) {
-    for (auto& run : probe.runs) run.train.eval_every = eval_every, run.train.checkpoint_every = train.steps + 1;
-    Stopwatch watch(limit);
-    engine.train(probe, watch);
-    return watch;
-  };
-  // Often enough that a probe sees both.
-  constexpr double kLimit = 0.3;
-  constexpr std::int64_t kOften = 3;
-  const auto watch = time(std::min(train.eval_every, kOften), kLimit);
+  const TrainConfig& train = plan.runs[cohort[0]].config.train;
+  const auto watch = try_for(0.3, plan, cohort, engine);
   const double evaluations = static_cast<double>(train.steps / train.eval_every + 1);
   const double one = watch.steps.mean().value_or(0) * static_cast<double>(train.steps) + watch.evaluations.mean().value_or(0) * evaluations;
   return stacked ? one : one * static_cast<double>(cohort.size());
@@ -150,9 +153,11 @@ void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace
 
-Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, Engine& engine,
+Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, std::size_t cores, Engine& engine,
                  const std::function<double(const RunConfig&)>& row_bytes) {
   constexpr double kShort = 1;
+  const std::size_t share = thread_share(cores, std::min(jobs, cohorts.size()));
+  const auto with_threads = [&engine](std::size_t threads) { engine.set_threads([threads] { return threads; }); };
   Use out;
   const Scratch scratch(plan.directory);
   std::map<std::string, double> known;
@@ -162,11 +167,16 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
     auto found = known.find(key);
     if (found == known.end()) {
       const RunConfig& config = plan.runs[cohort[0]].config;
+      give_back_freed_memory();  // a peak is no less than what is there
       reset_peak();
+      with_threads(cores);  // the last at work has them all, and each thread has memory of its own
+      try_for(0, plan, cohort, engine);
+      const double part = peak_bytes();
+      with_threads(share);
       double seconds = tried_in_part(plan, cohort, engine);
-      if (const double peak = peak_bytes(); peak > 0 && config.compute.on_cpu())
-        out.peak_bytes = std::max(out.peak_bytes, peak + static_cast<double>(cohort.size() - 1) * row_bytes(config));
       if (seconds < kShort) seconds = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(seconds);
+      if (part > 0 && config.compute.on_cpu())
+        out.peak_bytes = std::max({out.peak_bytes, peak_bytes(), part + static_cast<double>(cohort.size() - 1) * row_bytes(config)});
       found = known.emplace(key, seconds).first;
     }
     *std::min_element(busy.begin(), busy.end()) += found->second;  // whoever is free first takes the next

@@ -14,11 +14,11 @@ struct Use {
   double peak_bytes = 0;  ///< that one worker has in memory at most; 0 where the system does not tell
 };
 
-/// What `jobs` workers take for the cohorts, files included. Of every kind and size of cohort one is tried: as a whole if it
-/// takes less than about a second, in a directory of its own beside the results, which is removed; else some steps and evaluations of
+/// What `jobs` workers that share `cores` take for the cohorts, files included. Of every kind and size of cohort one is tried: as a whole
+/// if it takes less than about a second, in a directory of its own beside the results, which is removed; else some steps and evaluations of
 /// it. Takes a second or so per kind, more where a step or an evaluation takes longer than that.
 /// `row_bytes`: what each run of a cohort beyond the first adds to a worker's memory.
-Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, Engine& engine,
+Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, std::size_t cores, Engine& engine,
                  const std::function<double(const RunConfig&)>& row_bytes);
 
 }  // namespace ffn

@@ -1,5 +1,7 @@
 #include "ffn/study/train_cohort.hpp"
 
+#include <malloc.h>
+
 #include <cmath>
 #include <map>
 #include <set>
@@ -129,10 +131,17 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 
 }  // namespace
 
+void give_back_freed_memory() {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
+}
+
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
     throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again with --fresh, or under another name=...");
+  give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from

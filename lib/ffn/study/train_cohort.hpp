@@ -33,6 +33,10 @@ struct CohortOutcome {
   bool interrupted = false;
 };
 
+/// Gives the system back what earlier cohorts freed: the allocator keeps the holes between what lives on, and a worker would grow from
+/// cohort to cohort.
+void give_back_freed_memory();
+
 /// A run whose directory holds another config's results fails. Throws what the engine throws, after marking the unfinished runs as failed.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);

@@ -69,7 +69,7 @@ double first_inside(double centre, const std::vector<double>& averages, const st
 /// The centre, which has crossed, as both limits; where 0 has not, it and all up to the centre.
 Interval nothing_inside(double centre, bool crosses_zero, double level) {
   if (crosses_zero) return empty_interval(centre, level);
-  return {std::min(centre, 0.0), std::max(centre, 0.0), level, centre < 0.0, centre > 0.0};
+  return {std::min(centre, 0.0), std::max(centre, 0.0), level, centre < 0.0, 0.0 < centre};
 }
 
 struct Limit {
@@ -106,7 +106,8 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   const detail::Flips flips(detail::paths_of(design), differences.size());
   const detail::Spent spent = [&](std::size_t n) { return spent_alpha(design.alpha, n, design.maxima.front()); };
   const auto crosses = [&](double theta) {
-    return detail::crossing(detail::cross_looks(detail::less(differences, theta), looks, {spent}, flips, Side::both, design.rule).front()) != detail::kNever;
+    const std::vector<double> shifted = detail::less(differences, theta);
+    return detail::crossing(detail::cross_looks(shifted, looks, {spent}, flips, Side::both, design.rule).front()) != detail::kNever;
   };
 
   const auto [low, high] = std::minmax_element(finite.begin(), finite.end());

@@ -249,6 +249,14 @@ ExitCode exit_code_of(const StudyOutcome& outcome) {
   return outcome.interrupted ? ExitCode::interrupted : !outcome.failed.empty() ? ExitCode::partial : ExitCode::done;
 }
 
+bool every_run_diverged(const Comparison& c) {
+  std::size_t runs = 0, diverged = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) runs += group.num_runs, diverged += group.num_diverged;
+  }
+  return runs > 0 && diverged == runs;
+}
+
 void say_how_to_go_on(const CommonOptions& common) { log_info("interrupted; the same command goes on: " + shell_command(common.argv)); }
 
 // A study that could not be tuned is not compared.
@@ -283,12 +291,17 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
   if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
   const auto comparison = compare_plan(plan, CompareRequest().resamples);
   const bool claims_hold = print_and_save(comparison, plan, source, common);
-  // A claim about the whole study is not judged by a part of it.
+  // Neither that all diverged nor a claim about the whole study is judged by a part of it.
+  const bool all_diverged = part.empty() && every_run_diverged(comparison);
+  if (code == ExitCode::done && all_diverged) code = ExitCode::run_failed;
   if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
   log_info((part.empty() ? "" : part + ": ") + number(outcome.total) + (part.empty() ? "" : " of " + number(plan.runs.size())) +
            (outcome.total == 1 && part.empty() ? " run: " : " runs: ") + number(outcome.trained) + " trained now, " +
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
+  if (all_diverged)
+    log_error("every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
+              "with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);
   else if (part.empty()) log_info(last_lines(plan, comparison, common));
   else

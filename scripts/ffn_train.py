@@ -781,7 +781,9 @@ def summary_columns(summary, file):
         row = {key: summary.get(key) for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds")}
         row["hit_step"] = (summary.get("hit") or {}).get("step")
         for metric, value in summary.get("metrics", {}).items():
-            row[metric], row[f"best {metric}"] = number(value["final"]), number(value["best"])
+            final = number(value["final"])  # of a run that diverged the last one before: compare has no value of it, either
+            row[metric] = float("nan") if summary.get("end") == "diverged" else final
+            row[f"best {metric}"] = number(value["best"])
             row[f"best step {metric}"] = value["best_step"]
         return row
     except NOT_OURS as error:
@@ -795,7 +797,8 @@ def runs_as_dicts(directory, all=False):
 
 def runs(directory, all=False):
     """A DataFrame with a row for each run at and below a directory: run (its directory, for load()), seed, state, the config keys
-    in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss") and the best ("best val/loss").
+    in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss"; NaN of a run that diverged) and the
+    best ("best val/loss").
 
     Of a study, its runs: others in its directory (an earlier single run, another sweep of its name) and its tuning runs are left out
     with a warning. all=True takes them in.

@@ -15,7 +15,7 @@ namespace {
 // ExitCode (core/error.hpp) and what signals give, for people.
 constexpr std::pair<int, const char*> kExitCodes[] = {
     {0, "done"},
-    {1, "a run failed or diverged"},
+    {1, "a run failed or diverged, or every run of a study diverged"},
     {2, "usage or config"},
     {3, "data or checkpoint"},
     {4, "study finished with some runs failed"},

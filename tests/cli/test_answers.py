@@ -235,6 +235,15 @@ class Words(ProgramTest):
         bars = re.findall(r"[├←●][─┼●]*[●┤→]", out)
         self.assertEqual(len(bars), 2, out)
 
+    def test_a_study_in_which_every_run_diverged_has_nothing_to_compare(self):
+        study = ("xor", "name=div", "model.ffn.activation=relu,gelu", "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "train.steps=60", "seeds=3")
+        for _ in range(2):  # found finished, too
+            said = self.fails(1, *study)
+            self.assertIn("every run diverged: there is nothing to compare. A lower train.optimizer.lr", said)
+        notes = json.loads(self.ok("compare", "runs/div", "--metric", "val/loss", "--json").stdout)["notes"]
+        self.assertIn("no run has a value of val/loss", notes)
+        self.assertFalse([note for note in notes if "positive" in note], notes)
+
     def test_the_variant_that_diverges_is_never_crowned(self):
         study = {**STUDY, "seeds": 8, "compare": {"metric": "val/loss"}, "sweep": {"grid": {"train.optimizer.lr": [0.3, 2.5, 1.5]}}}
         study["train"] = {"steps": 60, "eval_every": 5, "optimizer": {"kind": "sgd", "lr": 0.3}}

@@ -85,12 +85,22 @@ class Csv(ExportTest):
             self.assertEqual(int(row["parameters"]), summary["parameters"])
 
     def test_what_is_not_finite_is_written_as_pandas_and_r_read_it(self):
-        self.study(**{k: DIVERGING[k] for k in ("name", "train", "sweep")})
+        self.study(code=1, **{k: DIVERGING[k] for k in ("name", "train", "sweep")})
         self.export("runs/diverging", "--csv")
         values = {row["value"] for row in self.rows("runs/diverging/curves.csv")}
         odd = {value for value in values if not math.isfinite(float(value))}
         self.assertTrue(odd and odd <= {"NaN", "Inf", "-Inf"}, odd)
         self.assertEqual({row["state"] for row in self.rows("runs/diverging/runs.csv")}, {"diverged"})
+
+    def test_a_run_that_diverged_has_no_final_value(self):
+        self.run_program("xor", "name=some", "model.ffn.activation=relu,relu2", "train.optimizer.kind=sgd", "train.optimizer.lr=1", "seeds=4", "train.steps=60",
+                         "train.eval_every=5", "-q")
+        self.export("runs/some", "--csv")
+        rows = self.rows("runs/some/runs.csv")
+        self.assertEqual({row["state"] for row in rows}, {"done", "diverged"})
+        for row in rows:
+            self.assertEqual(row["val/loss"] == "", row["state"] == "diverged")
+            self.assertNotEqual(row["best val/loss"], "")
 
     @unittest.skipUnless(pandas, "needs python3-pandas")
     def test_pandas_reads_numbers_as_numbers(self):
@@ -243,7 +253,7 @@ class TensorBoard(ExportTest):
         self.assertEqual([float(found[str(run.relative_to(self.tmp))]) for run in runs], last)
 
     def test_diverged_runs_end_as_failures(self):
-        self.study(**{k: DIVERGING[k] for k in ("name", "train", "sweep")})
+        self.study(code=1, **{k: DIVERGING[k] for k in ("name", "train", "sweep")})
         self.export("runs/diverging", "--tensorboard")
         for run in self.runs("runs/diverging"):
             path = self.event_file("runs/diverging/tensorboard" / run.relative_to(self.tmp / "runs/diverging"))
@@ -398,7 +408,7 @@ class Uploads(ExportTest):
 
     def setUp(self):
         super().setUp()
-        self.study(**{k: DIVERGING[k] for k in ("name", "train", "sweep")})
+        self.study(code=1, **{k: DIVERGING[k] for k in ("name", "train", "sweep")})
 
     def test_wandb_gets_every_evaluation(self):
         calls = self.upload("to_wandb", wandb="""

@@ -478,6 +478,14 @@ class Runs(ProgramTest):
 
     # ---- tables
 
+    def test_a_run_that_diverged_has_no_final_value(self):
+        subprocess.run([PROGRAM, "--config", self.write("xor.json", self.XOR), "-q", "name=gone", "train.optimizer.kind=sgd", "train.optimizer.lr=1e30",
+                        "model.ffn.activation=relu2"], cwd=self.tmp, capture_output=True)
+        (row,) = ffn_train.runs(self.tmp / "runs/gone").to_dict("records")
+        self.assertEqual(row["state"], "diverged")
+        self.assertTrue(math.isnan(row["val/loss"]))
+        self.assertTrue(math.isfinite(row["best val/loss"]))
+
     def test_tables_say_what_the_files_say(self):
         runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.05", "seeds=11", "train.eval_every=20")
         table, curves = ffn_train.runs(self.tmp / "runs"), ffn_train.metrics(self.tmp / "runs")

@@ -84,6 +84,19 @@ TEST_CASE("one loss that is 0 turns all pairs of a comparison to differences") {
   CHECK(has_note(differences, "compared as differences, because val/loss is not positive in all runs"));
 }
 
+TEST_CASE("the note on the scale says nothing of runs without a value") {
+  SplitMix64 random(1);
+  std::vector<FoundRun> some, none;
+  auto with_gap = around(1, 8, random);
+  with_gap[3].reset();
+  add_runs(some, "relu", "2", around(1, 8, random));
+  add_runs(some, "gelu", "2", with_gap);
+  CHECK(has_note(compare(some), "compared as ratios, because val/loss is positive in all runs that have a value"));
+  for (const char* activation : {"relu", "gelu"}) add_runs(none, activation, "2", std::vector<std::optional<double>>(8));
+  CHECK(has_note(compare(none), "no run has a value of val/loss"));
+  CHECK_FALSE(has_note(compare(none), "compared as ratios, because val/loss is positive in all runs"));
+}
+
 TEST_CASE("a pair goes to ranks by itself, and the note says which and why") {
   SplitMix64 random(2);
   std::vector<FoundRun> runs;

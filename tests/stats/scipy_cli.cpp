@@ -10,6 +10,7 @@
 
 #include "ffn/stats/bootstrap.hpp"
 #include "ffn/stats/multiplicity.hpp"
+#include "ffn/stats/inversion.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/stats/summary.hpp"
@@ -47,6 +48,11 @@ const std::map<std::string, Answer> kAnswers{
     {"percentile", [](const Numbers& p, const Numbers& x) { return limits(percentile_interval(resampled(p, x), p[0])); }},
     {"sign_flip", [](const Numbers&, const Numbers& x) -> Numbers { return {sign_flip_test(x).p}; }},
     {"signed_rank", [](const Numbers&, const Numbers& x) -> Numbers { return {signed_rank_test(x).p}; }},
+    {"typical_limits",  // alpha: the limits, and whether they are open
+     [](const Numbers& p, const Numbers& x) -> Numbers {
+       const Interval interval = typical_difference(x, signed_rank_test(x).p, p[0]).interval;
+       return {interval.low, interval.high, interval.low_open ? 1.0 : 0.0, interval.high_open ? 1.0 : 0.0};
+     }},
     {"holm", [](const Numbers&, const Numbers& x) { return holm_adjusted(x); }},
     {"power", [](const Numbers& p, const Numbers&) -> Numbers { return {paired_power(p[0], whole(p[1]), p[2])}; }},
     {"seeds",

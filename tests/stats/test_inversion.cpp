@@ -143,6 +143,40 @@ TEST_CASE("a limit at 0 is left out where the test rejects 0") {
   CHECK(result.interval.excludes(0));
 }
 
+TEST_CASE("a limit away from 0 is open where the test rejects it") {
+  const TypicalDifference result = typical({1, 1, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8});
+  check_limits(result.interval, 2.5, 5.5);
+  CHECK_FALSE(result.interval.low_open);
+  CHECK(result.interval.high_open);  // p = 0.0444 at 5.5, 0.0737 just below
+}
+
+TEST_CASE("a limit by ranks belongs to the interval exactly when its own test does not reject it") {
+  SplitMix64 random(31);
+  std::size_t limits = 0, open = 0;
+  for (int study = 0; study < 600; ++study) {
+    const std::size_t n = study < 560 ? 6 + random.index(9) : 26 + random.index(15);
+    const double grid = study % 2 == 0 ? 1.0 : 0.1, alpha = study % 3 == 0 ? .1 : .05;  // averages of tenths tie on paper only
+    std::vector<double> whole(n), d(n);
+    for (std::size_t i = 0; i < n; ++i) whole[i] = std::round(3 * simulate::normal(random)) + 4, d[i] = grid * whole[i];
+    const auto p_at = [&](double theta) {
+      std::vector<double> shifted = whole;
+      for (double& value : shifted) value -= theta;
+      return signed_rank_test(shifted, 1);
+    };
+    const Interval interval = typical_difference(d, p_at(0).p, alpha).interval;
+    INFO("study " << study << " of " << n << ": " << interval.low << ", " << interval.high);
+    for (const double limit : {interval.low, interval.high}) {
+      const SignFlipTest at_limit = p_at(std::round(2 * limit / grid) / 2);
+      if (std::isinf(limit) || !at_limit.exact) continue;
+      CHECK(interval.excludes(limit) == (at_limit.p < alpha));
+      ++limits;
+    }
+    open += interval.low_open + interval.high_open;
+  }
+  CHECK(limits > 1000);
+  CHECK(open > 100);
+}
+
 TEST_CASE("where ties and a few wins leave no value, the interval is empty and says so") {
   // At 0 the ties drop out and six wins of six reject it; just above they are thirty losses, below everything is a win.
   std::vector<double> d(30, 0.0);

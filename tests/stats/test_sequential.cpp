@@ -269,6 +269,31 @@ TEST_CASE("a sequential interval leaves out 0 exactly where its test does, for t
   CHECK(undecided > 20);
 }
 
+TEST_CASE("a limit of a sequential interval by ranks belongs to it exactly when its test has not crossed there") {
+  SplitMix64 random(6);
+  std::size_t limits = 0, open = 0;
+  for (int study = 0; study < 150; ++study) {
+    SequentialDesign plan = design(48);
+    plan.paths = SignPaths::drawn(1999);
+    plan.rule = by_ranks;
+    const double grid = study % 2 == 0 ? 1.0 : 0.1;
+    std::vector<double> whole, d;
+    for (int i = 0; i < 24; ++i) whole.push_back(std::round(3 * simulate::normal(random)) + 4), d.push_back(grid * whole.back());
+    const Interval interval = sequential_interval(d, plan);
+    for (const double limit : {interval.low, interval.high}) {
+      std::vector<double> shifted = whole;
+      for (double& value : shifted) value -= std::round(2 * limit / grid) / 2;
+      INFO("study " << study << " limit " << limit);
+      if (interval.empty()) continue;
+      CHECK(interval.excludes(limit) == (judge_sequentially({shifted}, plan).front().verdict != Verdict::undecided));
+      ++limits;
+    }
+    open += interval.low_open + interval.high_open;
+  }
+  CHECK(limits > 250);
+  CHECK(open > 20);
+}
+
 TEST_CASE("an interval by ranks lies around the typical difference, not around a mean that one run carries away") {
   SequentialDesign plan = design(50);
   plan.rule = tail_rule;

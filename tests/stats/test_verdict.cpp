@@ -168,7 +168,7 @@ TEST_CASE("hits are judged by ranks and told with their restricted means") {
   const HitResult result = compare_hits(variant, reference);
   CHECK(judge_one(result.paired).verdict == Verdict::better);
   CHECK(sentence(result.paired) ==
-        "better: typical difference −1200 [−∞, −1050], p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2752, −773]");
+        "better: typical difference −1200 [−∞, −1050), p = 0.0078, 8 of 8 seeds; restricted mean difference −1762 [−2752, −773]");
 }
 
 TEST_CASE("a family has one alpha and may be empty") {

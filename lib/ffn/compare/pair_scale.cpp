@@ -88,10 +88,12 @@ stats::Scale PairScale::of_pair(const std::vector<stats::Outcome>& variant, cons
 }
 
 void note_scale(const std::string& asked, Comparison& c) {
-  std::size_t pairs = 0;
+  std::size_t pairs = 0, missing = 0, values = 0;
   std::vector<std::string> by_ranks;
   for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
     ++pairs;
+    const std::size_t without = pair.paired.missing_variant + pair.paired.missing_reference;
+    missing += without, values += 2 * pair.paired.num_seeds - without;
     if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
     const auto& reason = pair.paired.test_reason;
     const auto because = reason.find(", because ");
@@ -101,7 +103,9 @@ void note_scale(const std::string& asked, Comparison& c) {
   const std::string form = c.as_ratios ? "ratios" : "differences";
   if (asked == "ranks") c.notes.push_back("compared by ranks of " + form + ", as compare.scale asks");
   else if (asked != "auto") c.notes.push_back("compared as " + form + ", as compare.scale asks");
-  else if (c.as_ratios) c.notes.push_back("compared as ratios, because " + c.metric + " is positive in all runs");
+  else if (values == 0) c.notes.push_back("no run has a value of " + c.metric);
+  else if (c.as_ratios)
+    c.notes.push_back("compared as ratios, because " + c.metric + " is positive in all runs" + (missing > 0 ? " that have a value" : ""));
   else if (!c.higher_is_better) c.notes.push_back("compared as differences, because " + c.metric + " is not positive in all runs");
   if (!by_ranks.empty()) c.notes.push_back("by ranks: " + noted(std::move(by_ranks)));
 }

@@ -12,7 +12,7 @@ namespace ffn {
 /// Exit status of the program (DESIGN §3). Scripts rely on these numbers.
 enum class ExitCode : int {
   done = 0,
-  run_failed = 1,    ///< a run failed or diverged
+  run_failed = 1,    ///< a run failed or diverged, or every run of a study diverged
   usage = 2,         ///< wrong command line or config; retrying cannot help
   data = 3,          ///< unreadable data or checkpoint
   partial = 4,       ///< a study finished with some runs failed

@@ -60,12 +60,14 @@ std::vector<std::string> metrics_of(const Selection& selection) {
   return out;
 }
 
+// The last value that a run measured before it diverged is no final one, as for compare.
 Cells summary_cells(const RunSummary& summary, const std::vector<std::string>& metrics) {
   Cells out{std::to_string(summary.steps), std::to_string(summary.cost.parameters), std::to_string(summary.cost.active_parameters),
             std::to_string(summary.cost.flops), number(summary.train_seconds), summary.hit ? std::to_string(summary.hit->step) : ""};
+  const bool diverged = summary.end == RunEnd::diverged;
   for (const auto& name : metrics) {
     const auto* metric = summary.find(name);
-    out.push_back(metric ? number(metric->final_value) : "");
+    out.push_back(metric && !diverged ? number(metric->final_value) : "");
     out.push_back(metric && metric->best ? number(metric->best->value) : "");
     out.push_back(metric && metric->best ? std::to_string(metric->best->step) : "");
   }

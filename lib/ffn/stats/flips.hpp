@@ -87,6 +87,19 @@ void for_each_random_flip(std::size_t n, std::size_t num_flips, std::uint64_t se
   }
 }
 
+/// Averages of two differences that are closer than this, relative to the largest |d|, are one average blurred by rounding.
+constexpr double kSameAverage = 1e-12;
+
+/// d − θ, 0 where they are the same but for rounding; d itself for θ = 0.
+inline std::vector<double> less(std::vector<double> d, double theta) {
+  if (theta == 0.0) return d;
+  double largest = 0.0;
+  for (const double value : d)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  for (double& value : d) value = std::abs(value - theta) <= kSameAverage * largest ? 0.0 : value - theta;
+  return d;
+}
+
 /// The largest count with count / total < alpha, the fractions rounded as p values are.
 inline std::size_t most_below(double alpha, std::size_t total) {
   const auto fraction = [&](std::size_t count) { return static_cast<double>(count) / static_cast<double>(total); };

@@ -86,9 +86,6 @@ constexpr std::size_t kMaxExactRanks = 50;
 /// Beyond this many, and beyond so many pieces, they are searched by bisection: a lone piece outside of the stretch of accepted ones
 /// would be missed. Ties, which make lone pieces, make few.
 constexpr std::size_t kMaxScannedRanks = 25, kMaxScannedPieces = 200;
-/// Averages closer than this, relative to the largest |d|, are one average blurred by rounding.
-constexpr double kSameAverage = 1e-12;
-
 /// Exact two-sided p: of the 2^n sums of ±rank, the share as far from 0 as the observed one. Mid-ranks are halves, so twice
 /// a rank is whole, and the subsets with a given sum are counted one rank after the other.
 double exact_rank_p(const std::vector<double>& ranks) {
@@ -123,9 +120,11 @@ double normal_rank_p(const std::vector<double>& ranks) {
 }
 
 /// Signed ranks of d − θ; NaN stays a tie.
-std::vector<double> shifted_ranks(std::vector<double> d, double theta) {
-  for (double& value : d) value = std::isnan(value) ? 0.0 : value - theta;
-  return signed_midranks(d);
+std::vector<double> shifted_ranks(const std::vector<double>& d, double theta) {
+  std::vector<double> shifted = detail::less(d, theta);
+  for (double& value : shifted)
+    if (std::isnan(value)) value = 0.0;
+  return signed_midranks(shifted);
 }
 
 /// All (d_i + d_j) / 2, i ≤ j, ascending; ∞ − ∞, which is as likely below as above everything, is left out.
@@ -147,7 +146,7 @@ std::vector<double> distinct_finite(const std::vector<double>& ascending) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   for (const double value : ascending) {
     if (!std::isfinite(value)) continue;
-    if (distinct.empty() || value - distinct.back() > kSameAverage * largest) distinct.push_back(value);
+    if (distinct.empty() || value - distinct.back() > detail::kSameAverage * largest) distinct.push_back(value);
   }
   return distinct;
 }
@@ -203,12 +202,18 @@ std::pair<std::size_t, std::size_t> hull_by_bisection(std::size_t size, std::siz
   return {edge(0, centre), edge(size - 1, centre)};
 }
 
+/// From the outermost accepted pieces. Beyond an accepted stretch lies an average that the test rejects: an open limit.
+Interval hull(const Pieces& pieces, std::size_t first, std::size_t last, double level) {
+  const auto open = [&](std::size_t piece, double limit) { return piece % 2 == 0 && std::isfinite(limit); };
+  return {pieces.low(first), pieces.high(last), level, open(first, pieces.low(first)), open(last, pieces.high(last))};
+}
+
 /// The test at 0 itself has the last word: no stretch beside 0 and no other way to compute p may contradict it.
 Interval agreeing(Interval interval, double rank_sum, bool rejected) {
   if (!rejected) {
-    interval.low = std::min(interval.low, 0.0);
-    interval.high = std::max(interval.high, 0.0);
-  } else if (interval.low <= 0.0 && interval.high >= 0.0) {
+    if (interval.low >= 0.0) interval.low = 0.0, interval.low_open = false;
+    if (interval.high <= 0.0) interval.high = 0.0, interval.high_open = false;
+  } else if (!interval.excludes(0.0)) {
     if (rank_sum > 0.0) interval.low = 0.0, interval.low_open = true;
     else interval.high = 0.0, interval.high_open = true;
   }
@@ -248,9 +253,8 @@ TypicalDifference typical_difference(const std::vector<double>& differences, dou
   const auto centre = static_cast<std::size_t>(std::lower_bound(breaks.begin(), breaks.end(), value) - breaks.begin());
   const auto [first, last] = scan ? hull_by_scan(pieces.size(), accepted)
                                   : hull_by_bisection(pieces.size(), std::min(2 * centre + 1, pieces.size() - 1), accepted);
-  Interval interval{value, value, 1.0 - alpha};
-  if (first <= last) interval = {pieces.low(first), pieces.high(last), 1.0 - alpha};
-  else if (p < alpha) return {value, empty_interval(value, 1.0 - alpha)};
+  const Interval interval = first <= last ? hull(pieces, first, last, 1.0 - alpha) : empty_interval(value, 1.0 - alpha);
+  if (interval.empty() && p < alpha) return {value, interval};
   double rank_sum = 0.0;
   for (const double rank : shifted_ranks(differences, 0.0)) rank_sum += rank;
   return {value, agreeing(interval, rank_sum, p < alpha)};

@@ -8,6 +8,7 @@
 
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/distributions.hpp"
+#include "ffn/stats/flips.hpp"
 #include "ffn/stats/look_crossing.hpp"
 #include "ffn/stats/sequential.hpp"
 #include "ffn/stats/summary.hpp"
@@ -65,10 +66,32 @@ double first_inside(double centre, const std::vector<double>& averages, const st
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The centre as both limits, which leaves 0 out or not as the test does.
+/// The centre, which has crossed, as both limits; where 0 has not, it and all up to the centre.
 Interval nothing_inside(double centre, bool crosses_zero, double level) {
-  if (!crosses_zero) return {std::min(centre, 0.0), std::max(centre, 0.0), level};
-  return empty_interval(centre, level);
+  if (crosses_zero) return empty_interval(centre, level);
+  return {std::min(centre, 0.0), std::max(centre, 0.0), level, centre < 0.0, 0.0 < centre};
+}
+
+struct Limit {
+  double value;
+  bool open;
+};
+
+/// Between `inside`, which has not crossed, and `outside`, which has: the first average at or beyond which the test crosses, open if it
+/// has crossed there. Without one, `inside`. `outside` may be such an average but for rounding.
+Limit limit_between(double inside, double outside, const std::vector<double>& averages, double rounding,
+                    const std::function<bool(double)>& crosses) {
+  const auto [near, past] = std::minmax(inside, outside);
+  std::vector<double> at(std::lower_bound(averages.begin(), averages.end(), near - rounding),
+                         std::upper_bound(averages.begin(), averages.end(), past + rounding));
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  if (outside < inside) std::reverse(at.begin(), at.end());
+  if (at.empty()) return {inside, false};
+  for (std::size_t i = 0; i + 1 < at.size(); ++i) {
+    if (crosses(at[i])) return {at[i], true};
+    if (crosses(at[i] / 2.0 + at[i + 1] / 2.0)) return {at[i], false};
+  }
+  return {at.back(), crosses(at.back())};
 }
 
 }  // namespace
@@ -83,8 +106,7 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   const detail::Flips flips(detail::paths_of(design), differences.size());
   const detail::Spent spent = [&](std::size_t n) { return spent_alpha(design.alpha, n, design.maxima.front()); };
   const auto crosses = [&](double theta) {
-    std::vector<double> shifted = differences;
-    for (double& value : shifted) value -= theta;
+    const std::vector<double> shifted = detail::less(differences, theta);
     return detail::crossing(detail::cross_looks(shifted, looks, {spent}, flips, Side::both, design.rule).front()) != detail::kNever;
   };
 
@@ -92,13 +114,10 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   const double range = *high - *low;
   const auto [centre, reach, averages] = where_to_begin(differences, finite, range, design.rule(differences));
   constexpr double kPrecision = 1e-4, kFar = 1e3;
+  const double rounding = detail::kSameAverage * std::max(std::abs(*low), std::abs(*high));
   const double far = kFar * std::max(range, reach);
   const double middle = first_inside(std::isfinite(centre) ? centre : centre > 0 ? *high + far : *low - far, averages, crosses);
   if (std::isnan(middle)) return nothing_inside(centre, crosses(0.0), 1.0 - design.alpha);
-  struct Limit {
-    double value;
-    bool open;
-  };
   const auto limit = [&](double direction) -> Limit {
     if (!std::isfinite(centre) && direction * centre > 0) return {centre, false};
     double step = reach / 8.0, inside = middle, outside = middle + direction * step;
@@ -112,10 +131,7 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
       if (between == inside || between == outside) break;
       (crosses(between) ? outside : inside) = between;
     }
-    const auto [near, past] = std::minmax(inside, outside);
-    const auto average = std::lower_bound(averages.begin(), averages.end(), near);
-    if (average == averages.end() || *average > past) return {inside, false};
-    return {*average, crosses(*average)};
+    return limit_between(inside, outside, averages, rounding, crosses);
   };
   const Limit lowest = limit(-1.0), highest = limit(1.0);
   Interval interval{lowest.value, highest.value, 1.0 - design.alpha, lowest.open, highest.open};

@@ -15,7 +15,7 @@ struct Interval {
   double low;
   double high;
   double level;            ///< nominal coverage in (0, 1), e.g. 0.95
-  bool low_open = false;   ///< the limit itself is outside: a test rejects it and nothing next to it
+  bool low_open = false;   ///< the limit itself is outside: the test rejects it and not what is next to it
   bool high_open = false;  ///< likewise
 
   /// The value lies outside.

@@ -135,6 +135,30 @@ class Words(ReportTest):
         self.assertIn("runs/study/activation=relu+expansion=1/seed-0", lost)
         self.assertIn("diverged", lost)
 
+    def test_diverged_runs_are_under_way_until_then_and_without_a_difference_there_are_no_bars(self):
+        self.run_program("xor", "name=study", "model.ffn.activation=relu,gelu", "train.optimizer.lr=300", "train.optimizer.kind=sgd", "seeds=3", "train.steps=60",
+                         "train.eval_every=5", "-q")
+        steps = [json.loads(p.read_text())["divergence"]["step"] for p in self.tmp.glob("runs/study/*/seed-*/summary.json")]
+        self.assertEqual(len(steps), 6)
+        self.assertLess(max(steps), 10)
+        page = Page(self.page("runs/study"))
+        self.assertEqual(list(page.all(**{"class": "bar"})), [])
+        self.assertEqual({len(row[2]) for row in page.all("tr", next(page.all("table", **{"class": "short"})))}, {5})
+        for part in page.all("svg", next(page.all("figure", id="steps-to-target")), role="img"):
+            texts = [page.text(t) for t in page.all("text", part)]
+            under_way, lost = texts.index("still under way"), texts.index("diverged or failed")
+            rows = {at: texts[at + 1:][:(lost - under_way - 1)] for at in (under_way, lost)}
+            half = len(rows[lost]) // 2
+            for variant in (0, half):
+                self.assertEqual(set(rows[under_way][variant + 2:variant + half]), {"0"})
+                self.assertEqual(set(rows[lost][variant + 2:variant + half]), {"3"})
+            self.assertEqual((rows[under_way][1], rows[lost][1]), ("3", "0"))
+            tips = [m[1]["data-tip"] for m in page.all(of=part) if "diverged or failed at" in m[1].get("data-tip", "")]
+            self.assertEqual(sum(int(re.search(r": (\d+) diverged", tip)[1]) for tip in tips), 6)
+        for part in page.all("svg", next(page.all("figure", id="distribution")), role="img"):
+            never = next(t for t in page.all("text", part) if page.text(t) == "never")
+            self.assertGreaterEqual(float(never[1]["x"]), 12 * 0.56 * len("never"))
+
     def test_where_it_goes_and_what_is_wrong(self):
         self.study(seeds=2)
         self.assertIn("runs/study/report.html (", self.ok("report", "runs/study").stdout)

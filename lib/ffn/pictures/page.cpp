@@ -40,19 +40,21 @@ std::string cell(const std::string& header, const std::string& text, const char*
 /// The table of `compare`, its bars drawn.
 class ShortTable {
  public:
-  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)) {}
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
 
   std::string html() const {
     std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<table class=\"short\"><thead><tr>";
     for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
     out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
-    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th><th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th><th scope=\"col\">verdict</th>";
+    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
+    if (bars_) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th>";
+    if (pairs_) out += "<th scope=\"col\">verdict</th>";
     out += "<th scope=\"col\">seeds</th></tr></thead><tbody>\n";
     for (const auto& facet : c_.facets) {
       for (const auto& group : facet.groups) out += row(facet, group);
     }
     out += "</tbody></table>\n";
-    if (pairs_)
+    if (bars_)
       out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) + ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
                            (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
                        "reading");
@@ -72,13 +74,14 @@ class ShortTable {
     if (pairs_) {
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
       if (pair == facet.pairs.end()) {
-        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td><td></td>";
+        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") + "<td></td>";
       } else {
         const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
         const auto verdict = pair->judgement.verdict;
         const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
         out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>" + cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
+        if (bars_) out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>";
+        out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
       }
     }
     return out + cell("seeds", seeds_text(group)) + "</tr>\n";
@@ -86,7 +89,7 @@ class ShortTable {
 
   const Comparison& c_;
   NumberUnit unit_;
-  bool pairs_;
+  bool pairs_, bars_;
 };
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {

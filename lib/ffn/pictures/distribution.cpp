@@ -92,7 +92,7 @@ class DistributionPanel {
     std::vector<double> values;
     for (const auto& column : columns_) {
       for (const auto* run : column.with) values.push_back(*run->value);
-      if (const auto estimate = estimate_of(*column.group)) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
+      if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric))) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
     }
     return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
   }
@@ -157,7 +157,7 @@ class DistributionPanel {
       }
     }
     if (!dots.empty()) frame.svg.raw("<path class=\"dots\" d=\"" + dots + "\"/>");
-    if (const auto estimate = estimate_of(*column.group)) {
+    if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric))) {
       // Half of the runs may be lost, and with them the median.
       const auto place = [&](double x) { return std::isfinite(x) ? frame.y.at(x) : lost_y(frame); };
       const double y = place(estimate->centre), half = std::min(width * 0.42, 60.0);

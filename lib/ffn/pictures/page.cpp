@@ -1,6 +1,7 @@
 #include "ffn/pictures/page.hpp"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "ffn/core/json_document.hpp"
@@ -43,7 +44,7 @@ class ShortTable {
   explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
 
   std::string html() const {
-    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<table class=\"short\"><thead><tr>";
+    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " + stacked_up_to(window_width()) + "\"><thead><tr>";
     for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
     out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
     if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
@@ -53,7 +54,7 @@ class ShortTable {
     for (const auto& facet : c_.facets) {
       for (const auto& group : facet.groups) out += row(facet, group);
     }
-    out += "</tbody></table>\n";
+    out += "</tbody></table></div>\n";
     if (bars_)
       out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) + ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
                            (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
@@ -62,6 +63,28 @@ class ShortTable {
   }
 
  private:
+  // That shows the table without a break: its widest texts, with what pads them, and the page's edges.
+  double window_width() const {
+    std::map<std::string, double> columns;
+    const auto widen = [&](const std::string& header, const std::string& text) {
+      constexpr double kFont = 15.5, kPadding = 14;  // of system fonts some are wider than the pictures' estimate
+      double& width = columns[header];
+      width = std::max({width, text_width(header, kFont) + kPadding, text_width(text, kFont) + kPadding});
+    };
+    for (const auto& facet : c_.facets) {
+      for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);
+      for (const auto& group : facet.groups) {
+        widen(last_segment(c_.by), shown_value(c_, group.value)), widen(metric(), centre_text(c_, group, unit_.size())), widen("seeds", seeds_text(group));
+      }
+      for (const auto& pair : facet.pairs) {
+        widen(difference_name(c_), difference_text(c_, pair, unit_.size())), widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
+      }
+    }
+    double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);
+    for (const auto& [header, width] : columns) sum += width;
+    return sum;
+  }
+
   std::string metric() const { return unit_.header(metric_header(c_.metric)); }
 
   std::string row(const Facet& facet, const GroupResult& group) const {

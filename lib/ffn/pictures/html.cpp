@@ -37,7 +37,7 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
-constexpr int kStackedUpTo[] = {720, 900, 1080, 1260, 1440};  // windows, in pixels
+constexpr int kStackedUpTo[] = {720, 810, 900, 990, 1080, 1260, 1440};  // windows, in pixels
 
 std::string stack_class(int width) { return "stack-" + std::to_string(width); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <set>
 
 #include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
@@ -67,6 +68,17 @@ bool is_mixture(const Inspection& i) {
 }
 const char* part_header(const Inspection& i) { return is_mixture(i) ? "expert" : "block"; }
 
+// What the rank was measured on, and cannot be above: " on 256 tokens".
+std::string rank_tokens_text(const Inspection& i) {
+  std::set<std::int64_t> counts;
+  for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) {
+    if (r.tokens > 0) counts.insert(r.rank_tokens);
+  });
+  if (counts.empty()) return "";
+  const auto most = *counts.rbegin();
+  return " on " + (counts.size() > 1 ? format_count(*counts.begin()) + " to " : "") + format_count(most) + (most == 1 ? " token" : " tokens");
+}
+
 void print_layers(const Inspection& i, const CommonOptions& common) {
   Table table({{part_header(i), Align::left},
                {"neurons", Align::right},
@@ -88,7 +100,7 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
   print_named_table(table, common);
   print_paragraph("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) +
                   " of the layer's root mean square; fire: the pre-activation is above 0; dead: near 0 on every token; "
-                  "always on: fires on every token; eff. rank: exp of the entropy of h's singular values; "
+                  "always on: fires on every token; eff. rank: exp of the entropy of h's singular values" + rank_tokens_text(i) + "; "
                   "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.");
 }
 

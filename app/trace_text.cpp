@@ -7,6 +7,7 @@
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
 #include "inspect_text.hpp"
@@ -27,9 +28,15 @@ std::string cell_number(double x) {
   return (x < 0 ? "−" : "") + std::string(text);
 }
 
+// A line in as many as it takes, its blanks kept.
+void print_line(const std::string& line, int hanging) {
+  for (const auto& part : cut_at_blanks(line, terminal_width_of(1), hanging)) std::cout << part << "\n";
+}
+
 void print_step(const TraceStep& step) {
   constexpr std::int64_t kMostNumbers = 32;
-  std::cout << "\n" << step.meaning << ": " << step.name << "   (" << step.rows.size() << ", " << step.width << ")\n";
+  std::cout << "\n";
+  print_line(step.meaning + ": " + step.name + "   (" + std::to_string(step.rows.size()) + ", " + std::to_string(step.width) + ")", 2);
   std::size_t label = 0;
   for (const auto& row : step.rows) label = std::max(label, display_width(row));
   std::size_t column = 7;
@@ -47,7 +54,7 @@ void print_step(const TraceStep& step) {
     }
     std::cout << line << "\n";
   }
-  if (shown < step.width) std::cout << "… and " << step.width - shown << " more in each row; --json has all\n";
+  if (shown < step.width) print_line("… and " + std::to_string(step.width - shown) + " more in each row; --json has all", 2);
 }
 
 }  // namespace
@@ -74,8 +81,8 @@ void print_trace(const Trace& trace, const Inputs& inputs, const ModelConfig& mo
   for (const auto& token : trace.tokens) label = std::max(label, display_width(token));
   print_heading("What the network says");
   for (std::size_t n = 0; n < trace.tokens.size(); ++n)
-    std::cout << trace.tokens[n] << std::string(label - display_width(trace.tokens[n]) + 2, ' ') << "→  "
-              << join(trace.outcome_names(n, inputs)) << "\n";
+    print_line(trace.tokens[n] + std::string(label - display_width(trace.tokens[n]) + 2, ' ') + "→  " + join(trace.outcome_names(n, inputs)),
+               static_cast<int>(label) + 5);
 }
 
 }  // namespace ffn::app

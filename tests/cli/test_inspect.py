@@ -279,6 +279,17 @@ class Text(InspectTest):
             self.write("odd.txt", "the" + character + "rain")
             self.assertIn(f"odd.txt's '{name}' does not occur in the training text", self.fails(2, "inspect", run, "--data", "odd.txt"))
 
+    def test_the_rank_stands_beside_the_number_of_tokens_that_it_is_of(self):
+        run = self.trained(XOR)
+        self.assertIn("singular values on 4 tokens;", " ".join(self.ok("inspect", run).stdout.split()))
+        self.ok("inspect", run, "-o", "page.html")
+        page = Page((self.tmp / "page.html").read_text(encoding="utf-8"))
+        table = next(page.all("table", next(page.all("section", id="layers"))))
+        headers = [page.text(e) for e in page.all("th", table)]
+        cells = [page.text(e) for e in page.all("td", table)]
+        self.assertEqual(dict(zip(headers, cells))["of tokens"], "4")
+        self.assertEqual(headers.index("of tokens"), headers.index("effective rank") + 1)
+
     def test_experts_that_got_few_tokens_are_named(self):
         run = self.trained({**XOR, "name": "mix"}, "model.ffn.kind=moe", "model.ffn.top_k=1")
         notes = self.inspected(run)["notes"]

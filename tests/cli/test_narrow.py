@@ -32,6 +32,13 @@ class Narrow(ProgramTest):
                     (self.tmp / "my.json").unlink(missing_ok=True)
                 self.widest(columns, *command)
 
+    def test_a_trace_is_no_wider_either(self):
+        self.write("a.txt", "hello world, said the old mill by the river. " * 40)
+        self.ok("text", "task.file=a.txt", "train.steps=20", "name=txt", "--fresh", "-q")
+        for columns in (40, 47, 60):
+            text = self.widest(columns, "inspect", "runs/txt/seed-0", "--trace", "hello")
+            self.assertIn("What the network says", text)
+
     def test_a_single_run_keeps_its_numbers_whole_and_says_where_its_curves_are(self):
         self.ok("xor", "-q")
         for columns, curves in ((40, False), (46, False), (54, True), (80, True)):

@@ -135,6 +135,63 @@ class Words(ReportTest):
         self.assertIn("runs/study/activation=relu+expansion=1/seed-0", lost)
         self.assertIn("diverged", lost)
 
+    def test_diverged_runs_are_under_way_until_then_and_without_a_difference_there_are_no_bars(self):
+        self.run_program("xor", "name=study", "model.ffn.activation=relu,gelu", "train.optimizer.lr=300", "train.optimizer.kind=sgd", "seeds=3", "train.steps=60",
+                         "train.eval_every=5", "-q")
+        steps = [json.loads(p.read_text())["divergence"]["step"] for p in self.tmp.glob("runs/study/*/seed-*/summary.json")]
+        self.assertEqual(len(steps), 6)
+        self.assertLess(max(steps), 10)
+        page = Page(self.page("runs/study"))
+        self.assertEqual(list(page.all(**{"class": "bar"})), [])
+        self.assertEqual({len(row[2]) for row in page.all("tr", next(page.all("section", id="table")))}, {5})
+        for part in page.all("svg", next(page.all("figure", id="steps-to-target")), role="img"):
+            texts = [page.text(t) for t in page.all("text", part)]
+            under_way, lost = texts.index("still under way"), texts.index("diverged or failed")
+            rows = {at: texts[at + 1:][:(lost - under_way - 1)] for at in (under_way, lost)}
+            half = len(rows[lost]) // 2
+            for variant in (0, half):
+                self.assertEqual(set(rows[under_way][variant + 2:variant + half]), {"0"})
+                self.assertEqual(set(rows[lost][variant + 2:variant + half]), {"3"})
+            self.assertEqual((rows[under_way][1], rows[lost][1]), ("3", "0"))
+            tips = [m[1]["data-tip"] for m in page.all(of=part) if "diverged or failed at" in m[1].get("data-tip", "")]
+            self.assertEqual(sum(int(re.search(r": (\d+) diverged", tip)[1]) for tip in tips), 6)
+        for part in page.all("svg", next(page.all("figure", id="distribution")), role="img"):
+            never = next(t for t in page.all("text", part) if page.text(t) == "never")
+            self.assertGreaterEqual(float(never[1]["x"]), 12 * 0.56 * len("never"))
+
+    def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
+        lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
+        self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="learning-curves-val-accuracy"))
+        ticks, panels = set(), 0
+        for part in page.all("div", figure, **{"class": "form xlin ylin"}):
+            panels += 1
+            labels = [t for t in page.all("text", part, **{"class": "q", "text-anchor": "end"}) if page.text(t) != "step"]
+            ticks.add(tuple((page.text(t), t[1]["y"]) for t in labels))
+            self.assertNotIn("cut", page.text(next(page.all("text", part, x="0"))))
+            top = next(float(t[1]["y"]) - 4 for t in labels if page.text(t) == "1")
+            bottom = max(float(t[1]["y"]) - 4 for t in labels)
+            self.assertLess(float(page.text(labels[0])), 0.5)
+            for shape in page.all("path", part):  # in tenths of pixels
+                if shape[1].get("class") not in ("band", "l"):
+                    continue
+                pens, y = re.findall(r"([MLHVhvlm])([^MLHVhvlmZz]*)", shape[1]["d"]), None
+                for pen, numbers in pens:
+                    places = [float(x) for x in re.findall(r"-?[0-9.]+", numbers)]
+                    if pen in "ML" and places:
+                        self.assertGreaterEqual(min(places[1::2]), 10 * top - 1, shape[1]["d"])
+        self.assertEqual((len(ticks), panels), (1, 4), ticks)
+
+    def test_a_loss_that_begins_beyond_the_frame_is_said_to(self):
+        self.ok("xor", "name=study", "model.ffn.activation=relu,gelu", "seeds=3", "train.steps=2000", "train.eval_every=5",
+                "train.optimizer.lr=0.1", "-q")
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="learning-curves-val-loss"))
+        labels = [page.text(next(page.all("text", part, x="0"))) for part in page.all("div", figure) if "ylin" in part[1].get("class", "")]
+        self.assertEqual(len(labels), 4)
+        self.assertEqual(set(labels), {"val/loss; cut: lines begin above"})
+
     def test_where_it_goes_and_what_is_wrong(self):
         self.study(seeds=2)
         self.assertIn("runs/study/report.html (", self.ok("report", "runs/study").stdout)
@@ -407,7 +464,7 @@ class InABrowser(ReportTest):
         self.page("runs/study")
         path = self.tmp / "runs/study/report.html"
         with browser.Browser() as chromium:
-            for width in (400, 1600):
+            for width in (400, 800, 1000, 1600):
                 for dark in (False, True):
                     for script in (True, False):
                         with self.subTest(width=width, dark=dark, script=script):
@@ -423,6 +480,20 @@ class InABrowser(ReportTest):
                             small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("
                                                       "t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width))")
                             self.assertGreaterEqual(small, 11)
+
+    def test_bars_keep_their_size_in_every_window_whatever_stands_beside_them(self):
+        grid = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03], "train.batch_size": [16, 32]}
+        self.study(seeds=2, sweep={"grid": grid})
+        self.page("runs/study")
+        with browser.Browser() as chromium:
+            for width in (400, 640, 721, 800, 901, 1000, 1100, 1300, 1500):
+                with self.subTest(width=width):
+                    chromium.open(self.tmp / "runs/study/report.html", width=width)
+                    bars = chromium.evaluate("[...document.querySelectorAll('.bar svg')].map(s => s.getBoundingClientRect().width)")
+                    self.assertEqual((len(bars), set(bars)), (9, {260}))
+                    self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
+                    scrolls = chromium.evaluate("(s => s.scrollWidth > s.clientWidth)(document.querySelector('#table .scroll'))")
+                    self.assertFalse(scrolls)
 
     def test_axes_switch_legends_toggle_and_marks_say_what_they_are(self):
         self.study()

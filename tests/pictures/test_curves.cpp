@@ -14,6 +14,18 @@ TEST_CASE("a point of a curve is the mean with Student's t interval") {
   CHECK(point.runs == 3);
 }
 
+TEST_CASE("an interval ends where the range of the metric does, and that of runs that are gone does not") {
+  const auto share = curve_point(10, {0.9, 1, 1}, 0, true, ShownCentre::mean, 0.05, range_of("val/accuracy"));
+  CHECK(share.high == 1);
+  CHECK(share.low == Approx(0.9667 - 4.30265 * 0.1 / 3).epsilon(1e-3));
+  CHECK(curve_point(10, {0, 0, 0.1}, 0, true, ShownCentre::mean, 0.05, range_of("val/accuracy")).low == 0);
+  CHECK(curve_point(10, {0.01, 0.01, 2}, 0, false, ShownCentre::mean, 0.05, range_of("val/loss")).low == 0);
+  CHECK(curve_point(10, {1, 1, 2}, 0, false, ShownCentre::mean, 0.05, range_of("val/perplexity")).low == 1);
+  CHECK(curve_point(10, {0.7, 0.8}, 3, true, ShownCentre::mean, 0.05, range_of("val/accuracy")).low == -INFINITY);
+  CHECK(range_of("ffn/dead_units.1").high == 1);
+  CHECK_FALSE(range_of("val/loss").is_finite());
+}
+
 TEST_CASE("a point is the geometric mean where losses are compared as ratios") {
   CHECK(curve_point(10, {1, 100}, 0, false, ShownCentre::geometric_mean, 0.05).centre == Approx(10));
 }

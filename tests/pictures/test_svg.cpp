@@ -171,3 +171,22 @@ TEST_CASE("a chart that is taken out has its panel's title, its legend and what 
   figure.wide = false;  // no room for names
   CHECK(svg_files(figure)[1].content.find(">gelu<") != std::string::npos);
 }
+
+TEST_CASE("where cells have their numbers, each has: in two digits, or in what has room") {
+  const auto texts = [](const std::vector<double>& values) {
+    MatrixPicture m{"title", "", "", "", {"row"}, {}, 1, values.size(), values};
+    const std::string svg = draw_matrix(m, Form{Form::kNarrow, false, false, "id"}, "");
+    std::vector<std::string> out;
+    for (auto at = svg.find("class=\"in "); at != std::string::npos; at = svg.find("class=\"in ", at + 1)) {
+      const auto begin = svg.find('>', at) + 1;
+      out.push_back(svg.substr(begin, svg.find('<', begin) - begin));
+    }
+    return out;
+  };
+  using Words = std::vector<std::string>;
+  CHECK(texts({0.004, 0, -0.5, 12, -1.25}) == Words{"0.0040", "0", "−0.50", "12", "−1.2"});
+  CHECK(texts({-0.004, 0, -0.5, 12, -1.25}) == Words{"−0.00", "0", "−0.50", "12", "−1.2"});
+  CHECK(texts(std::vector<double>(10, -0.25)) == Words(10, "−0.2"));  // 30 pixels each
+  CHECK(texts({-1e8, 0.5}).empty());
+  CHECK(texts(std::vector<double>(20, 0.5)).empty());
+}

@@ -94,6 +94,7 @@ struct GroupRun {
   stats::Outcome value;                 ///< of the metric; none of a run that is not over or has none, and of a time that was not reached
   std::optional<stats::Hit> to_target;  ///< of a run that is over and has a target: in the metric's unit if that is a time, else in steps
   std::map<std::string, FileFacts> files;  ///< as its summary vouches for them
+  std::optional<double> lost_at = {};      ///< of a run that diverged or failed without its target: when, in the unit of `to_target`
 };
 
 /// One value of `by` within one facet.

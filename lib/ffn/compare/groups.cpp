@@ -14,7 +14,10 @@ GroupRun group_run(const FoundRun& run, const Metric& metric) {
   GroupRun out{run.path, run.seed, run.state, std::nullopt, std::nullopt, {}};
   if (run.summary) out.files = run.summary->files;
   if (!is_over(run)) return out;
-  if (run.keys.count("train.target.metric") > 0) out.to_target = hit_of(run, metric.is_time() ? metric.measure : Measure::steps);
+  if (run.keys.count("train.target.metric") > 0) {
+    const auto measure = metric.is_time() ? metric.measure : Measure::steps;
+    out.to_target = hit_of(run, measure), out.lost_at = lost_at(run, measure);
+  }
   out.value = !metric.is_time() ? outcome_of(run, metric) : out.to_target && out.to_target->reached() ? out.to_target->time : std::nullopt;
   return out;
 }

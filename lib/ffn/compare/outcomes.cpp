@@ -83,4 +83,13 @@ stats::Hit hit_of(const FoundRun& run, Measure measure) {
   }
 }
 
+std::optional<double> lost_at(const FoundRun& run, Measure measure) {
+  if (run.state != RunState::diverged && run.state != RunState::failed) return std::nullopt;
+  if (!run.summary) return 0;
+  const auto& summary = *run.summary;
+  const auto step = static_cast<double>(summary.divergence ? summary.divergence->step : summary.steps);
+  if (measure == Measure::flops) return flops_of(run, step * static_cast<double>(run.tokens_per_step));
+  return measure == Measure::seconds ? summary.train_seconds : step;
+}
+
 }  // namespace ffn

@@ -34,4 +34,7 @@ std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const
 /// When a run got to its target, in the unit of `measure`, which is a time.
 stats::Hit hit_of(const FoundRun& run, Measure measure);
 
+/// When a run diverged, in the same unit; nothing of others. One that failed has no summary, and counts as lost from its begin.
+std::optional<double> lost_at(const FoundRun& run, Measure measure);
+
 }  // namespace ffn

@@ -11,6 +11,8 @@
 
 namespace ffn::pictures {
 
+/// Whether there is a difference to draw: where no run has a value there is none.
+bool has_effects(const Comparison& comparison);
 /// Each pair's difference from the reference with its interval, one under the other.
 std::optional<Figure> interval_figure(const Comparison& comparison);
 /// A pair's bar alone, for a row of a table; `width` × 22 pixels, the axis of all pairs.

@@ -55,7 +55,7 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
   std::vector<Offer> out;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
-      const auto estimate = estimate_of(group);
+      const auto estimate = estimate_of(group, range_of(c.metric));
       const double price = cost.of(group);
       if (!estimate || !std::isfinite(estimate->centre) || !(price > 0)) continue;
       const std::string name = series.name(series.index(group.value)), title = facet_title(facet);

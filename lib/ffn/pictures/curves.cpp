@@ -33,10 +33,8 @@ void read_rows(const std::vector<std::string>& names, RunValues& out) {
 }
 
 bool higher_is_better(const std::string& metric) {
-  for (const auto& row : metric_catalogue()) {
-    if (row.name == metric) return row.higher_is_better;
-  }
-  return false;
+  const auto* row = find_metric_row(metric);
+  return row && row->higher_is_better;
 }
 
 // At the set's steps, of which a run's own are among.
@@ -69,7 +67,13 @@ bool all_positive(const std::vector<RunValues>& rows, std::size_t metric) {
 
 }  // namespace
 
-CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha) {
+ValueRange range_of(const std::string& metric) {
+  const auto* row = find_metric_row(metric);
+  return row ? ValueRange{row->low, row->high} : ValueRange{};
+}
+
+CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha,
+                       const ValueRange& range) {
   CurvePoint point{step, values.size(), gone};
   if (gone > 0) {
     auto all = values;
@@ -87,8 +91,8 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
     point.centre = of.value, interval = of.interval;
   }
   const bool known = values.size() > 1 && !interval.unbounded();
-  point.low = known ? interval.low : point.centre;
-  point.high = known ? interval.high : point.centre;
+  point.low = known ? std::max(interval.low, range.low) : point.centre;
+  point.high = known ? std::min(interval.high, range.high) : point.centre;
   return point;
 }
 
@@ -124,7 +128,7 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
 }
 
 std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
-                                     double alpha) {
+                                     double alpha, const ValueRange& range) {
   std::vector<CurvePoint> out;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     std::vector<double> values;
@@ -133,7 +137,7 @@ std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, con
       if (std::isfinite(run.values[s])) values.push_back(run.values[s]);
       else gone += is_gone_at(run, s);
     }
-    if (!values.empty()) out.push_back(curve_point(steps[s], values, gone, higher_is_better, centre, alpha));
+    if (!values.empty()) out.push_back(curve_point(steps[s], values, gone, higher_is_better, centre, alpha, range));
   }
   return out;
 }
@@ -163,7 +167,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
   const std::vector<std::int64_t> steps(drawn.begin(), drawn.end());
   std::vector<CurveSet> sets;
   for (std::size_t m = 0; m < requests.size(); ++m) {
-    CurveSet set{requests[m].metric, higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {}};
+    CurveSet set{requests[m].metric, higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {}, range_of(requests[m].metric)};
     // The end of a curve is the number in the table.
     const bool positive = all_positive(all, m);
     if (set.metric == comparison.metric) set.centre = comparison.shown;
@@ -179,7 +183,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
           if (!read.problem.empty()) set.notes.push_back("not drawn: " + read.problem);
           else curves.runs.push_back({&run, values_at(set.steps, read.rows, m)});
         }
-        curves.points = curve_points(set.steps, curves.runs, set.higher_is_better, set.centre, comparison.alpha);
+        curves.points = curve_points(set.steps, curves.runs, set.higher_is_better, set.centre, comparison.alpha, set.range);
       }
     }
     const auto empty = [](const auto& entry) { return entry.second.points.empty(); };

@@ -1,6 +1,8 @@
 // Learning curves: what metrics.jsonl of every run has, and what a group has at each step. Depends on compare and record.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +10,16 @@
 #include "ffn/compare/compare.hpp"
 
 namespace ffn::pictures {
+
+/// What the values of a metric lie within.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+
+  /// Both ends known: a share.
+  bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
+};
+/// As the catalogue of metrics has it.
+ValueRange range_of(const std::string& metric);
 
 /// What the runs of a group have come to at one step.
 struct CurvePoint {
@@ -37,6 +49,7 @@ struct CurveSet {
   std::vector<std::int64_t> steps;  ///< the same for all
   std::map<const GroupResult*, GroupCurves> groups;
   std::vector<std::string> notes;
+  ValueRange range = {};
 };
 
 /// A metric whose curve is asked for.
@@ -49,8 +62,9 @@ struct CurveRequest {
 std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vector<CurveRequest>& requests);
 
 /// What `values` come to, `gone` more runs being worse than all of them: centre with interval, or, where some are gone, the median and the
-/// quartiles.
-CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha);
+/// quartiles. An interval ends where the metric's range does, which Student's t does not know.
+CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha,
+                       const ValueRange& range = {});
 
 /// Whether a logarithmic axis shows more of it: a loss that is positive and falls by more than a factor of 20.
 bool spans_decades(const CurveSet& set);
@@ -64,6 +78,6 @@ std::vector<std::size_t> evenly(std::size_t count, std::size_t most);
 
 /// curve_point() at each of these steps at which some run has a value; a run that ended badly is gone from behind its last finite one.
 std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
-                                     double alpha);
+                                     double alpha, const ValueRange& range = {});
 
 }  // namespace ffn::pictures

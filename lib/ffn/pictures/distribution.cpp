@@ -75,8 +75,10 @@ class DistributionPanel {
                          comparison_.metric + (form.log_y ? " (logarithmic)" : "")};
     FrameRoom room;
     room.height = (form.is_wide() ? 320 : 260) + (any_without_ ? 22 : 0), room.above = any_without_ ? 22 : 0, room.below = 16, room.x_ticks = false, room.right = 4;
+    const std::string without = is_time_metric(comparison_.metric) ? "never" : "lost";
+    if (any_without_) room.least_left = text_width(without) + 12;
     Frame frame(form, text, {0, static_cast<double>(columns_.size())}, y_axis(form), room);
-    if (any_without_) frame.svg.text(frame.left - 6, lost_y(frame) + 4, is_time_metric(comparison_.metric) ? "never" : "lost", "q", Anchor::end);
+    if (any_without_) frame.svg.text(frame.left - 6, lost_y(frame) + 4, without, "q", Anchor::end);
     const auto places = dot_places(frame);
     draw_pairs(frame, places);
     for (std::size_t i = 0; i < columns_.size(); ++i) draw_column(frame, i, places[i]);
@@ -90,7 +92,7 @@ class DistributionPanel {
     std::vector<double> values;
     for (const auto& column : columns_) {
       for (const auto* run : column.with) values.push_back(*run->value);
-      if (const auto estimate = estimate_of(*column.group)) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
+      if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric))) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
     }
     return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
   }
@@ -155,7 +157,7 @@ class DistributionPanel {
       }
     }
     if (!dots.empty()) frame.svg.raw("<path class=\"dots\" d=\"" + dots + "\"/>");
-    if (const auto estimate = estimate_of(*column.group)) {
+    if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric))) {
       // Half of the runs may be lost, and with them the median.
       const auto place = [&](double x) { return std::isfinite(x) ? frame.y.at(x) : lost_y(frame); };
       const double y = place(estimate->centre), half = std::min(width * 0.42, 60.0);

@@ -32,8 +32,8 @@ struct EffectPanel {
   std::vector<Line> lines;
 };
 
-void add_level(Line& line, double x, const GroupResult& group) {
-  const auto estimate = estimate_of(group);
+void add_level(Line& line, double x, const Comparison& c, const GroupResult& group) {
+  const auto estimate = estimate_of(group, range_of(c.metric));
   if (estimate && std::isfinite(estimate->centre)) line.levels.push_back({x, *estimate});
 }
 
@@ -55,7 +55,7 @@ std::vector<EffectPanel> over_facets(const Comparison& c, const std::string& key
       const std::size_t index = series.index(group.value);
       auto line = std::find_if(panel->lines.begin(), panel->lines.end(), [&](const Line& l) { return l.series == index; });
       if (line == panel->lines.end()) line = panel->lines.insert(panel->lines.end(), {index, series.name(index), {}});
-      add_level(*line, *as_number(facet.keys.at(key)), group);
+      add_level(*line, *as_number(facet.keys.at(key)), c, group);
     }
   }
   return panels;
@@ -65,7 +65,7 @@ std::vector<EffectPanel> over_groups(const Comparison& c) {
   std::vector<EffectPanel> panels;
   for (const auto& facet : c.facets) {
     Line line{0, last_segment(c.by), {}};
-    for (const auto& group : facet.groups) add_level(line, *as_number(group.value), group);
+    for (const auto& group : facet.groups) add_level(line, *as_number(group.value), c, group);
     panels.push_back({facet_title(facet), {std::move(line)}});
   }
   return panels;

@@ -39,7 +39,7 @@ std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const 
     for (const auto& group : facet.groups) {
       const std::string row = series.name(series.index(group.value));
       add_once(map->rows, row);
-      const auto estimate = estimate_of(group);
+      const auto estimate = estimate_of(group, range_of(c.metric));
       if (estimate && std::isfinite(estimate->centre)) map->cells[{row, facet.keys.at(key)}] = estimate->centre;
     }
   }

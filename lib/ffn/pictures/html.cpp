@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
@@ -34,6 +35,30 @@ std::string legend_swatch(std::size_t series) {
 std::string sentence(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text + ".";
+}
+
+constexpr int kStackedUpTo[] = {720, 810, 900, 990, 1080, 1260, 1440};  // windows, in pixels
+
+std::string stack_class(int width) { return "stack-" + std::to_string(width); }
+
+// A row in as many lines as it takes, each cell behind the name of its column.
+std::string stacking_rules() {
+  std::string out;
+  for (const int most : kStackedUpTo) {
+    const std::string table = "." + stack_class(most), from = std::to_string(most + 1), to = std::to_string(most);
+    const auto rule = [&](std::initializer_list<const char*> parts, const char* what) {
+      std::string selectors;
+      for (const auto* part : parts) selectors += (selectors.empty() ? "" : ",") + table + part;
+      return selectors + "{" + what + "}";
+    };
+    out += "@media (min-width:" + from + "px){" + rule({" .again"}, "color:transparent") + "}@media (max-width:" + to + "px){" +
+           rule({" thead th:not(.bar)"}, "display:none") + rule({"", " thead", " tbody"}, "display:block") + rule({" th.bar"}, "border:0;padding:0") +
+           rule({" tr"}, "display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0") +
+           rule({" td", " tr.first td"}, "border:0;padding:0;text-align:left") + rule({" td:empty"}, "display:none") +
+           rule({" td[data-h]::before"}, "content:attr(data-h) \": \";color:var(--quiet);font-weight:400") +
+           rule({" td.bar"}, "flex:0 0 100%;margin:2px 0") + "}\n";
+  }
+  return out;
 }
 
 // Which of the drawings is on show: data-x and data-y of the figure say it, the style obeys.
@@ -77,6 +102,13 @@ std::string source_of(const std::string& content) {
 }
 
 }  // namespace
+
+std::string stacked_up_to(double width) {
+  for (const int most : kStackedUpTo) {
+    if (most >= width) return stack_class(most);
+  }
+  return stack_class(*std::rbegin(kStackedUpTo));
+}
 
 std::string html_numbers(const Numbers& numbers) {
   // Cells do not break, or small screens would have towers of words; text that comes to a few lines does. Longer rows of numbers scroll.
@@ -152,8 +184,9 @@ td.n,th.n{text-align:right;white-space:nowrap}tr.first td{padding-top:8px}.decid
 details{margin:6px 0}summary{cursor:pointer;color:var(--link);font-size:.9rem}pre{background:var(--panel);padding:10px 12px;overflow-x:auto;border-radius:4px;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}
 td.key-name,td.long{overflow-wrap:anywhere;min-width:9em}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:0;font-size:.9rem}dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}
 #tip{position:absolute;z-index:2;pointer-events:none;background:var(--panel);color:var(--text);border:1px solid var(--axis);border-radius:4px;padding:4px 8px;font-size:12px;line-height:1.4;white-space:pre;box-shadow:0 1px 4px #0003}#tip[hidden]{display:none}
-@media (min-width:721px){.again{color:transparent}}@media (max-width:720px){.short thead th:not(.bar){display:none}.short,.short thead,.short tbody{display:block}.short th.bar{border:0;padding:0}.short tr{display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0}.short td,.short tr.first td{border:0;padding:0;text-align:left}.short td:empty{display:none}.short td[data-h]::before{content:attr(data-h) ": ";color:var(--quiet);font-weight:400}.short td.bar{flex:0 0 100%;margin:2px 0}dl{grid-template-columns:1fr}dt{margin-top:6px}}
-@media print{:root{color-scheme:light;)css" +
+td.bar svg,th.bar svg{min-width:260px}@media (max-width:720px){dl{grid-template-columns:1fr}dt{margin-top:6px}}
+)css" +
+         stacking_rules() + R"css(@media print{:root{color-scheme:light;)css" +
          colors(false) +
          R"css(}body{-webkit-print-color-adjust:exact;print-color-adjust:exact;font-size:11pt}main{max-width:none;padding:0}.switches,#tip{display:none!important}details::details-content{content-visibility:visible;block-size:auto}summary{color:var(--quiet)}}
 )css";

@@ -26,6 +26,8 @@ const char* page_script();
 /// Of a page that is served while runs go on: asks for news and takes them in.
 const char* live_script();
 
+/// The class of a table whose rows go on in further lines in windows that are too narrow for `width` pixels.
+std::string stacked_up_to(double width);
 std::string html_numbers(const Numbers& numbers);
 /// Heading, how to read it, legend, every panel at every scale, notes, and the numbers to be unfolded.
 std::string html_figure(const Figure& figure);

@@ -112,6 +112,11 @@ constexpr double kEdge = 8;
 
 }  // namespace
 
+bool has_effects(const Comparison& c) {
+  const auto has_effect = [](const PairResult& pair) { return effect_of(pair).has_value(); };
+  return std::any_of(c.facets.begin(), c.facets.end(), [&](const Facet& facet) { return std::any_of(facet.pairs.begin(), facet.pairs.end(), has_effect); });
+}
+
 std::string interval_bar(const Comparison& c, const PairResult& pair, double width, const std::string& id) {
   const SeriesList series(c);
   const EffectAxis axis(c, kEdge, width - kEdge);
@@ -139,7 +144,7 @@ std::string interval_axis(const Comparison& c, double width, const std::string& 
 }
 
 std::optional<Figure> interval_figure(const Comparison& c) {
-  if (!has_pairs(c)) return std::nullopt;
+  if (!has_effects(c)) return std::nullopt;
   const auto series = std::make_shared<SeriesList>(c);
   Figure out;
   out.id = "intervals", out.heading = "Differences from " + shown_value(c, c.reference);

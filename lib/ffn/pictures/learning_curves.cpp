@@ -54,12 +54,15 @@ class LearningPanel {
   std::string draw(const Form& form, const std::string& style) const {
     FrameText text{"Learning curves of " + set_.metric + (panel_.title.empty() ? "" : ", " + panel_.title), description(),
                    form.log_x ? "step (logarithmic)" : "step", set_.metric + (form.log_y ? " (logarithmic)" : "")};
+    const auto& shared = form.log_y ? shared_log_y : shared_linear_y;
+    const Axis y = shared ? *shared : y_axis(y_values(form.log_y), form.log_y);
+    text.y_label += what_is_cut(y);
     FrameRoom room;
     room.height = form.is_wide() ? 340 : 250;
     double widest = 0;
     for (const auto* group : panel_.groups) widest = std::max(widest, text_width(series_.name(series_.index(group->value))));
     room.right = form.is_wide() ? std::min(widest, 160.0) + 18 : 12;
-    Frame frame(form, text, x_axis(form), y_axis(form), room);
+    Frame frame(form, text, x_axis(form), y, room);
     frame.begin_clip();
     if (set_.target) frame.svg.line(frame.left, frame.y.at(*set_.target), frame.right, frame.y.at(*set_.target), "target");
     for (const auto* group : panel_.groups) draw_seeds(frame, *group);
@@ -69,6 +72,45 @@ class LearningPanel {
     if (style.empty()) draw_hover(frame);
     return frame.svg.element(style);
   }
+
+  /// The first percent of the steps, where a loss falls from its start, does not set the range; nor does one seed of a hundred. A share
+  /// begins no further away than its range ends, and is shown whole.
+  std::vector<double> y_values(bool log_y) const {
+    const bool whole = set_.range.is_finite();
+    std::vector<double> values;
+    const double begin = whole ? 0 : 0.01 * static_cast<double>(set_.steps.back());
+    for (const auto* group : panel_.groups) {
+      std::vector<double> of_seeds;
+      for (const auto& run : curves_of(*group).runs) {
+        for (std::size_t s = 0; s < set_.steps.size(); ++s) {
+          const bool usable = std::isfinite(run.values[s]) && static_cast<double>(set_.steps[s]) >= begin && (!log_y || run.values[s] > 0);
+          if (usable) of_seeds.push_back(run.values[s]);
+        }
+      }
+      if (!of_seeds.empty()) {
+        std::sort(of_seeds.begin(), of_seeds.end());
+        for (const double p : {whole ? 0.0 : 0.01, whole ? 1.0 : 0.99}) values.push_back(stats::sorted_quantile(of_seeds, p));
+      }
+      for (const auto& point : curves_of(*group).points) {
+        if (static_cast<double>(point.step) < begin) continue;
+        for (const double x : {point.centre, point.high}) values.push_back(x);
+        if (whole) values.push_back(point.low);
+      }
+    }
+    if (set_.target) values.push_back(*set_.target);
+    return values;
+  }
+
+  Axis y_axis(const std::vector<double>& values, bool log_y) const {
+    Axis axis = axis_for(values, log_y ? AxisKind::log10 : AxisKind::linear);
+    const auto& range = set_.range;
+    if (log_y || !range.is_finite()) return axis;
+    const double margin = 0.04 * (range.high - range.low);
+    axis.low = std::max(axis.low, range.low - margin), axis.high = std::min(axis.high, range.high + margin);
+    return axis;
+  }
+
+  std::optional<Axis> shared_linear_y, shared_log_y;  ///< of all panels
 
  private:
   const GroupCurves& curves_of(const GroupResult& group) const { return set_.groups.at(&group); }
@@ -83,29 +125,16 @@ class LearningPanel {
     return {low, std::max(low * 2, steps.back()), AxisKind::log10};
   }
 
-  // The first percent of the steps, where a loss falls from its start, does not set the range; nor does one seed of a hundred.
-  Axis y_axis(const Form& form) const {
-    std::vector<double> values;
-    const double begin = 0.01 * static_cast<double>(set_.steps.back());
+  // Where lines come in from beyond the frame, they are not to be taken for such that begin at it.
+  std::string what_is_cut(const Axis& y) const {
+    bool above = false, below = false;
     for (const auto* group : panel_.groups) {
-      std::vector<double> of_seeds;
-      for (const auto& run : curves_of(*group).runs) {
-        for (std::size_t s = 0; s < set_.steps.size(); ++s) {
-          const bool usable = std::isfinite(run.values[s]) && static_cast<double>(set_.steps[s]) >= begin && (!form.log_y || run.values[s] > 0);
-          if (usable) of_seeds.push_back(run.values[s]);
-        }
-      }
-      if (!of_seeds.empty()) {
-        std::sort(of_seeds.begin(), of_seeds.end());
-        for (const double p : {0.01, 0.99}) values.push_back(stats::sorted_quantile(of_seeds, p));
-      }
       for (const auto& point : curves_of(*group).points) {
-        if (static_cast<double>(point.step) < begin) continue;
-        for (const double x : {point.centre, point.high}) values.push_back(x);
+        if (!std::isfinite(point.centre) || (y.kind == AxisKind::log10 && point.centre <= 0)) continue;
+        above = above || point.centre > y.high, below = below || point.centre < y.low;
       }
     }
-    if (set_.target) values.push_back(*set_.target);
-    return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
+    return above || below ? std::string("; cut: lines begin ") + (above && below ? "beyond" : above ? "above" : "below") : "";
   }
 
   void draw_seeds(Frame& frame, const GroupResult& group) const {
@@ -199,6 +228,28 @@ class LearningPanel {
   SeedCap cap_;
 };
 
+// One y axis for all panels, so that they can be compared; none where a panel would have too little of it.
+std::optional<Axis> shared_axis(const std::vector<std::shared_ptr<LearningPanel>>& panels, bool log_y) {
+  constexpr double kLeastShare = 0.1;
+  const auto length = [&](const std::vector<double>& values) {
+    double low = INFINITY, high = -INFINITY;
+    for (const double x : values) {
+      if (std::isfinite(x) && (!log_y || x > 0)) low = std::min(low, x), high = std::max(high, x);
+    }
+    return low < high ? log_y ? std::log(high / low) : high - low : 0;
+  };
+  std::vector<double> all;
+  for (const auto& panel : panels) {
+    const auto own = panel->y_values(log_y);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  const bool large_enough = std::all_of(panels.begin(), panels.end(), [&](const auto& panel) {
+    const double own = length(panel->y_values(log_y));
+    return own == 0 || own >= kLeastShare * length(all);  // what is level is so on every axis
+  });
+  return large_enough ? std::optional<Axis>(panels[0]->y_axis(all, log_y)) : std::nullopt;
+}
+
 Numbers learning_numbers(const Comparison& c, const CurveSet& set) {
   Numbers out{group_headers(c), {}};
   for (const char* name : {"step", "runs", "gone", "centre", "low", "high"}) out.headers.emplace_back(name);
@@ -237,13 +288,19 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
     out.notes.push_back("✕: a run diverged or failed. From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter");
   if (cap.of_variant != SIZE_MAX && cap.all > cap.of_variant * set.groups.size())
     out.notes.push_back("of " + format_count(static_cast<std::int64_t>(cap.all)) + " runs at most " + std::to_string(cap.of_variant) + " seeds per variant are drawn, evenly by rank; lines and bands are of all");
+  std::vector<std::shared_ptr<LearningPanel>> drawings;
   for (const auto& panel : panels_of(c, out.notes)) {
-    const auto drawing = std::make_shared<LearningPanel>(set, panel, series, cap);
-    out.panels.push_back({panel.title, [drawing](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
+    drawings.push_back(std::make_shared<LearningPanel>(set, panel, series, cap));
+    out.panels.push_back({panel.title, [drawing = drawings.back()](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
+  }
+  out.log_y = spans_decades(set);
+  if (!drawings.empty()) {
+    const auto linear = shared_axis(drawings, false), log = shared_axis(drawings, true);
+    for (const auto& drawing : drawings) drawing->shared_linear_y = linear, drawing->shared_log_y = log;
+    if (!(out.log_y ? log : linear)) out.notes.push_back("the panels are too far apart for one y axis: each has its own");
   }
   out.numbers = learning_numbers(c, set);
   out.x_switch = out.y_switch = true;
-  out.log_y = spans_decades(set);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "ffn/pictures/shades.hpp"
@@ -30,6 +31,28 @@ double peak_of(const MatrixPicture& matrix) {
 
 std::string cell_text(double value) { return value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2); }
 
+std::string rounded_text(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, std::abs(value));
+  return value == 0 ? "0" : (value < 0 ? "−" : "") + std::string(text);
+}
+
+/// What stands in the cells, in the first of the notations that has room in all of them; none where none has. Two digits that count,
+/// then two decimals, as in the terminal, then one: 0 alone is exactly 0.
+std::vector<std::string> cell_texts(const MatrixPicture& m, double width) {
+  constexpr double kFont = 11, kLeastCell = 30;
+  if (width < kLeastCell) return {};
+  const auto two_decimals = [](double x) { return std::abs(x) < 0.1 ? rounded_text(x, 2) : cell_text(x); };
+  const auto one_decimal = [](double x) { return std::abs(x) < 10 ? rounded_text(x, 1) : cell_text(x); };
+  for (const auto& notation : {std::function<std::string(double)>(cell_text), std::function<std::string(double)>(two_decimals), std::function<std::string(double)>(one_decimal)}) {
+    std::vector<std::string> texts;
+    for (const double x : m.values) texts.push_back(std::isfinite(x) ? notation(x) : "");
+    const auto fits = [&](const std::string& text) { return text_width(text, kFont) + 2 <= width; };
+    if (std::all_of(texts.begin(), texts.end(), fits)) return texts;
+  }
+  return {};
+}
+
 std::string name_of(const std::vector<std::string>& names, std::size_t index) { return index < names.size() ? names[index] : std::to_string(index); }
 
 void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width) {
@@ -53,7 +76,7 @@ void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width
 }
 
 void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, double peak, const std::string& hatch) {
-  constexpr double kNumberWidth = 30;  // all cells have room for most numbers, or none has one
+  const auto texts = grid.height < 16 ? std::vector<std::string>() : cell_texts(m, grid.width);
   const double gap = std::min(grid.width, grid.height) > 8 ? 1 : 0;
   for (std::size_t r = 0; r < m.num_rows; ++r) {
     for (std::size_t k = 0; k < m.num_columns; ++k) {
@@ -63,10 +86,9 @@ void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, d
         svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"url(#" + hatch + ")\" data-tip=\"" + escaped(place + "none") + "\"");
         continue;
       }
-      const std::string shade = shade_class(signed_level(value / peak)), number = cell_text(value);
-      svg.rect(x, y, grid.width - gap, grid.height - gap, shade, "data-tip=\"" + escaped(place + number) + "\"");
-      if (grid.width < kNumberWidth || grid.height < 16 || text_width(number, 11) + 2 > grid.width) continue;
-      svg.text(x + grid.width / 2, y + grid.height / 2 + 4, number, "in " + shade);
+      const std::string shade = shade_class(signed_level(value / peak));
+      svg.rect(x, y, grid.width - gap, grid.height - gap, shade, "data-tip=\"" + escaped(place + cell_text(value)) + "\"");
+      if (!texts.empty()) svg.text(x + grid.width / 2, y + grid.height / 2 + 4, texts[r * m.num_columns + k], "in " + shade);
     }
   }
 }

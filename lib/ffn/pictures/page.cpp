@@ -1,6 +1,7 @@
 #include "ffn/pictures/page.hpp"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "ffn/core/json_document.hpp"
@@ -40,19 +41,21 @@ std::string cell(const std::string& header, const std::string& text, const char*
 /// The table of `compare`, its bars drawn.
 class ShortTable {
  public:
-  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)) {}
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
 
   std::string html() const {
-    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<table class=\"short\"><thead><tr>";
+    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " + stacked_up_to(window_width()) + "\"><thead><tr>";
     for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
     out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
-    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th><th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th><th scope=\"col\">verdict</th>";
+    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
+    if (bars_) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th>";
+    if (pairs_) out += "<th scope=\"col\">verdict</th>";
     out += "<th scope=\"col\">seeds</th></tr></thead><tbody>\n";
     for (const auto& facet : c_.facets) {
       for (const auto& group : facet.groups) out += row(facet, group);
     }
-    out += "</tbody></table>\n";
-    if (pairs_)
+    out += "</tbody></table></div>\n";
+    if (bars_)
       out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) + ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
                            (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
                        "reading");
@@ -60,6 +63,28 @@ class ShortTable {
   }
 
  private:
+  // That shows the table without a break: its widest texts, with what pads them, and the page's edges.
+  double window_width() const {
+    std::map<std::string, double> columns;
+    const auto widen = [&](const std::string& header, const std::string& text) {
+      constexpr double kFont = 15.5, kPadding = 14;  // of system fonts some are wider than the pictures' estimate
+      double& width = columns[header];
+      width = std::max({width, text_width(header, kFont) + kPadding, text_width(text, kFont) + kPadding});
+    };
+    for (const auto& facet : c_.facets) {
+      for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);
+      for (const auto& group : facet.groups) {
+        widen(last_segment(c_.by), shown_value(c_, group.value)), widen(metric(), centre_text(c_, group, unit_.size())), widen("seeds", seeds_text(group));
+      }
+      for (const auto& pair : facet.pairs) {
+        widen(difference_name(c_), difference_text(c_, pair, unit_.size())), widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
+      }
+    }
+    double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);
+    for (const auto& [header, width] : columns) sum += width;
+    return sum;
+  }
+
   std::string metric() const { return unit_.header(metric_header(c_.metric)); }
 
   std::string row(const Facet& facet, const GroupResult& group) const {
@@ -72,13 +97,14 @@ class ShortTable {
     if (pairs_) {
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
       if (pair == facet.pairs.end()) {
-        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + "<td></td><td></td>";
+        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") + "<td></td>";
       } else {
         const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
         const auto verdict = pair->judgement.verdict;
         const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
         out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>" + cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
+        if (bars_) out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>";
+        out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
       }
     }
     return out + cell("seeds", seeds_text(group)) + "</tr>\n";
@@ -86,7 +112,7 @@ class ShortTable {
 
   const Comparison& c_;
   NumberUnit unit_;
-  bool pairs_;
+  bool pairs_, bars_;
 };
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {

@@ -99,14 +99,14 @@ std::vector<Cell> group_cells(const Comparison& c, const Facet& facet, const Gro
   return cells;
 }
 
-std::optional<Estimate> estimate_of(const GroupResult& g) {
+std::optional<Estimate> estimate_of(const GroupResult& g, const ValueRange& range) {
   if (g.centre) {
     const auto& i = g.centre->interval;
     return i.unbounded() ? Estimate{g.centre->value, g.centre->value, g.centre->value} : Estimate{g.centre->value, i.low, i.high};
   }
   if (!g.mean) return std::nullopt;
   const double half = g.half_width.value_or(0);
-  return Estimate{*g.mean, *g.mean - half, *g.mean + half};
+  return Estimate{*g.mean, std::max(*g.mean - half, range.low), std::min(*g.mean + half, range.high)};
 }
 
 namespace {

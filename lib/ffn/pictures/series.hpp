@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ffn/compare/compare.hpp"
+#include "ffn/pictures/curves.hpp"
 #include "ffn/pictures/figure.hpp"
 #include "ffn/report/shown.hpp"
 
@@ -54,11 +55,11 @@ std::optional<std::string> widest_facet_key(const Comparison& comparison, Keys k
 std::vector<std::string> group_headers(const Comparison& comparison);
 std::vector<Cell> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
 
-/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known.
+/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of its metric.
 struct Estimate {
   double centre, low, high;
 };
-std::optional<Estimate> estimate_of(const GroupResult& group);
+std::optional<Estimate> estimate_of(const GroupResult& group, const ValueRange& range = {});
 
 /// "0.31 [0.28, 0.35]".
 std::string estimate_text(double centre, double low, double high);

@@ -1,6 +1,7 @@
-// Time to the target: the share of runs that have reached it, by Kaplan and Meier, with the number still under way below.
+// Time to the target: the share of runs that have reached it, by Kaplan and Meier, with the numbers still under way and lost below.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "ffn/core/suggest.hpp"
@@ -17,27 +18,38 @@ namespace {
 /// One variant's curve.
 struct Reached {
   const GroupResult* group;
-  std::vector<stats::Hit> hits;
+  std::vector<const GroupRun*> runs;  ///< that are over and have a target
   stats::SurvivalCurve curve;
   std::vector<std::optional<stats::Interval>> intervals;
 };
 
 std::optional<Reached> reached_of(const GroupResult& group, double level) {
   Reached out{&group, {}, {{}, 0}, {}};
+  std::vector<stats::Hit> hits;
   for (const auto& run : group.runs) {
-    if (run.to_target) out.hits.push_back(*run.to_target);
+    if (run.to_target) out.runs.push_back(&run), hits.push_back(*run.to_target);
   }
-  if (out.hits.empty()) return std::nullopt;
-  out.curve = stats::kaplan_meier(out.hits);
+  if (hits.empty()) return std::nullopt;
+  out.curve = stats::kaplan_meier(hits);
   out.intervals = stats::unreached_intervals(out.curve, level);
   return out;
 }
 
+bool is_lost_by(const GroupRun& run, double time) { return run.lost_at && *run.lost_at <= time; }
+
+std::size_t lost_by(const Reached& reached, double time) {
+  return static_cast<std::size_t>(std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) { return is_lost_by(*run, time); }));
+}
+
+// Kaplan and Meier's estimate has lost runs at risk to the end of their budget, since it is known that they never get there; for a reader they are over.
 std::size_t under_way(const Reached& reached, double time) {
-  return static_cast<std::size_t>(std::count_if(reached.hits.begin(), reached.hits.end(), [&](const stats::Hit& hit) {
-    return (hit.reached() ? *hit.time : hit.budget) >= time;
+  return static_cast<std::size_t>(std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) {
+    const auto& hit = *run->to_target;
+    return (hit.reached() ? *hit.time : hit.budget) >= time && !is_lost_by(*run, time);
   }));
 }
+
+bool any_lost(const Reached& reached) { return lost_by(reached, INFINITY) > 0; }
 
 class SurvivalPanel {
  public:
@@ -54,7 +66,7 @@ class SurvivalPanel {
     const FrameText text{"Runs that have reached the target" + (title_.empty() ? "" : ", " + title_), description(),
                          unit_ + (form.log_x ? " (logarithmic)" : ""), "share of runs that have reached the target"};
     FrameRoom room;
-    const double rows = static_cast<double>(all_.size());
+    const double rows = static_cast<double>(all_.size() + (num_with_lost() > 0 ? num_with_lost() + 1 : 0));
     room.below = 24 + 15 * rows, room.height = (form.is_wide() ? 300 : 220) + room.below;
     double widest = 0;
     for (const auto& reached : all_) widest = std::max(widest, text_width(name_of(reached)));
@@ -69,6 +81,10 @@ class SurvivalPanel {
   }
 
  private:
+  std::size_t num_with_lost() const {
+    return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), any_lost));
+  }
+
   std::string name_of(const Reached& reached) const { return series_->name(series_->index(reached.group->value)); }
 
   Axis x_axis(const Form& form) const {
@@ -120,9 +136,12 @@ class SurvivalPanel {
     frame.svg.polygon(upper, "band");
     frame.svg.path(line, "l");
     draw_markers(frame, reached, series);
-    for (const auto& hit : reached.hits) {
-      if (!hit.reached() && frame.x.has(hit.budget)) frame.svg.line(frame.x.at(hit.budget), frame.y.at(share) - 4, frame.x.at(hit.budget), frame.y.at(share) + 4, "ring");
+    for (const auto* run : reached.runs) {
+      const double end_of_run = run->to_target->budget;
+      if (run->to_target->reached() || run->lost_at || !frame.x.has(end_of_run)) continue;
+      frame.svg.line(frame.x.at(end_of_run), frame.y.at(share) - 4, frame.x.at(end_of_run), frame.y.at(share) + 4, "ring");
     }
+    draw_losses(frame, reached);
     frame.svg.close();
   }
 
@@ -135,12 +154,36 @@ class SurvivalPanel {
     }
   }
 
+  // A cross for each time at which runs were lost, on the line.
+  void draw_losses(Frame& frame, const Reached& reached) const {
+    std::map<double, std::size_t> lost;
+    for (const auto* run : reached.runs) {
+      if (run->lost_at) ++lost[*run->lost_at];
+    }
+    for (const auto& [time, count] : lost) {
+      double share = 0;
+      for (const auto& step : reached.curve.steps) {
+        if (step.time <= time) share = 1 - step.unreached;
+      }
+      frame.svg.marker(4, frame.x.at(time), frame.y.at(share), 7, false,
+                       name_of(reached) + ": " + std::to_string(count) + " diverged or failed at " + format_short(time) + " " + unit_);
+    }
+  }
+
   void draw_risk_table(Frame& frame, const Form& form) const {
-    const auto marks = ticks(frame.x, form.is_wide() ? 9 : 4);
     double y = frame.bottom + 54;
-    frame.svg.text(0, y, "still under way", "q");
+    draw_counts(frame, form, "still under way", y, under_way, [](const Reached&) { return true; });
+    if (num_with_lost() > 0) draw_counts(frame, form, "diverged or failed", y, lost_by, any_lost);
+  }
+
+  // A row per variant of which it holds; `y` is of the heading, and then of what may follow.
+  template <class Count, class Holds>
+  void draw_counts(Frame& frame, const Form& form, const char* heading, double& y, const Count& count, const Holds& holds) const {
+    const auto marks = ticks(frame.x, form.is_wide() ? 9 : 4);
+    frame.svg.text(0, y, heading, "q");
+    y += 15;
     for (const auto& reached : all_) {
-      y += 15;
+      if (!holds(reached)) continue;
       const std::size_t series = series_->index(reached.group->value);
       frame.svg.open(series_class(series));
       frame.svg.marker(marker_of(series), 5, y - 4, 7);
@@ -149,10 +192,11 @@ class SurvivalPanel {
       for (const auto& tick : marks) {
         const double at = frame.x.at(tick.value);
         if (tick.label.empty() || at < free_from) continue;
-        frame.svg.text(at, y, std::to_string(under_way(reached, tick.value)), "q", Anchor::middle);
+        frame.svg.text(at, y, std::to_string(count(reached, tick.value)), "q", Anchor::middle);
         free_from = at + 26;
       }
       frame.svg.close();
+      y += 15;
     }
   }
 
@@ -179,7 +223,7 @@ Numbers survival_numbers(const Comparison& c) {
       if (!reached) continue;
       auto row = group_cells(c, facet, group);
       const auto& steps = reached->curve.steps;
-      row.push_back(count_cell(static_cast<double>(reached->hits.size()))), row.push_back(count_cell(static_cast<double>(group.num_hits)));
+      row.push_back(count_cell(static_cast<double>(reached->runs.size()))), row.push_back(count_cell(static_cast<double>(group.num_hits)));
       row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.front().time));
       row.push_back(number_cell(stats::median_time(reached->curve), "not reached"));
       row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.back().time));
@@ -197,7 +241,7 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   Figure out;
   out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
   out.reading = "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. Band: " +
-                format_percent(1 - c.alpha, 0) + " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it.";
+                format_percent(1 - c.alpha, 0) + " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get there.";
   out.legend = series->legend(), out.names_lines = true;
   for (const auto& panel : panels_of(c, out.notes)) {
     const auto drawing = std::make_shared<SurvivalPanel>(c, panel, series, unit);

@@ -14,10 +14,10 @@ namespace ffn::pictures {
 
 namespace {
 
-// Beyond the first percent of the steps, where a loss falls from its start.
+// Beyond the first percent of the steps, where a loss falls from its start; a share is shown whole.
 Axis y_axis(const CurveSet& set, const PanelGroups& panel) {
   std::vector<double> values;
-  const double begin = 0.01 * static_cast<double>(set.steps.back());
+  const double begin = set.range.is_finite() ? 0 : 0.01 * static_cast<double>(set.steps.back());
   for (const auto* group : panel.groups) {
     for (const auto& point : set.groups.at(group).points) {
       if (static_cast<double>(point.step) < begin) continue;

@@ -237,8 +237,10 @@ class TensorBoard(ExportTest):
             values = [curve[step] for curve in curves]
             centre = sum(values) / 4
             half = 3.182446305284263 * math.sqrt(sum((v - centre) ** 2 for v in values) / 3 / 4)  # t of 3 degrees of freedom at 97.5 %
-            for found, expected in ((mean, centre), (low, centre - half), (high, centre + half)):
+            for found, expected in ((mean, centre), (low, max(0, centre - half)), (high, centre + half)):  # no loss is below 0
                 self.assertAlmostEqual(found[step], expected, delta=1e-6 * abs(expected) + 1e-9)
+        accuracy = [v for name in ("low", "high") for v in tensorboard.scalars(self.event_file(f"runs/study/tensorboard/{variant}/{name}"))["val/accuracy"]]
+        self.assertTrue(all(0 <= value <= 1 for _, value in accuracy), accuracy)
 
     def test_metrics_of_single_blocks_are_there_too(self):
         self.study(log={"layers": True}, train={**STUDY["train"], "layer_metrics": True})

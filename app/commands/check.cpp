@@ -6,8 +6,10 @@
 
 #include "../commands.hpp"
 #include "ffn/compare/compare.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/record/run_standing.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::app {
@@ -22,6 +24,8 @@ const char* name_of(Verdict verdict) {
       return "whole";
     case Verdict::unfinished:
       return "not finished";
+    case Verdict::marred:
+      return "whole but for meta.json";
     case Verdict::mendable:
       return "damaged but mendable";
     case Verdict::repeated:
@@ -39,6 +43,9 @@ const char* name_of(Verdict verdict) {
 // What the command that trained the run does about it when it is started again.
 const char* remedy_of(Verdict verdict) {
   switch (verdict) {
+    case Verdict::marred:
+      return "what was trained is whole; which machine and build did it is written while training only: put the file back from a copy, or move the run "
+             "away and start it again";
     case Verdict::mendable:
       return "starting it again writes that anew from what is intact";
     case Verdict::repeated:
@@ -63,9 +70,23 @@ Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
   return out;
 }
 
+// Files of a study that comparisons do without.
+std::vector<std::string> damage_beside(const std::vector<std::filesystem::path>& studies) {
+  std::vector<std::string> out;
+  for (const auto& study : studies) {
+    if (const std::string damage = study_copy_damage(study); !damage.empty())
+      out.push_back(damage + "; study.json itself is whole; starting the study again writes the copy anew");
+    const auto compared = study / "compare.json";
+    if (path_exists(compared) && !parse_json(read_file(compared, "comparison", ExitCode::data, std::uintmax_t{1} << 32)).is_object())
+      out.push_back(compared.string() + ": damaged: no JSON object; the runs are not affected; starting the study again writes it anew");
+  }
+  return out;
+}
+
 int check(const std::vector<std::string>& directories, const CommonOptions& common) {
-  const auto places = find_run_places({directories.begin(), directories.end()});
+  auto places = find_run_places({directories.begin(), directories.end()});
   if (places.there.empty() && places.missing.empty()) throw DataError("no runs below " + directories[0]);
+  for (auto& problem : damage_beside(places.studies)) places.damaged_studies.push_back(std::move(problem));
   std::vector<RunCheck> checks(places.there.size());
   side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run(RunDirectory(places.there[i])); });
 

@@ -46,6 +46,7 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
 struct Estimate {
   std::vector<Line> lines;  ///< per variant
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
+  std::size_t workers = 1;  ///< that have something to do at once
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
   double peak_bytes = 0;          ///< likewise, of one worker; 0 where nothing is known
@@ -82,7 +83,9 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
+  out.workers = std::max<std::size_t>(1, std::min(jobs, cohorts.size()));
   if (!probe) return out;
+  for (const auto& cohort : cohorts) require_memory(plan.runs[cohort[0]].config);
   const auto use = estimate_use(plan, cohorts, jobs, usable_cores(), training_engine(), [](const RunConfig& config) {
     const auto least = least_memory(config, task_shape(config.task));
     return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
@@ -95,6 +98,7 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
 void add_tuning(const Plan& plan, bool probe, Estimate& out) {
   const Estimate tuning = estimate(plan, out.jobs, probe);
   out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
+  out.workers = std::max(out.workers, tuning.workers);
   out.bytes += tuning.bytes, out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
   out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
@@ -104,6 +108,9 @@ void add_tuning(const Plan& plan, bool probe, Estimate& out) {
 std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const Plan* tuning, bool single, const CommonOptions& common) {
   try {
     const auto found = progress_of(plan.runs);
+    if (std::any_of(found.begin(), found.end(), [](Progress progress) { return progress != Progress::finished; })) {
+      for (const auto& variant : plan.study.variants) require_memory(variant.config);
+    }
     if (single && found[0] != Progress::another) return std::nullopt;  // the directory may have a study as well
     if (!single) looks_so_far(study, plan.directory);
     if (tuning) refuse_other_tuning(study, common.out), refuse_other_study(*tuning, progress_of(tuning->runs)), refuse_untuned_study(study, common.out);
@@ -229,14 +236,13 @@ std::string power_text(const Power& power) {
 void print(const Study& study, const Estimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
   print_text("\n" + counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " + counted(e.cohorts, "cohort") + " on " +
-             counted(e.jobs, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" +
+             counted(e.workers, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" +
              (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
-    const std::size_t workers = std::min(e.jobs, std::max<std::size_t>(1, e.cohorts));
     std::string text = "from a short probe of each cohort: about " + format_duration(*e.seconds);
-    if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (workers > 1 ? " for each worker" : "");
+    if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (e.workers > 1 ? " for each worker" : "");
     print_text(text);
   }
   if (study.growing) return print_growth(study, e);

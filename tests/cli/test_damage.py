@@ -71,6 +71,22 @@ class Finished(Damage):
                 self.assertIn("6 runs: 6 whole", self.ok("check", "runs").stdout)
                 self.assertIn("0 trained now, 6 found finished", self.train())
 
+    def test_check_names_what_a_comparison_does_without(self):
+        self.train()
+        study = self.tmp / "runs/study"
+        for file in (study / "study.json.bak", study / "compare.json", self.run_path() / "meta.json"):
+            whole = file.read_bytes()
+            for damage in (None, b"", whole.replace(b'"seeds"', b'"seedz"').replace(b'"host"', b'"hast"')):
+                file.unlink() if damage is None else file.write_bytes(damage)
+                harmless = damage == whole or (damage != b"" and file.name == "compare.json")
+                result = self.run_program("check", "runs")
+                self.assertEqual(result.returncode, 0 if harmless else 3, (file, damage, result.stdout))
+                self.assertEqual(file.name + ":" in result.stdout, not harmless, result.stdout)
+                if file.name != "meta.json":  # the remedy that is named
+                    self.train()
+                    self.ok("check", "runs")
+            file.write_bytes(whole)
+
     def test_compare_believes_no_config_that_was_changed_and_names_what_is_missing(self):
         self.train()
         path = self.run_path() / "config.json"

@@ -91,6 +91,7 @@ class Unwritable(Program):
             result = closed(*command)
             self.assertEqual(result.returncode, 1, command)
             self.assertIn("cannot write to stdout: Bad file descriptor", result.stderr)
+            self.assertNotIn("trained", result.stderr)
         result = closed("plan", "--config", "no.json")
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertEqual(closed("--config", self.write("quiet.json", {**XOR, "name": "quiet"}), "-q").returncode, self.run_program("--config", "quiet.json", "-q").stdout != "")
@@ -337,6 +338,20 @@ class Planning(Program):
         self.refused(2, "plan", "--no-probe", "--config", "wide.json", says="at most 4999 can be judged")
         self.assertIn("more than can be judged at 5 %", " ".join(self.ok("plan", "--no-probe", "--config", "wide.json", "compare.alpha=0.2").stdout.split()))
         self.refused(2, "compare", self.trained(), "--alpha", "1e-6", says="can be judged")
+
+    def test_what_needs_more_memory_than_there_is_is_refused_as_training_is(self):
+        huge = ("xor", "model.d_model=65536", "model.ffn.expansion=1024")
+        training, planning = (self.run_program(*command, *huge) for command in ((), ("plan",)))
+        self.assertEqual((planning.returncode, planning.stderr), (2, training.stderr))
+        self.assertIn("a smaller model.d_model, d_ff or num_experts", planning.stderr)
+        self.assertIn("of memory at least", json.loads(self.ok("plan", *huge, "--no-probe", "--json").stdout)["refused"])
+
+    def test_no_more_workers_are_told_than_have_something_to_do(self):
+        self.assertIn("1 to train in 1 cohort on 1 worker;", " ".join(self.ok("plan", "xor", "-j", "3", "--no-probe").stdout.split()))
+        self.assertIn("on 3 workers;", " ".join(self.ok("plan", "xor", "seeds=6", "-j", "3", "--no-probe").stdout.split()))
+
+    def test_an_override_is_shown_with_the_codes_of_what_cannot_be_shown(self):
+        self.refused(2, "plan", "xor", "name=a\033[31mb", says=r"override 'name=a\x1b[31mb'")
 
 
 class Weights(Program):

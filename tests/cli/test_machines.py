@@ -190,6 +190,31 @@ class Workers(MachinesTest):
         self.assertNotIn("running", states)
         self.assertNotIn("are killed", errors)
 
+    @unittest.skipUnless(os.getuid() == 0, "needs a user without processes of its own")
+    def test_where_processes_are_limited_a_study_goes_on_with_the_workers_that_can_be_started(self):
+        self.study()
+        os.chmod(self.tmp, 0o777)
+        user = 100_000 + os.getpid()
+
+        def limited(most):
+            def limit():
+                os.setgroups([])
+                os.setgid(user)
+                os.setuid(user)
+                resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+            return limit
+
+        said = {}
+        for most in range(1, 13):  # the parent's own threads count, too
+            result = self.run_program("--config", "study.json", "-o", f"out-{most}", "-j", "4", preexec_fn=limited(most))
+            said[most] = (result.returncode, result.stderr)
+        self.assertEqual(said[1][0], 1, said[1])
+        self.assertRegex(said[1][1], r"error: cannot start a worker: Resource temporarily unavailable\nhint: .*ulimit -u.*-j")
+        self.assertEqual(said[12][0], 0, said[12])
+        fewer = [code for code, errors in said.values() if "the study goes on with" in errors]
+        self.assertEqual(fewer, [0, 0, 0], said)
+        self.assertIn("cannot start a worker: Resource temporarily unavailable; the study goes on with 1 of 4 workers", "".join(errors for _, errors in said.values()))
+
     def test_stopped_workers_end_when_their_parent_is_killed(self):
         self.study(LONG)
         process = self.start("runs", "-j", "2")

@@ -344,3 +344,14 @@ TEST_CASE("what is wrong with seeds until settled is said with its place") {
   CHECK(problems_in_study("{" + sweep + R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"}, "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
         "s.json:1  /compare/metric: seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
 }
+
+TEST_CASE("threads, which change no result, are refused wherever they would be compared") {
+  const std::string why = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
+  CHECK(problems_in_study(R"({"seeds": 2})", {"compute.threads=1,2"}) == "override 'compute.threads=1,2'  /sweep/grid/compute.threads: " + why);
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"compute.threads": [1, 2]}}})") == "s.json:1  /sweep/grid/compute.threads: " + why);
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"compute": [{"threads": 1}, {"threads": 2}]}}})") == "s.json:1  /sweep/grid/compute: " + why);
+  CHECK(problems_in_study(R"({"sweep": {"include": [{"compute.threads": 2}]}})") == "s.json:1  /sweep/include/0/compute.threads: " + why);
+  CHECK(problems_in_study(R"({"seeds": 2, "tune": {"compute.threads": [1, 2]}})") == "s.json:1  /tune/compute.threads: " + why);
+  CHECK(problems_in_study(R"({"seeds": 2, "compare": {"by": "compute.threads"}})") == "s.json:1  /compare/by: " + why);
+  CHECK(problems_in_study(R"({"seeds": 2})", {"compute.threads=2"}).empty());
+}

@@ -10,7 +10,7 @@ TEST_CASE("a problem reads place, pointer, message; what is empty is left out") 
   CHECK(Problem{"", "/name", "bad"}.text() == "/name: bad");
   CHECK(Problem{"a.json:7", "", "bad"}.text() == "a.json:7  bad");
   CHECK(Problem{"", "", "bad"}.text() == "bad");
-  CHECK(Problem{"", "/a\nb\x1b[31m", "bad"}.text() == "/a?b?[31m: bad");
+  CHECK(Problem{"", "/a\nb\x1b[31m", "bad"}.text() == "/a\\x0ab\\x1b[31m: bad");
   CHECK(Problem{"", "/" + std::string(1000, 'x'), "bad"}.text() == "/" + std::string(96, 'x') + "...: bad");
 }
 

@@ -1,6 +1,7 @@
 // What workers hold and what is said of it beforehand.
 #include <unistd.h>
 
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <vector>
@@ -61,6 +62,20 @@ class PerThread final : public Resting {
   }
 };
 
+// Steps that take this much of a core's time.
+class Working final : public Resting {
+ public:
+  static constexpr double kStepSeconds = 0.005;
+  void train(const Cohort&, TrainObserver& observer) override {
+    const auto used = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+    for (std::int64_t step = 0; !observer.stop_requested(); ++step) {
+      for (const double start = used(); used() - start < kStepSeconds;) {
+      }
+      observer.evaluated(0, {}), observer.stepped(step + 1, 1);
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a cohort begins without the memory that earlier ones freed") {
@@ -84,4 +99,17 @@ TEST_CASE("the memory of a worker is that with all the cores, which the last one
   const double at_last = estimate_use(plan, {{0}, {1}}, 2, 4, engine, no_more).peak_bytes;
   CHECK(at_last - alone > 1.8 * kThreadBytes);
   CHECK(at_last - alone < 2.2 * kThreadBytes);
+}
+
+TEST_CASE("workers beyond the cores take turns, and no time is saved by them") {
+  const ScratchDirectory scratch;
+  constexpr double kSteps = 1e6;
+  const Plan plan = make_plan(study_of(R"({"name": "s", "seeds": 16, "train": {"steps": 1000000, "eval_every": 1000000}})"), scratch.path());
+  std::vector<PlannedCohort> each;
+  for (std::size_t run = 0; run < 16; ++run) each.push_back({run});
+  Working engine;
+  const auto no_more = [](const RunConfig&) { return 0.0; };
+  const double of_all = 16 * kSteps * Working::kStepSeconds;
+  for (const std::size_t jobs : {1, 2, 4, 16})
+    CHECK(estimate_use(plan, each, jobs, 2, engine, no_more).seconds > 0.8 * of_all / static_cast<double>(std::min<std::size_t>(jobs, 2)));
 }

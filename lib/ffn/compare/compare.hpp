@@ -61,6 +61,7 @@ FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extra
 /// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
 struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
+  std::vector<std::filesystem::path> studies;  ///< whose study.json can be read
   std::vector<std::string> damaged_studies;  ///< as in FoundRuns
   TuningRuns tuning;                         ///< left out
 };

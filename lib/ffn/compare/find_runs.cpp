@@ -89,6 +89,7 @@ struct Place {
 
 struct Places {
   std::vector<Place> all;
+  std::vector<fs::path> studies;
   std::vector<std::string> damaged_studies;
 };
 
@@ -124,6 +125,7 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
         places.all.push_back({run, !there, false});
       }
       around = &of_study;
+      places.studies.push_back(directory);
       if (!study->lost.empty()) places.damaged_studies.push_back(study->lost + "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
     }
   } catch (const Error& error) {
@@ -286,6 +288,7 @@ namespace {
 RunPlaces sorted_places(Places places) {
   RunPlaces out;
   for (auto& place : places.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
+  out.studies = std::move(places.studies);
   out.damaged_studies = std::move(places.damaged_studies);
   return out;
 }

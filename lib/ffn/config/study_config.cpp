@@ -255,6 +255,31 @@ void refuse_both_widths(const std::vector<Combination>& combinations, const std:
   }
 }
 
+// What a study compares are results, and threads change none: a run's config does not even keep them.
+constexpr const char* kThreads = "compute.threads";
+constexpr const char* kThreadsVary = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
+
+bool sets_threads(const std::string& key, const Json& value) {
+  return key == kThreads || (key == "compute" && value.is_object() && value.contains("threads"));
+}
+
+void refuse_threads(const Study& study, const std::vector<Combination>& combinations, Expansion& expansion) {
+  std::set<std::string> where;
+  for (const auto& combination : combinations) {
+    for (const auto& entry : combination) {
+      const std::string key = escape_pointer(entry.key);
+      if (sets_threads(entry.key, entry.value)) where.insert(entry.pointer.substr(0, entry.pointer.find(key) + key.size()));  // not each value
+    }
+  }
+  for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {
+    for (const auto& value : axis.values) {
+      if (sets_threads(axis.key, *value)) where.insert("/tune/" + escape_pointer(axis.key));
+    }
+  }
+  if (study.config.compare.by == kThreads) where.insert("/compare/by");
+  for (const auto& pointer : where) expansion.problem(pointer, kThreadsVary);
+}
+
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
 void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations, const std::set<std::string>& swept,
                   const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
@@ -327,6 +352,7 @@ Study read_study(const Document& document, const std::string& source) {
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
+  refuse_threads(study, combinations, expansion);
   refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();

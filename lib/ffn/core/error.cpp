@@ -13,7 +13,7 @@ std::string reason_of(const std::exception& error) {
 std::string Problem::text() const {
   std::string out;
   if (!place.empty()) out += place + "  ";
-  if (!pointer.empty()) out += without_controls(clipped(pointer, 100)) + ": ";
+  if (!pointer.empty()) out += with_codes(clipped(pointer, 100)) + ": ";
   return out + message;
 }
 

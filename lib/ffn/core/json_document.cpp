@@ -94,7 +94,7 @@ Override split_override(const std::string& assignment) {
   if (const auto offset = first_invalid_utf8(assignment)) {
     throw UsageError("an override is not valid UTF-8 at byte " + std::to_string(*offset));
   }
-  const std::string shown = kOverride + without_controls(clipped(assignment, 80)) + "'";
+  const std::string shown = kOverride + with_codes(clipped(assignment, 80)) + "'";
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw UsageError(shown + " has no path and '='", "write it as dotted.path=value, for example train.steps=500");

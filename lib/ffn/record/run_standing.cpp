@@ -8,6 +8,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/json_text.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/text.hpp"
 
@@ -18,7 +19,7 @@ using record_detail::is_there;
 
 namespace {
 
-constexpr std::uintmax_t kMaxRunFileBytes = std::uintmax_t{1} << 36;
+constexpr std::uintmax_t kMaxRunFileBytes = std::uintmax_t{1} << 36, kMaxMetaBytes = 1 << 24;
 
 // One of a run's small files: what it says, or what is wrong with it. Neither: it is not there.
 template <class T>
@@ -308,6 +309,19 @@ std::optional<RunConfig> config_of(const RunDirectory& directory, const std::str
   }
 }
 
+// What is wrong with the file that tells which machine and which build made the run; empty if nothing is.
+std::string damage_of_meta(const RunDirectory& directory) {
+  if (!is_there(directory.meta_path())) return "meta.json: missing";
+  try {
+    record_detail::read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json", [](const Json&) {});
+  } catch (const ReadError&) {
+    throw;
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 RunCheck check_closely(const RunDirectory& directory) {
   using Verdict = RunCheck::Verdict;
   const fs::path& run = directory.path();
@@ -321,6 +335,10 @@ RunCheck check_closely(const RunDirectory& directory) {
     out.damage = std::move(look.damage);
     if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
     else if (look.summary->files.empty()) out.verdict = Verdict::old;
+    if (const std::string damage = out.verdict == Verdict::old ? "" : damage_of_meta(directory); !damage.empty()) {
+      if (out.damage.empty()) out.verdict = Verdict::marred;
+      out.damage.push_back(damage);
+    }
     return out;
   }
   if (!look.about.empty()) out.damage.push_back(look.about);

@@ -64,6 +64,7 @@ struct RunCheck {
   enum class Verdict {
     whole,       ///< finished, and everything is as it was written
     unfinished,  ///< goes on where its checkpoint is, or begins
+    marred,      ///< finished, and the results are as they were written; what is told beside them is not
     mendable,    ///< finished; what is damaged is written again from what is intact
     repeated,    ///< has to be trained again
     unreadable,  ///< there is something that cannot be read

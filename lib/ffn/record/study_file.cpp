@@ -153,6 +153,18 @@ Json read_study_json(const fs::path& study, std::string* lost) {
   }
 }
 
+std::string study_copy_damage(const fs::path& study) {
+  std::string lost;
+  const Json file = read_study_json(study, &lost);
+  if (!lost.empty() || file.value("schema_version", 0) < 2) return "";
+  try {
+    read_whole(study_copy_path(study));
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 std::optional<StudyFile> read_study_file(const fs::path& study) {
   if (!has_study_file(study)) return std::nullopt;
   std::string lost;

@@ -51,6 +51,9 @@ constexpr const char* kLostStudyRemedy =
 /// What stands in the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
 Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);
 
+/// What is wrong with the copy while the file itself is whole; empty if nothing is. Version 0.1 wrote none.
+std::string study_copy_damage(const std::filesystem::path& study);
+
 /// Nothing if there is neither. Throws DataError naming the file if it is damaged, and so is the copy.
 std::optional<StudyFile> read_study_file(const std::filesystem::path& study);
 

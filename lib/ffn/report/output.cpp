@@ -84,7 +84,7 @@ void OutputBuffer::write(const std::string& bytes) {
   }
   if (failure_ != 0) {
     throw SystemError(std::string("cannot write to ") + (fd_ == STDOUT_FILENO ? "stdout: " : "stderr: ") + std::strerror(failure_),
-                      "the results are incomplete here; what was trained is kept");
+                      "what was printed is incomplete; files are not affected");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "ffn/study/estimate.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,29 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Of all threads of this process.
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// How many cores a trial keeps busy, from its beginning on: threads that have nothing to do, and those that wait for files, take none.
+class BusyCores {
+ public:
+  double mean() const { return (processor_seconds() - processor_start_) / std::max(seconds_since(start_), 1e-6); }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+  double processor_start_ = processor_seconds();
+};
+
+// What one cohort takes.
+struct Tried {
+  double seconds = 0, processor_seconds = 0;
+};
 
 // Mean time of what is measured in pieces; the first piece, which touches memory for the first time, counts only if it is the only one.
 class Pieces {
@@ -86,14 +110,17 @@ Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort,
   return watch;
 }
 
-// Seconds of the runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
-double tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
+// The runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
+Tried tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
   const bool stacked = !plan.runs[cohort[0]].config.compute.on_cpu();
   const TrainConfig& train = plan.runs[cohort[0]].config.train;
+  const BusyCores busy;
   const auto watch = try_for(0.3, plan, cohort, engine);
+  const double cores = busy.mean();
   const double evaluations = static_cast<double>(train.steps / train.eval_every + 1);
   const double one = watch.steps.mean().value_or(0) * static_cast<double>(train.steps) + watch.evaluations.mean().value_or(0) * evaluations;
-  return stacked ? one : one * static_cast<double>(cohort.size());
+  const double all = stacked ? one : one * static_cast<double>(cohort.size());
+  return {all, all * cores};
 }
 
 // A directory on the disk that the results will lie on; it goes with everything in it.
@@ -125,7 +152,7 @@ class Scratch {
 };
 
 // The whole cohort with all its files, or nothing where none can be written.
-std::optional<double> tried_as_a_whole(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const fs::path& scratch) {
+std::optional<Tried> tried_as_a_whole(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const fs::path& scratch) {
   if (scratch.empty()) return std::nullopt;
   Plan copy;
   copy.directory = scratch;
@@ -136,8 +163,10 @@ std::optional<double> tried_as_a_whole(const Plan& plan, const PlannedCohort& co
     all.push_back(copy.runs.size() - 1);
   }
   const auto start = Clock::now();
+  const double processor_start = processor_seconds();
   const auto outcome = train_cohort(copy, all, engine, {}, {});
-  return outcome.trained == all.size() ? std::optional<double>(seconds_since(start)) : std::nullopt;
+  if (outcome.trained != all.size()) return std::nullopt;
+  return Tried{seconds_since(start), processor_seconds() - processor_start};
 }
 
 // The most that this process has had in memory since the last reset_peak().
@@ -160,7 +189,8 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
   const auto with_threads = [&engine](std::size_t threads) { engine.set_threads([threads] { return threads; }); };
   Use out;
   const Scratch scratch(plan.directory);
-  std::map<std::string, double> known;
+  std::map<std::string, Tried> known;
+  double processor_seconds = 0;
   std::vector<double> busy(std::max<std::size_t>(1, jobs), 0.0);  // until when each worker is
   for (const auto& cohort : cohorts) {
     const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
@@ -173,15 +203,17 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
       try_for(0, plan, cohort, engine);
       const double part = peak_bytes();
       with_threads(share);
-      double seconds = tried_in_part(plan, cohort, engine);
-      if (seconds < kShort) seconds = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(seconds);
+      Tried tried = tried_in_part(plan, cohort, engine);
+      if (tried.seconds < kShort) tried = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(tried);
       if (part > 0 && config.compute.on_cpu())
         out.peak_bytes = std::max({out.peak_bytes, peak_bytes(), part + static_cast<double>(cohort.size() - 1) * row_bytes(config)});
-      found = known.emplace(key, seconds).first;
+      found = known.emplace(key, tried).first;
     }
-    *std::min_element(busy.begin(), busy.end()) += found->second;  // whoever is free first takes the next
+    *std::min_element(busy.begin(), busy.end()) += found->second.seconds;  // whoever is free first takes the next
+    processor_seconds += found->second.processor_seconds;
   }
-  out.seconds = *std::max_element(busy.begin(), busy.end());
+  // Workers and threads beyond the cores take turns.
+  out.seconds = std::max(*std::max_element(busy.begin(), busy.end()), processor_seconds / static_cast<double>(cores));
   return out;
 }
 

@@ -65,7 +65,7 @@ class Pool {
 
   PoolResult run() {
     const std::size_t count = std::min(options_.jobs, cohorts_.size());
-    for (std::size_t i = 0; i < count; ++i) children_.push_back(start(i));
+    start_workers(count);
     for (auto& child : children_) assign(child);
     while (busy()) {
       wait_for_messages();
@@ -85,13 +85,31 @@ class Pool {
   }
 
  private:
+  // As many as there can be: where processes are limited, fewer do the same work.
+  void start_workers(std::size_t count) {
+    try {
+      while (children_.size() < count) children_.push_back(start(children_.size()));
+    } catch (const SystemError& error) {
+      if (children_.empty()) throw;
+      log_warning(std::string(error.what()) + "; the study goes on with " + std::to_string(children_.size()) + " of " + std::to_string(count) + " workers");
+    }
+  }
+
   Child start(std::size_t index) {
     int commands[2], messages[2];
-    if (::pipe2(commands, O_CLOEXEC) != 0 || ::pipe2(messages, O_CLOEXEC) != 0)
-      throw SystemError(std::string("cannot create a pipe: ") + std::strerror(errno));
+    if (::pipe2(commands, O_CLOEXEC) != 0) throw cannot_start();
+    if (::pipe2(messages, O_CLOEXEC) != 0) {
+      const auto error = cannot_start();
+      ::close(commands[0]), ::close(commands[1]);
+      throw error;
+    }
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
-    if (pid < 0) throw SystemError(std::string("cannot start a worker: ") + std::strerror(errno));
+    if (pid < 0) {
+      const auto error = cannot_start();
+      for (const int fd : {commands[0], commands[1], messages[0], messages[1]}) ::close(fd);
+      throw error;
+    }
     if (pid == 0) {
       if (!end_with(parent)) ::_exit(1);
       for (const auto& other : children_) ::close(other.commands), ::close(other.messages);
@@ -105,6 +123,14 @@ class Pool {
     Child child;
     child.pid = pid, child.commands = commands[1], child.messages = messages[0];
     return child;
+  }
+
+  static SystemError cannot_start() {
+    const int problem = errno;
+    const bool files = problem == EMFILE || problem == ENFILE;
+    const char* hint = files ? "no more open files are allowed (ulimit -n shows the limit): raise it, or take fewer workers with -j"
+                             : "no more processes, which threads are as well, are allowed or have room (ulimit -u shows the limit): raise it, or take fewer workers with -j";
+    return SystemError(std::string("cannot start a worker: ") + std::strerror(problem), hint);
   }
 
   void assign(Child& child) {
@@ -193,9 +219,20 @@ class Pool {
       mark_failed(cohort, reason + ", twice");
       fail(cohort);
     }
-    if (!queue_.empty() && !stopping_) {
+    if (!queue_.empty() && !stopping_) replace(child);
+  }
+
+  // With another worker; where none can be started, those that are left do its work.
+  void replace(Child& child) {
+    try {
       child = start(static_cast<std::size_t>(&child - children_.data()));
       assign(child);
+    } catch (const SystemError& error) {
+      if (std::none_of(children_.begin(), children_.end(), [](const Child& c) { return c.pid > 0; })) throw;
+      log_warning(std::string(error.what()) + "; the study goes on with those that are left");
+      for (auto& other : children_) {
+        if (other.pid > 0 && other.cohort == kNone) assign(other);
+      }
     }
   }
 

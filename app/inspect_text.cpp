@@ -76,7 +76,8 @@ std::string rank_tokens_text(const Inspection& i) {
   });
   if (counts.empty()) return "";
   const auto most = *counts.rbegin();
-  return " on " + (counts.size() > 1 ? format_count(*counts.begin()) + " to " : "") + format_count(most) + (most == 1 ? " token" : " tokens");
+  return " on " + (counts.size() > 1 ? format_count(*counts.begin()) + " to " : "") + format_count(most) +
+         (most == 1 ? " token" : " tokens");
 }
 
 void print_layers(const Inspection& i, const CommonOptions& common) {
@@ -100,7 +101,9 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
   print_named_table(table, common);
   print_paragraph("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) +
                   " of the layer's root mean square; fire: the pre-activation is above 0; dead: near 0 on every token; "
-                  "always on: fires on every token; eff. rank: exp of the entropy of h's singular values" + rank_tokens_text(i) + "; "
+                  "always on: fires on every token; eff. rank: exp of the entropy of h's singular values" +
+                  rank_tokens_text(i) +
+                  "; "
                   "fire rates: neurons by the share of tokens on which they fire, in tenths from 0 to 100 %, · being none.");
 }
 

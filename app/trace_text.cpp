@@ -81,8 +81,9 @@ void print_trace(const Trace& trace, const Inputs& inputs, const ModelConfig& mo
   for (const auto& token : trace.tokens) label = std::max(label, display_width(token));
   print_heading("What the network says");
   for (std::size_t n = 0; n < trace.tokens.size(); ++n)
-    print_line(trace.tokens[n] + std::string(label - display_width(trace.tokens[n]) + 2, ' ') + "→  " + join(trace.outcome_names(n, inputs)),
-               static_cast<int>(label) + 5);
+    print_line(
+        trace.tokens[n] + std::string(label - display_width(trace.tokens[n]) + 2, ' ') + "→  " + join(trace.outcome_names(n, inputs)),
+        static_cast<int>(label) + 5);
 }
 
 }  // namespace ffn::app

@@ -300,8 +300,9 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
            number(outcome.reused) + " found finished" + (outcome.diverged > 0 ? ", " + number(outcome.diverged) + " diverged" : "") +
            (outcome.failed.empty() ? "" : ", " + number(outcome.failed.size()) + " failed (see their status.json)"));
   if (all_diverged)
-    log_error("every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
-              "with --fresh or another name");
+    log_error(
+        "every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
+        "with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);
   else if (part.empty()) log_info(last_lines(plan, comparison, common));
   else

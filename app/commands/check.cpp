@@ -44,7 +44,8 @@ const char* name_of(Verdict verdict) {
 const char* remedy_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::marred:
-      return "what was trained is whole; which machine and build did it is written while training only: put the file back from a copy, or move the run "
+      return "what was trained is whole; which machine and build did it is written while training only: put the file back from a copy, or "
+             "move the run "
              "away and start it again";
     case Verdict::mendable:
       return "starting it again writes that anew from what is intact";

@@ -1,4 +1,6 @@
 // ffn-train curves DIR...: learning curves in the terminal.
+#include "ffn/pictures/curves.hpp"
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -6,7 +8,6 @@
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
 #include "ffn/core/utf8.hpp"
-#include "ffn/pictures/curves.hpp"
 #include "ffn/pictures/terminal_curves.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/shown.hpp"

@@ -347,9 +347,11 @@ TEST_CASE("what is wrong with seeds until settled is said with its place") {
 
 TEST_CASE("threads, which change no result, are refused wherever they would be compared") {
   const std::string why = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
-  CHECK(problems_in_study(R"({"seeds": 2})", {"compute.threads=1,2"}) == "override 'compute.threads=1,2'  /sweep/grid/compute.threads: " + why);
+  CHECK(problems_in_study(R"({"seeds": 2})", {"compute.threads=1,2"}) ==
+        "override 'compute.threads=1,2'  /sweep/grid/compute.threads: " + why);
   CHECK(problems_in_study(R"({"sweep": {"grid": {"compute.threads": [1, 2]}}})") == "s.json:1  /sweep/grid/compute.threads: " + why);
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"compute": [{"threads": 1}, {"threads": 2}]}}})") == "s.json:1  /sweep/grid/compute: " + why);
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"compute": [{"threads": 1}, {"threads": 2}]}}})") ==
+        "s.json:1  /sweep/grid/compute: " + why);
   CHECK(problems_in_study(R"({"sweep": {"include": [{"compute.threads": 2}]}})") == "s.json:1  /sweep/include/0/compute.threads: " + why);
   CHECK(problems_in_study(R"({"seeds": 2, "tune": {"compute.threads": [1, 2]}})") == "s.json:1  /tune/compute.threads: " + why);
   CHECK(problems_in_study(R"({"seeds": 2, "compare": {"by": "compute.threads"}})") == "s.json:1  /compare/by: " + why);

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "ffn/stats/bootstrap.hpp"
-#include "ffn/stats/multiplicity.hpp"
 #include "ffn/stats/inversion.hpp"
+#include "ffn/stats/multiplicity.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/stats/summary.hpp"

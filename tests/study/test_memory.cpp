@@ -104,7 +104,8 @@ TEST_CASE("the memory of a worker is that with all the cores, which the last one
 TEST_CASE("workers beyond the cores take turns, and no time is saved by them") {
   const ScratchDirectory scratch;
   constexpr double kSteps = 1e6;
-  const Plan plan = make_plan(study_of(R"({"name": "s", "seeds": 16, "train": {"steps": 1000000, "eval_every": 1000000}})"), scratch.path());
+  const Plan plan =
+      make_plan(study_of(R"({"name": "s", "seeds": 16, "train": {"steps": 1000000, "eval_every": 1000000}})"), scratch.path());
   std::vector<PlannedCohort> each;
   for (std::size_t run = 0; run < 16; ++run) each.push_back({run});
   Working engine;

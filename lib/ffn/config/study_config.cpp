@@ -268,7 +268,8 @@ void refuse_threads(const Study& study, const std::vector<Combination>& combinat
   for (const auto& combination : combinations) {
     for (const auto& entry : combination) {
       const std::string key = escape_pointer(entry.key);
-      if (sets_threads(entry.key, entry.value)) where.insert(entry.pointer.substr(0, entry.pointer.find(key) + key.size()));  // not each value
+      if (sets_threads(entry.key, entry.value))
+        where.insert(entry.pointer.substr(0, entry.pointer.find(key) + key.size()));  // not each value
     }
   }
   for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {

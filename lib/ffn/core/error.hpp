@@ -80,9 +80,10 @@ struct SystemError : Error {
 
 struct OutOfMemory : SystemError {
   OutOfMemory(std::size_t bytes, const std::string& what_for, const std::string& hint)
-      : SystemError("not enough memory: " + (bytes >> 33 ? std::to_string(bytes >> 30) + " GiB" : std::to_string((bytes >> 20) + 1) + " MiB") +
-                        " for " + what_for,
-                    hint) {}
+      : SystemError(
+            "not enough memory: " + (bytes >> 33 ? std::to_string(bytes >> 30) + " GiB" : std::to_string((bytes >> 20) + 1) + " MiB") +
+                " for " + what_for,
+            hint) {}
 };
 
 }  // namespace ffn

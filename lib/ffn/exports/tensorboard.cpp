@@ -131,8 +131,8 @@ void write_variant(const std::vector<const Written*>& seeds, const fs::path& dir
   std::map<std::int64_t, Values> centre, low, high;
   for (const auto& metric : metrics) {
     const auto* row = find_metric_row(metric);
-    const auto points = pictures::curve_points(steps, run_curves(seeds, states, steps, metric), row && row->higher_is_better, ShownCentre::mean, kAlpha,
-                                               pictures::range_of(metric));
+    const auto points = pictures::curve_points(steps, run_curves(seeds, states, steps, metric), row && row->higher_is_better,
+                                               ShownCentre::mean, kAlpha, pictures::range_of(metric));
     for (const auto& point : points) {
       centre[point.step].emplace_back(metric, point.centre);
       low[point.step].emplace_back(metric, point.low);

@@ -13,7 +13,9 @@ Arena::Block Arena::allocate(std::int64_t bytes) {
   Block block;
   block.size = (bytes + kLine - 1) / kLine * kLine;
   block.memory.reset(static_cast<char*>(std::aligned_alloc(kLine, static_cast<std::size_t>(block.size))));
-  if (!block.memory) throw OutOfMemory(static_cast<std::size_t>(block.size), "the values of one step", "a smaller train.batch_size, model.d_model or d_ff needs less");
+  if (!block.memory)
+    throw OutOfMemory(static_cast<std::size_t>(block.size), "the values of one step",
+                      "a smaller train.batch_size, model.d_model or d_ff needs less");
   return block;
 }
 

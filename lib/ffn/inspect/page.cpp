@@ -67,18 +67,36 @@ void for_each_part(const Inspection& i, const F& f) {
 Cell counted(const HiddenReport& report, std::int64_t neurons) { return report.finite ? pictures::count_cell(static_cast<double>(neurons)) : Cell{"-"}; }
 
 std::string layers_section(const Inspection& i) {
-  Numbers numbers{{"", "tokens", "neurons", "zeros", "near zero", "fire", "dead", "always on", "effective rank", "of tokens", "agreement", "by chance"}, {}};
+  Numbers numbers{
+      {"", "tokens", "neurons", "zeros", "near zero", "fire", "dead", "always on", "effective rank", "of tokens", "agreement", "by chance"},
+      {}};
   bool gated = false;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { gated = gated || r.gated; });
   if (gated) numbers.headers.insert(numbers.headers.end(), {"gate near zero", "up near zero"});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    numbers.rows.push_back({{part_title(i, b, part)}, pictures::count_cell(static_cast<double>(r.tokens)), pictures::count_cell(static_cast<double>(r.width)), percent_cell(r.zeros), percent_cell(r.near_zeros), percent_cell(r.fires), counted(r, r.dead),
-                            counted(r, r.always_on), signed_cell(r.effective_rank), r.finite ? pictures::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"}, r.agreement ? percent_cell(r.agreement->share) : Cell{"-"}, r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
+    numbers.rows.push_back({{part_title(i, b, part)},
+                            pictures::count_cell(static_cast<double>(r.tokens)),
+                            pictures::count_cell(static_cast<double>(r.width)),
+                            percent_cell(r.zeros),
+                            percent_cell(r.near_zeros),
+                            percent_cell(r.fires),
+                            counted(r, r.dead),
+                            counted(r, r.always_on),
+                            signed_cell(r.effective_rank),
+                            r.finite ? pictures::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"},
+                            r.agreement ? percent_cell(r.agreement->share) : Cell{"-"},
+                            r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
     if (gated) numbers.rows.back().push_back(percent_cell(r.gate_near_zeros)), numbers.rows.back().push_back(percent_cell(r.up_near_zeros));
   });
   if (numbers.rows.empty()) return "";
-  return section("layers", "Hidden layers", "Zeros are activations h that are exactly 0; near zero is |h| below " + format_significant(kNearZero, 1) + " of the layer's root mean square; a neuron fires where its pre-activation (the gate's in a gated layer) is above 0, is dead where it is near zero on every token, "
-                 "always on where it fires on every token. The effective rank is exp of the entropy of the singular values of h, not centred (Roy and Vetterli 2007), over as many tokens as stand beside it, which it cannot be above. Agreement: of a text, neurons whose value favours the very token that follows where the key is strongest (Geva et al. 2021).", html_numbers(numbers));
+  return section("layers", "Hidden layers",
+                 "Zeros are activations h that are exactly 0; near zero is |h| below " + format_significant(kNearZero, 1) +
+                     " of the layer's root mean square; a neuron fires where its pre-activation (the gate's in a gated layer) is above 0, "
+                     "is dead where it is near zero on every token, "
+                     "always on where it fires on every token. The effective rank is exp of the entropy of the singular values of h, not "
+                     "centred (Roy and Vetterli 2007), over as many tokens as stand beside it, which it cannot be above. Agreement: of a "
+                     "text, neurons whose value favours the very token that follows where the key is strongest (Geva et al. 2021).",
+                 html_numbers(numbers));
 }
 
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {

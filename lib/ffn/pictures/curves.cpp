@@ -72,8 +72,8 @@ ValueRange range_of(const std::string& metric) {
   return row ? ValueRange{row->low, row->high} : ValueRange{};
 }
 
-CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha,
-                       const ValueRange& range) {
+CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre,
+                       double alpha, const ValueRange& range) {
   CurvePoint point{step, values.size(), gone};
   if (gone > 0) {
     auto all = values;
@@ -127,8 +127,8 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
   return {kept.begin(), kept.end()};
 }
 
-std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
-                                     double alpha, const ValueRange& range) {
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better,
+                                     ShownCentre centre, double alpha, const ValueRange& range) {
   std::vector<CurvePoint> out;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     std::vector<double> values;
@@ -167,7 +167,8 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
   const std::vector<std::int64_t> steps(drawn.begin(), drawn.end());
   std::vector<CurveSet> sets;
   for (std::size_t m = 0; m < requests.size(); ++m) {
-    CurveSet set{requests[m].metric, higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {}, range_of(requests[m].metric)};
+    CurveSet set{requests[m].metric,          higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {},
+                 range_of(requests[m].metric)};
     // The end of a curve is the number in the table.
     const bool positive = all_positive(all, m);
     if (set.metric == comparison.metric) set.centre = comparison.shown;

@@ -63,8 +63,8 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
 
 /// What `values` come to, `gone` more runs being worse than all of them: centre with interval, or, where some are gone, the median and the
 /// quartiles. An interval ends where the metric's range does, which Student's t does not know.
-CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre, double alpha,
-                       const ValueRange& range = {});
+CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre,
+                       double alpha, const ValueRange& range = {});
 
 /// Whether a logarithmic axis shows more of it: a loss that is positive and falls by more than a factor of 20.
 bool spans_decades(const CurveSet& set);
@@ -77,7 +77,7 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::s
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most);
 
 /// curve_point() at each of these steps at which some run has a value; a run that ended badly is gone from behind its last finite one.
-std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better, ShownCentre centre,
-                                     double alpha, const ValueRange& range = {});
+std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, const std::vector<RunCurve>& runs, bool higher_is_better,
+                                     ShownCentre centre, double alpha, const ValueRange& range = {});
 
 }  // namespace ffn::pictures

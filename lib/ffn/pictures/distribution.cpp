@@ -92,7 +92,8 @@ class DistributionPanel {
     std::vector<double> values;
     for (const auto& column : columns_) {
       for (const auto* run : column.with) values.push_back(*run->value);
-      if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric))) values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
+      if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric)))
+        values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
     }
     return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
   }

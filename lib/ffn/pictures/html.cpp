@@ -52,7 +52,8 @@ std::string stacking_rules() {
       return selectors + "{" + what + "}";
     };
     out += "@media (min-width:" + from + "px){" + rule({" .again"}, "color:transparent") + "}@media (max-width:" + to + "px){" +
-           rule({" thead th:not(.bar)"}, "display:none") + rule({"", " thead", " tbody"}, "display:block") + rule({" th.bar"}, "border:0;padding:0") +
+           rule({" thead th:not(.bar)"}, "display:none") + rule({"", " thead", " tbody"}, "display:block") +
+           rule({" th.bar"}, "border:0;padding:0") +
            rule({" tr"}, "display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0") +
            rule({" td", " tr.first td"}, "border:0;padding:0;text-align:left") + rule({" td:empty"}, "display:none") +
            rule({" td[data-h]::before"}, "content:attr(data-h) \": \";color:var(--quiet);font-weight:400") +
@@ -168,8 +169,8 @@ std::string html_document(const std::string& title, const std::string& version, 
 }
 
 std::string page_style() {
-  return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" + chart_rules() + shade_rules(Scheme::light) +
-         "@media screen and (prefers-color-scheme:dark){" + shade_rules(Scheme::dark) + "}" +
+  return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" +
+         chart_rules() + shade_rules(Scheme::light) + "@media screen and (prefers-color-scheme:dark){" + shade_rules(Scheme::dark) + "}" +
          R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1484px;margin:0 auto;padding:24px 16px 48px}h1{font-size:1.5rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 2px}h3{font-size:.9rem;margin:0 0 4px;overflow-wrap:anywhere}
 p{margin:0 0 10px;max-width:78ch}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}
@@ -185,9 +186,8 @@ details{margin:6px 0}summary{cursor:pointer;color:var(--link);font-size:.9rem}pr
 td.key-name,td.long{overflow-wrap:anywhere;min-width:9em}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:0;font-size:.9rem}dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}
 #tip{position:absolute;z-index:2;pointer-events:none;background:var(--panel);color:var(--text);border:1px solid var(--axis);border-radius:4px;padding:4px 8px;font-size:12px;line-height:1.4;white-space:pre;box-shadow:0 1px 4px #0003}#tip[hidden]{display:none}
 td.bar svg,th.bar svg{min-width:260px}@media (max-width:720px){dl{grid-template-columns:1fr}dt{margin-top:6px}}
-)css" +
-         stacking_rules() + R"css(@media print{:root{color-scheme:light;)css" +
-         colors(false) +
+)css" + stacking_rules() +
+         R"css(@media print{:root{color-scheme:light;)css" + colors(false) +
          R"css(}body{-webkit-print-color-adjust:exact;print-color-adjust:exact;font-size:11pt}main{max-width:none;padding:0}.switches,#tip{display:none!important}details::details-content{content-visibility:visible;block-size:auto}summary{color:var(--quiet)}}
 )css";
 }

@@ -114,7 +114,8 @@ constexpr double kEdge = 8;
 
 bool has_effects(const Comparison& c) {
   const auto has_effect = [](const PairResult& pair) { return effect_of(pair).has_value(); };
-  return std::any_of(c.facets.begin(), c.facets.end(), [&](const Facet& facet) { return std::any_of(facet.pairs.begin(), facet.pairs.end(), has_effect); });
+  return std::any_of(c.facets.begin(), c.facets.end(),
+                     [&](const Facet& facet) { return std::any_of(facet.pairs.begin(), facet.pairs.end(), has_effect); });
 }
 
 std::string interval_bar(const Comparison& c, const PairResult& pair, double width, const std::string& id) {

@@ -291,7 +291,8 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   std::vector<std::shared_ptr<LearningPanel>> drawings;
   for (const auto& panel : panels_of(c, out.notes)) {
     drawings.push_back(std::make_shared<LearningPanel>(set, panel, series, cap));
-    out.panels.push_back({panel.title, [drawing = drawings.back()](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
+    out.panels.push_back(
+        {panel.title, [drawing = drawings.back()](const Form& form, const std::string& style) { return drawing->draw(form, style); }});
   }
   out.log_y = spans_decades(set);
   if (!drawings.empty()) {

@@ -44,7 +44,8 @@ std::vector<std::string> cell_texts(const MatrixPicture& m, double width) {
   if (width < kLeastCell) return {};
   const auto two_decimals = [](double x) { return std::abs(x) < 0.1 ? rounded_text(x, 2) : cell_text(x); };
   const auto one_decimal = [](double x) { return std::abs(x) < 10 ? rounded_text(x, 1) : cell_text(x); };
-  for (const auto& notation : {std::function<std::string(double)>(cell_text), std::function<std::string(double)>(two_decimals), std::function<std::string(double)>(one_decimal)}) {
+  for (const auto& notation : {std::function<std::string(double)>(cell_text), std::function<std::string(double)>(two_decimals),
+                               std::function<std::string(double)>(one_decimal)}) {
     std::vector<std::string> texts;
     for (const double x : m.values) texts.push_back(std::isfinite(x) ? notation(x) : "");
     const auto fits = [&](const std::string& text) { return text_width(text, kFont) + 2 <= width; };

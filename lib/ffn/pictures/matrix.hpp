@@ -18,8 +18,8 @@ struct MatrixPicture {
   bool tall = false;                          ///< cells as high as they are wide
 };
 
-/// Above 0 in blue, below in orange, the stronger the further from it; a bar below says how far. Where all cells have room for it, each has its number in it; small ones of one row and shade
-/// that stand side by side are one shape.
+/// Above 0 in blue, below in orange, the stronger the further from it; a bar below says how far. Where all cells have room for it, each has
+/// its number in it; small ones of one row and shade that stand side by side are one shape.
 std::string draw_matrix(const MatrixPicture& matrix, const Form& form, const std::string& style);
 
 }  // namespace ffn::pictures

@@ -44,7 +44,8 @@ class ShortTable {
   explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
 
   std::string html() const {
-    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " + stacked_up_to(window_width()) + "\"><thead><tr>";
+    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
+                      stacked_up_to(window_width()) + "\"><thead><tr>";
     for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
     out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
     if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
@@ -74,10 +75,12 @@ class ShortTable {
     for (const auto& facet : c_.facets) {
       for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);
       for (const auto& group : facet.groups) {
-        widen(last_segment(c_.by), shown_value(c_, group.value)), widen(metric(), centre_text(c_, group, unit_.size())), widen("seeds", seeds_text(group));
+        widen(last_segment(c_.by), shown_value(c_, group.value)), widen(metric(), centre_text(c_, group, unit_.size())),
+            widen("seeds", seeds_text(group));
       }
       for (const auto& pair : facet.pairs) {
-        widen(difference_name(c_), difference_text(c_, pair, unit_.size())), widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
+        widen(difference_name(c_), difference_text(c_, pair, unit_.size())),
+            widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
       }
     }
     double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);
@@ -97,7 +100,8 @@ class ShortTable {
     if (pairs_) {
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
       if (pair == facet.pairs.end()) {
-        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") + "<td></td>";
+        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") +
+               "<td></td>";
       } else {
         const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
         const auto verdict = pair->judgement.verdict;

@@ -55,7 +55,8 @@ std::optional<std::string> widest_facet_key(const Comparison& comparison, Keys k
 std::vector<std::string> group_headers(const Comparison& comparison);
 std::vector<Cell> group_cells(const Comparison& comparison, const Facet& facet, const GroupResult& group);
 
-/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of its metric.
+/// What stands for a group in pictures, as in tables: its centre, and the limits of its interval where they are known, within the range of
+/// its metric.
 struct Estimate {
   double centre, low, high;
 };

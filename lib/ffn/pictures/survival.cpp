@@ -1,4 +1,6 @@
 // Time to the target: the share of runs that have reached it, by Kaplan and Meier, with the numbers still under way and lost below.
+#include "ffn/stats/survival.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,7 +11,6 @@
 #include "ffn/pictures/frame.hpp"
 #include "ffn/pictures/series.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/stats/survival.hpp"
 
 namespace ffn::pictures {
 
@@ -38,10 +39,12 @@ std::optional<Reached> reached_of(const GroupResult& group, double level) {
 bool is_lost_by(const GroupRun& run, double time) { return run.lost_at && *run.lost_at <= time; }
 
 std::size_t lost_by(const Reached& reached, double time) {
-  return static_cast<std::size_t>(std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) { return is_lost_by(*run, time); }));
+  return static_cast<std::size_t>(
+      std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) { return is_lost_by(*run, time); }));
 }
 
-// Kaplan and Meier's estimate has lost runs at risk to the end of their budget, since it is known that they never get there; for a reader they are over.
+// Kaplan and Meier's estimate has lost runs at risk to the end of their budget, since it is known that they never get there; for a reader
+// they are over.
 std::size_t under_way(const Reached& reached, double time) {
   return static_cast<std::size_t>(std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) {
     const auto& hit = *run->to_target;
@@ -81,9 +84,7 @@ class SurvivalPanel {
   }
 
  private:
-  std::size_t num_with_lost() const {
-    return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), any_lost));
-  }
+  std::size_t num_with_lost() const { return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), any_lost)); }
 
   std::string name_of(const Reached& reached) const { return series_->name(series_->index(reached.group->value)); }
 
@@ -240,8 +241,12 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   const std::string unit = c.metric == "flops_to_target" ? "FLOPs" : c.metric == "seconds_to_target" ? "seconds" : "steps";
   Figure out;
   out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
-  out.reading = "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. Band: " +
-                format_percent(1 - c.alpha, 0) + " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get there.";
+  out.reading =
+      "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. "
+      "Band: " +
+      format_percent(1 - c.alpha, 0) +
+      " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get "
+      "there.";
   out.legend = series->legend(), out.names_lines = true;
   for (const auto& panel : panels_of(c, out.notes)) {
     const auto drawing = std::make_shared<SurvivalPanel>(c, panel, series, unit);

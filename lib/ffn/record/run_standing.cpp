@@ -7,8 +7,8 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
-#include "ffn/record/log.hpp"
 #include "ffn/record/json_text.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/text.hpp"
 
@@ -313,7 +313,8 @@ std::optional<RunConfig> config_of(const RunDirectory& directory, const std::str
 std::string damage_of_meta(const RunDirectory& directory) {
   if (!is_there(directory.meta_path())) return "meta.json: missing";
   try {
-    record_detail::read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json", [](const Json&) {});
+    record_detail::read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json",
+                                  [](const Json&) {});
   } catch (const ReadError&) {
     throw;
   } catch (const DataError& error) {

@@ -22,9 +22,9 @@ double half_width_of(const GroupResult& g) {
 struct Standing {
   std::string value;
   double mean = 0, half_width = 0;
-  std::size_t first_in = 0;    ///< facets in which it is the best
-  bool never = false;          ///< no run got there
-  std::size_t bad = 0;         ///< runs that diverged or failed: a time counts them with all its steps, a median as the worst
+  std::size_t first_in = 0;        ///< facets in which it is the best
+  bool never = false;              ///< no run got there
+  std::size_t bad = 0;             ///< runs that diverged or failed: a time counts them with all its steps, a median as the worst
   std::size_t runs = 0, hits = 0;  ///< that are over, and that got to the target
 };
 
@@ -73,11 +73,10 @@ Standings standings_of(const Comparison& c) {
     standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
     if (c.as_ratios) standing.mean = std::exp(standing.mean);
   }
-  std::stable_sort(out.all.begin(), out.all.end(),
-                   [&](const Standing& a, const Standing& b) {
-                     if (a.mean == b.mean) return a.bad < b.bad;
-                     return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
-                   });
+  std::stable_sort(out.all.begin(), out.all.end(), [&](const Standing& a, const Standing& b) {
+    if (a.mean == b.mean) return a.bad < b.bad;
+    return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
+  });
   return out;
 }
 
@@ -106,7 +105,8 @@ std::string over_which(const Comparison& c, const Standings& standings, std::siz
   if (facets < 2) return "";
   const std::string key = only_key(c);
   if (leaders > 1 || standings.all[0].first_in < facets)
-    return (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) + " taken together";
+    return (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) +
+           " taken together";
   return key.empty() ? " in every group" : " at every " + key;
 }
 
@@ -131,11 +131,13 @@ std::string who_leads(const Comparison& c) {
   if (leaders == all.size()) return all_equal(c, all, shown(first, unit_of(c.metric)));
   std::string text = names_of(c, all, leaders);
   text += time ? (leaders == 1 ? " gets there first" : " get there first")
-               : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") + (c.shown == ShownCentre::median ? "median " : "") + c.metric;
+               : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
+                     (c.shown == ShownCentre::median ? "median " : "") + c.metric;
   text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric)) + (facets > 1 ? " on average" : "");
   const bool words = std::all_of(all.begin(), all.end(), [](const Standing& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
-  for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i) others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i], ""));
+  for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i)
+    others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i], ""));
   if (all.size() > leaders + kMostNamed + 1) others.back() = "and " + std::to_string(all.size() - leaders - kMostNamed) + " more";
   return text + (words ? "; " + join(others) : " (" + join(others) + ")") + ".";
 }

@@ -12,7 +12,7 @@ namespace ffn {
 /// interval and verdict agree.
 struct Effect {
   double size, low, high;
-  bool low_open = false, high_open = false;  ///< the limit itself is outside
+  bool low_open = false, high_open = false;                                              ///< the limit itself is outside
   bool empty() const { return low > high || (low == high && (low_open || high_open)); }  ///< the test rejects every value
 };
 std::optional<Effect> effect_of(const PairResult& pair);

@@ -32,10 +32,10 @@ struct TypicalDifference {
 /// zeros are treated as the test treats them; the interval is their hull. A limit is an average, at which the test itself is asked: two
 /// differences tie there, or one is 0, so that p is neither that of the stretch below nor that above, and the limit is open where
 /// p < alpha. Averages within rounding of each other are one, and what lies within rounding of it is 0 there.
-/// Without ties the limits are W_(r) and W_(N + 1 − r) of the N = n(n + 1)/2 averages, r = 1 at 6 seeds, 9 at 10, 53 at 20 and 435 at 50 (Wilcoxon 1945; Tukey 1949).
-/// ±∞ is allowed: one side has no value. NaN is a pair without any, a tie whatever θ. At least one pair must have a value.
-/// Empty where every θ is rejected: of 30 ties and 6 wins the ties are nothing at 0, where the wins count, and 30 losses just above.
-/// `p` is the test's own at θ = 0, which alone decides about 0: the interval excludes it exactly when p < alpha. The p of other θ
+/// Without ties the limits are W_(r) and W_(N + 1 − r) of the N = n(n + 1)/2 averages, r = 1 at 6 seeds, 9 at 10, 53 at 20 and 435 at 50
+/// (Wilcoxon 1945; Tukey 1949). ±∞ is allowed: one side has no value. NaN is a pair without any, a tie whatever θ. At least one pair must
+/// have a value. Empty where every θ is rejected: of 30 ties and 6 wins the ties are nothing at 0, where the wins count, and 30 losses just
+/// above. `p` is the test's own at θ = 0, which alone decides about 0: the interval excludes it exactly when p < alpha. The p of other θ
 /// are exact up to 50 pairs, and beyond from the normal approximation with continuity correction.
 TypicalDifference typical_difference(const std::vector<double>& differences, double p, double alpha);
 

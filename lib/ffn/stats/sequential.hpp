@@ -113,10 +113,10 @@ std::vector<Look> looks_at(const std::vector<double>& differences, const Sequent
 std::size_t first_possible_verdict(const SequentialDesign& design);
 
 /// All θ for which the two-sided test of d − θ at level alpha has not crossed by the last look, one comparison by itself; (−∞, ∞) where
-/// nothing can cross yet. By bisection, the same paths throughout, outwards from what the rule's test is of: the mean, to 1e-4 of the range,
-/// or by ranks the Hodges–Lehmann estimate, to the average of two differences at which the ranks change. The test is asked at that average,
-/// too: where it crosses the limit is open. If the estimate itself has crossed at an earlier look, it is both limits; where it is infinite,
-/// one side alone having values, so is a limit. 0 is outside exactly when the test of d crosses. design.comparisons is not used.
+/// nothing can cross yet. By bisection, the same paths throughout, outwards from what the rule's test is of: the mean, to 1e-4 of the
+/// range, or by ranks the Hodges–Lehmann estimate, to the average of two differences at which the ranks change. The test is asked at that
+/// average, too: where it crosses the limit is open. If the estimate itself has crossed at an earlier look, it is both limits; where it is
+/// infinite, one side alone having values, so is a limit. 0 is outside exactly when the test of d crosses. design.comparisons is not used.
 Interval sequential_interval(const std::vector<double>& differences, const SequentialDesign& design);
 
 }  // namespace ffn::stats

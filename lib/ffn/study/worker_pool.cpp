@@ -91,7 +91,8 @@ class Pool {
       while (children_.size() < count) children_.push_back(start(children_.size()));
     } catch (const SystemError& error) {
       if (children_.empty()) throw;
-      log_warning(std::string(error.what()) + "; the study goes on with " + std::to_string(children_.size()) + " of " + std::to_string(count) + " workers");
+      log_warning(std::string(error.what()) + "; the study goes on with " + std::to_string(children_.size()) + " of " +
+                  std::to_string(count) + " workers");
     }
   }
 
@@ -129,7 +130,8 @@ class Pool {
     const int problem = errno;
     const bool files = problem == EMFILE || problem == ENFILE;
     const char* hint = files ? "no more open files are allowed (ulimit -n shows the limit): raise it, or take fewer workers with -j"
-                             : "no more processes, which threads are as well, are allowed or have room (ulimit -u shows the limit): raise it, or take fewer workers with -j";
+                             : "no more processes, which threads are as well, are allowed or have room (ulimit -u shows the limit): raise "
+                               "it, or take fewer workers with -j";
     return SystemError(std::string("cannot start a worker: ") + std::strerror(problem), hint);
   }
 

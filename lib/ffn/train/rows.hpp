@@ -16,7 +16,8 @@ class Rows {
   Rows(std::int64_t num_runs, std::int64_t width) : num_runs_(num_runs), width_(width) {
     const auto bytes = (static_cast<std::size_t>(num_runs * width) * sizeof(float) + 63) / 64 * 64 + 64;
     values_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
-    if (!values_) throw OutOfMemory(bytes, "the parameters of a cohort", "a smaller model.d_model, d_ff or num_experts, or fewer blocks, need less");
+    if (!values_)
+      throw OutOfMemory(bytes, "the parameters of a cohort", "a smaller model.d_model, d_ff or num_experts, or fewer blocks, need less");
     std::fill_n(values_.get(), num_runs * width, 0.0f);
   }
   std::int64_t num_runs() const { return num_runs_; }

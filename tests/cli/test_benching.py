@@ -7,7 +7,7 @@ from program import PROGRAM, ROOT, main
 
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
-from benching import figures, instruction_sets, measuring, results, workloads  # noqa: E402
+from benching import figures, instruction_sets, measuring, readme, results, workloads  # noqa: E402
 
 V3, V4 = (instruction_sets.INSTRUCTION_SETS[name] for name in ("v3", "v4"))
 
@@ -59,6 +59,35 @@ class Cells(unittest.TestCase):
     def test_products_have_their_layout(self):
         rows = figures.product_rows({"product": {"8 x 64 by 32, A transposed": {"gflops": 30.0, "blas_gflops": 20.0}}})
         self.assertEqual(rows, [["8 x 64 by 32", "TN", "30", "20", "1.50"]])
+
+
+class Readme(unittest.TestCase):
+    def row(self, work, rival, ratio):
+        return [work, "", "1 s", rival, f"{ratio} s", "1 / 2", f"{ratio} (1–9)", "", "", ""]
+
+    def section(self, *rows):
+        return results.section([("", "about", results.HEADER, list(rows)), ("Other", "", ["| work"], [["x"]])], results.markdown_table)
+
+    def test_the_table_has_instruction_sets_side_by_side(self):
+        text = results.with_section("", V4, self.section(self.row("char", "PyTorch, 1 thread", 3)))
+        both = results.with_section(text, V3, self.section(self.row("char", "PyTorch, 1 thread", 2), self.row("help", "", 1)))
+        table = readme.of_text(both).splitlines()
+        self.assertEqual(len(table), 3)
+        self.assertEqual(table[0].count("ffn-train"), 2)
+        self.assertTrue(table[2].endswith("| 1 / 2 | 1 s | 3 s | 3 (1–9) | 1 s | 2 s | 2 (1–9) |"), table[2])
+
+    def test_a_rival_whose_name_begins_another_ones_is_found(self):
+        rows = [self.row("xor-study", "the same in two processes (24 of 240 runs, scaled)", 5), self.row("xor-study", "the same in two processes", 4)]
+        table = readme.of_text(results.with_section("", V4, self.section(*rows))).splitlines()
+        self.assertEqual([line.split("|")[-2].strip() for line in table[2:]], ["5 (1–9)", "4 (1–9)"])
+
+    def test_the_readme_has_the_committed_results(self):
+        text = readme.README.read_text(encoding="utf-8")
+        self.assertEqual(readme.with_table(text, readme.RESULTS.read_text(encoding="utf-8")), text)
+
+    def test_a_readme_without_marks_is_refused(self):
+        with self.assertRaises(ValueError):
+            readme.with_table("# no marks", "")
 
 
 class PerStep(unittest.TestCase):

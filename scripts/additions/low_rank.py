@@ -63,8 +63,8 @@ FfnOutput LowRankFeedForwardImpl::forward(const Tensor& x, const ForwardContext&
     return std::make_shared<LowRankFeedForwardImpl>(num_runs, d_model, c, site);
   }
 '''),
-    Part("lib/ffn/fused/coverage.cpp", after="  std::string operator()(const GatedConfig&) const { return {}; }\n",
-         forgotten=("lib/ffn/fused/coverage.cpp", "LowRankConfig"), text='''\
+    Part("lib/ffn/config/coverage.cpp", after="  std::string operator()(const GatedConfig&) const { return {}; }\n",
+         forgotten=("lib/ffn/config/coverage.cpp", "LowRankConfig"), text='''\
   std::string operator()(const LowRankConfig& c) const { return only_nn("FFN", c); }
 '''),
     Part("scripts/make-golden", before="# A new kind of FFN or router needs its formula here.", text='''\

@@ -59,8 +59,8 @@ Routing SigmoidTopKRouterImpl::forward(const Tensor& x, const ForwardContext& co
     return std::make_shared<SigmoidTopKRouterImpl>(num_runs, d_model, config);
   }
 '''),
-    Part("lib/ffn/fused/coverage.cpp", after="  std::string operator()(const SoftmaxTopKConfig&) const { return {}; }\n",
-         forgotten=("lib/ffn/fused/coverage.cpp", "SigmoidTopKConfig"), text='''\
+    Part("lib/ffn/config/coverage.cpp", after="  std::string operator()(const SoftmaxTopKConfig&) const { return {}; }\n",
+         forgotten=("lib/ffn/config/coverage.cpp", "SigmoidTopKConfig"), text='''\
   std::string operator()(const SigmoidTopKConfig& c) const { return only_nn("router", c); }
 '''),
     Part("scripts/make-golden", before="def moe(w, x, phi, expert, route, aux):\n", text='''\

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../core/helpers.hpp"
-#include "ffn/fused/coverage.hpp"
+#include "ffn/config/coverage.hpp"
 #include "ffn/tasks/task.hpp"
 #include "support/choices.hpp"
 
@@ -201,7 +201,7 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
 inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
 
 /// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (torch/test_learner.cpp).
-inline bool is_fused(const RunConfig& config) { return fused::not_covered(config.model).empty(); }
+inline bool is_fused(const RunConfig& config) { return not_covered(config.model).empty(); }
 
 inline std::vector<Case> only_fused(std::vector<Case> all) {
   all.erase(std::remove_if(all.begin(), all.end(), [](const Case& c) { return !is_fused(c.second); }), all.end());

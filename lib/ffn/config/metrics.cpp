@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "ffn/config/coverage.hpp"
 #include "ffn/config/run_config.hpp"
 
 namespace ffn {
@@ -11,8 +12,11 @@ namespace {
 // One hidden layer between two maps; a formula has any number of values in between.
 bool has_hidden_layer(const FfnConfig& ffn) {
   if (const auto* moe = std::get_if<MoeConfig>(&ffn)) return !moe->expert;
-  return std::holds_alternative<PositionwiseConfig>(ffn) || std::holds_alternative<GatedConfig>(ffn);
+  return !std::holds_alternative<FormulaConfig>(ffn) && !std::holds_alternative<NoFfnConfig>(ffn);
 }
+
+// Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
+bool measures_layers(const RunConfig& config) { return config.train.layer_metrics && not_covered(config.model).empty(); }
 
 }  // namespace
 
@@ -42,9 +46,9 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_layers:
-      return config.train.layer_metrics && has_hidden_layer(config.model.ffn);
+      return measures_layers(config) && has_hidden_layer(config.model.ffn);
     case LoggedBy::measured_mixtures:
-      return config.train.layer_metrics && std::holds_alternative<MoeConfig>(config.model.ffn);
+      return measures_layers(config) && std::holds_alternative<MoeConfig>(config.model.ffn);
   }
   throw std::logic_error("a metric that nobody logs");
 }
@@ -58,9 +62,9 @@ LoggedByText text_of(LoggedBy logged_by) {
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::measured_layers:
-      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such", "train.layer_metrics"};
+      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers", "train.layer_metrics"};
     case LoggedBy::measured_mixtures:
-      return {"runs with train.layer_metrics and a mixture of experts", "train.layer_metrics"};
+      return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};
   }
   throw std::logic_error("a metric that nobody logs");
 }

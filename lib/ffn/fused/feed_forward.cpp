@@ -120,11 +120,11 @@ struct BuildFeedForward {
   std::unique_ptr<FeedForward> operator()(const MoeConfig& c) const { return std::make_unique<MoE>(declare, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const FormulaConfig& c) const { return std::make_unique<FormulaFeedForward>(declare, d_model, c, site); }
   std::unique_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }
-  // A layer that exists in nn alone, which coverage.cpp keeps away from here.
+  // A layer that exists in nn alone, which config/coverage.cpp keeps away from here.
   template <class Config>
   std::unique_ptr<FeedForward> operator()(const Config&) const {
     throw std::logic_error(std::string("the FFN kind ") + Config::kKind +
-                           " has no fused form: write one in fused/feed_forward.cpp, or say only_nn in fused/coverage.cpp");
+                           " has no fused form: write one in fused/feed_forward.cpp, or say only_nn in config/coverage.cpp");
   }
 };
 

@@ -110,11 +110,11 @@ struct BuildRouter {
   const MoeConfig& config;
 
   std::unique_ptr<Router> operator()(const SoftmaxTopKConfig&) const { return std::make_unique<SoftmaxTopK>(declare, d_model, config); }
-  // A router that exists in nn alone, which coverage.cpp keeps away from here.
+  // A router that exists in nn alone, which config/coverage.cpp keeps away from here.
   template <class Config>
   std::unique_ptr<Router> operator()(const Config&) const {
     throw std::logic_error(std::string("the router ") + Config::kKind +
-                           " has no fused form: write one in fused/router.cpp, or say only_nn in fused/coverage.cpp");
+                           " has no fused form: write one in fused/router.cpp, or say only_nn in config/coverage.cpp");
   }
 };
 

@@ -44,7 +44,7 @@ class Router {
   RoutingTotals totals_;
 };
 
-/// The router of a mixture. Kinds that coverage.cpp leaves to LibTorch do not get here.
+/// The router of a mixture. Kinds that config/coverage.cpp leaves to LibTorch do not get here.
 std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config);
 
 }  // namespace ffn::fused

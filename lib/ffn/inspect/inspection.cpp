@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/coverage.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/suggest.hpp"
-#include "ffn/fused/coverage.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn::inspect {
@@ -14,7 +14,7 @@ namespace ffn::inspect {
 namespace {
 
 ModelConfig covered(const ModelConfig& model) {
-  const std::string lacks = fused::not_covered(model);
+  const std::string lacks = not_covered(model);
   if (!lacks.empty()) throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it", "ffn-train list ffns shows other forms of the layer");
   return model;
 }

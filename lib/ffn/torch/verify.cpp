@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "ffn/config/coverage.hpp"
 #include "ffn/core/larger.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/coverage.hpp"
 #include "ffn/fused/network.hpp"
 #include "ffn/torch/learner.hpp"
 #include "ffn/train/fused_learner.hpp"
@@ -119,7 +119,7 @@ double largest(const Row& row, const RowEntry& entry) { return difference(row, R
 
 VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request) {
   VerifyResult out;
-  out.not_covered = fused::not_covered(config.model);
+  out.not_covered = not_covered(config.model);
   if (!out.not_covered.empty()) return out;
   const auto seed = static_cast<std::uint64_t>(config.seed);
   const auto task = make_task(config.task, {{sub_seed(seed, "data"), sub_seed(seed, "validation")}});

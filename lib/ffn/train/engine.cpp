@@ -1,8 +1,8 @@
 #include "ffn/train/engine.hpp"
 
+#include "ffn/config/coverage.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/engine/devices.hpp"
-#include "ffn/fused/coverage.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/subnormals.hpp"
 #include "ffn/train/fused_learner.hpp"
@@ -10,7 +10,7 @@
 namespace ffn {
 
 EngineChoice choose_engine(const RunConfig& config) {
-  const std::string lacks = fused::not_covered(config.model);
+  const std::string lacks = not_covered(config.model);
   const std::string& engine = config.compute.engine;
   if (engine == "libtorch") return {false, "asked for"};
   if (engine == "fused") {

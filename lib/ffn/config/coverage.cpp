@@ -1,6 +1,6 @@
-#include "ffn/fused/coverage.hpp"
+#include "ffn/config/coverage.hpp"
 
-namespace ffn::fused {
+namespace ffn {
 
 namespace {
 
@@ -28,4 +28,4 @@ struct Lacks {
 
 std::string not_covered(const ModelConfig& model) { return std::visit(Lacks{}, model.ffn); }
 
-}  // namespace ffn::fused
+}  // namespace ffn

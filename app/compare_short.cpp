@@ -28,7 +28,7 @@ IntervalAxis axis_of_pairs(const Comparison& c, int columns) {
   return {low, high, columns, 0.0};
 }
 
-constexpr int kMostBar = 25, kLeastBar = 9;
+constexpr int kMostPairBar = 25, kLeastPairBar = 9;
 
 // Which side is which, in as many columns as there are.
 std::string bar_header(const Comparison& c, int columns) {
@@ -87,8 +87,8 @@ Table short_table(const Comparison& c, int bar_columns) {
 std::string short_form(const Comparison& c, const CompareView& view) {
   const std::string above = wrapped(short_caption(c) + "\n", view.width) + "\n";
   if (view.form == TableForm::markdown) return above + short_table(c, 0).markdown();
-  const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostBar;
-  const int bar = left >= kLeastBar && has_pairs(c) ? std::min(left, kMostBar) : 0;
+  const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostPairBar;
+  const int bar = left >= kLeastPairBar && has_pairs(c) ? std::min(left, kMostPairBar) : 0;
   return above + folded(short_table(c, bar), view.width, view.color);
 }
 

@@ -84,7 +84,7 @@ Candidates keys(const std::string& typed, const std::string& end) {
   return out;
 }
 
-std::vector<std::string> listed(const std::string& text) {
+std::vector<std::string> words_between_commas(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream words(text);
   for (std::string word; words >> word;) out.push_back(word.back() == ',' ? word.substr(0, word.size() - 1) : word);
@@ -105,11 +105,11 @@ Candidates values(const std::string& typed) {
   };
   for (const auto& key : key_docs(describe_document)) {
     if (is_kind && override_path(key.path) == section && begins_with(key.allowed, "kind: ")) {
-      for (const auto& word : listed(key.allowed.substr(6))) offer(word, "");
+      for (const auto& word : words_between_commas(key.allowed.substr(6))) offer(word, "");
     }
     if (override_path(key.path) != path) continue;
     if (key.type == "choice") {
-      for (const auto& word : listed(key.allowed)) offer(word, "");
+      for (const auto& word : words_between_commas(key.allowed)) offer(word, "");
     } else if (key.type == "true/false") {
       offer("true", ""), offer("false", "");
     } else if (key.type == "path") {
@@ -131,7 +131,7 @@ Candidates metrics() {
 // ---- the command line
 
 // By what an option's help calls its value.
-Candidates values_of(const OptionDescription& option, const std::string& typed, bool has_config) {
+Candidates value_candidates(const OptionDescription& option, const std::string& typed, bool has_config) {
   Candidates out;
   for (const auto& word : option.words) out.push_back({word, ""});
   const auto is = [&](const char* word) { return option.value.find(word) != std::string::npos; };
@@ -182,7 +182,7 @@ Before read(const CommandDescription& program, const std::vector<std::string>& w
   return out;
 }
 
-Candidates options_of(const CommandDescription& command) {
+Candidates option_candidates(const CommandDescription& command) {
   Candidates out;
   for (const auto& option : command.options) {
     for (const auto& name : option.names) out.push_back({name, option.doc});
@@ -190,7 +190,7 @@ Candidates options_of(const CommandDescription& command) {
   return out;
 }
 
-Candidates words_of(const CommandDescription& program, const Before& before, const std::string& typed) {
+Candidates word_candidates(const CommandDescription& program, const Before& before, const std::string& typed) {
   Candidates out;
   if (before.command == &program && before.num_words == 0) {
     for (const auto& command : program.subcommands) out.push_back({command.name, command.doc});
@@ -198,7 +198,7 @@ Candidates words_of(const CommandDescription& program, const Before& before, con
   std::size_t place = 0;
   for (const auto& option : before.command->options) {
     if (!option.takes_word) continue;
-    if (option.many || place == before.num_words) add(out, values_of(option, typed, before.is_config));
+    if (option.many || place == before.num_words) add(out, value_candidates(option, typed, before.is_config));
     ++place;
   }
   return out;
@@ -213,11 +213,12 @@ std::vector<Candidate> completions(const CommandDescription& program, const std:
   Candidates all;
   const auto equals = typed.find('=');
   const auto* assigned = begins_with(typed, "--") && equals != std::string::npos ? find_option(*before.command, typed.substr(0, equals)) : nullptr;
-  if (before.awaiting) all = values_of(*before.awaiting, typed, false);
+  if (before.awaiting) all = value_candidates(*before.awaiting, typed, false);
   else if (assigned) {
-    for (const auto& value : values_of(*assigned, typed.substr(equals + 1), false)) all.push_back({typed.substr(0, equals + 1) + value.word, value.doc});
-  } else if (begins_with(typed, "-")) all = options_of(*before.command);
-  else all = words_of(program, before, typed);
+    for (const auto& value : value_candidates(*assigned, typed.substr(equals + 1), false))
+      all.push_back({typed.substr(0, equals + 1) + value.word, value.doc});
+  } else if (begins_with(typed, "-")) all = option_candidates(*before.command);
+  else all = word_candidates(program, before, typed);
 
   Candidates out;
   for (auto& candidate : all) {

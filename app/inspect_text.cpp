@@ -26,7 +26,7 @@ std::string without_end(std::string text) {
 }
 
 // A share of 0 is 0 and not a rounded little.
-std::string percent(double share) {
+std::string share_text(double share) {
   return !std::isfinite(share) ? "-" : share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share);
 }
 
@@ -93,7 +93,7 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (r.tokens == 0) table.add_row({part_name(i, b, part), format_count(r.width), "", "", "", "", "", "", "no tokens"});
     else
-      table.add_row({part_name(i, b, part), format_count(r.width), percent(r.zeros), percent(r.near_zeros), percent(r.fires),
+      table.add_row({part_name(i, b, part), format_count(r.width), share_text(r.zeros), share_text(r.near_zeros), share_text(r.fires),
                      r.finite ? format_count(r.dead) : "-", r.finite ? format_count(r.always_on) : "-", shown_number(r.effective_rank),
                      rate_bars(r)});
   });
@@ -135,8 +135,10 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
     };
     std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text),
                                  all(&NeuronReport::cosine, cosine_text)};
-    if (any_agreement)
-      row.push_back(r.agreement ? percent(r.agreement->share) : "-"), row.push_back(r.agreement ? percent(r.agreement->by_chance) : "-");
+    if (any_agreement) {
+      row.push_back(r.agreement ? share_text(r.agreement->share) : "-");
+      row.push_back(r.agreement ? share_text(r.agreement->by_chance) : "-");
+    }
     table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
@@ -157,8 +159,8 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
                {"gate− up−", Align::right}});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (!r.gated || r.tokens == 0) return;
-    table.add_row({part_name(i, b, part), percent(r.gate_near_zeros), percent(r.up_near_zeros), percent(r.signs[0]), percent(r.signs[1]),
-                   percent(r.signs[2]), percent(r.signs[3])});
+    table.add_row({part_name(i, b, part), share_text(r.gate_near_zeros), share_text(r.up_near_zeros), share_text(r.signs[0]),
+                   share_text(r.signs[1]), share_text(r.signs[2]), share_text(r.signs[3])});
   });
   if (table.num_rows() == 0) return;
   print_heading("Gate φ(x W_gate) and up x W_up apart, and how often they have which signs");
@@ -207,7 +209,7 @@ void print_neurons(const Inspection& i, const CommonOptions& common) {
       const auto& neuron = i.blocks[b].hidden[part].neurons[static_cast<std::size_t>(n)];
       const auto top = examples_of(i.values[b].hidden[part], n, i.inputs, {1, 0, 24}).top;
       table.add_row(
-          {neuron_name(i, b, part, n), percent(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine),
+          {neuron_name(i, b, part, n), share_text(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine),
            classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1), classes_text(neuron.against, i.inputs, 1),
            top.empty() || !i.blocks[b].hidden[part].finite ? "-" : prefix_text(top[0], 12) + "  " + shown_number(top[0].activation, 2)});
     }
@@ -242,8 +244,8 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
         if (other != e && (partner == e || with(other) > with(partner))) partner = other;
       }
       const double both = with(partner);
-      table.add_row({std::to_string(b) + "." + std::to_string(e), percent(expert.load), format_significant(expert.mean_weight, 2),
-                     routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + percent(both) + ")" : "-",
+      table.add_row({std::to_string(b) + "." + std::to_string(e), share_text(expert.load), format_significant(expert.mean_weight, 2),
+                     routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + share_text(both) + ")" : "-",
                      join(takes, " · ")});
     }
     print_heading("What the experts of block " + std::to_string(b) + " take");
@@ -379,7 +381,7 @@ void print_neuron(const Inspection& i, const std::string& name) {
   const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
   const auto& rows = i.values[b].hidden[part];
   for (const auto& note : i.notes) print_paragraph("note: " + note);
-  print_paragraph("Neuron " + name + ": fires on " + percent(neuron.fires) + " of " + format_count(report.tokens) + " tokens" +
+  print_paragraph("Neuron " + name + ": fires on " + share_text(neuron.fires) + " of " + format_count(report.tokens) + " tokens" +
                   (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " +
                   format_significant(neuron.key_norm, 3) + (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") +
                   ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".");
@@ -387,8 +389,8 @@ void print_neuron(const Inspection& i, const std::string& name) {
     print_paragraph("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " +
                     classes_text(neuron.against, i.inputs, 5) + ".");
   if (rows.gated())
-    print_paragraph("gate+ up+ " + percent(neuron.signs[0]) + ", gate+ up− " + percent(neuron.signs[1]) + ", gate− up+ " +
-                    percent(neuron.signs[2]) + ", gate− up− " + percent(neuron.signs[3]) + " of tokens.");
+    print_paragraph("gate+ up+ " + share_text(neuron.signs[0]) + ", gate+ up− " + share_text(neuron.signs[1]) + ", gate− up+ " +
+                    share_text(neuron.signs[2]) + ", gate− up− " + share_text(neuron.signs[3]) + " of tokens.");
   if (!report.finite) return;
   const auto examples = examples_of(rows, neuron.index, i.inputs);
   print_examples("Strongest", examples.top, neuron.peak);

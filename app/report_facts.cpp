@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kMostValues = 20;
 
 // "a, b, c" of few, and how many more of many.
-std::string listed(const std::vector<std::string>& values) {
+std::string join_few(const std::vector<std::string>& values) {
   if (values.size() <= kMostValues) return join(values);
   return join({values.begin(), values.begin() + kMostValues}) + " and " + std::to_string(values.size() - kMostValues) + " more";
 }
@@ -40,7 +40,7 @@ std::vector<Json> read_metas(const std::vector<FoundRun>& runs) {
   return metas;
 }
 
-std::string text_of(const Json& meta, const char* key) {
+std::string meta_text(const Json& meta, const char* key) {
   if (!meta.is_object() || !meta.contains(key)) return "";
   const auto& value = meta.at(key);
   return value.is_string() ? value.get<std::string>() : dump_json_lossy(value);
@@ -54,14 +54,14 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
   for (const auto& [name, key] : kShown) {
     std::vector<std::string> values;
     for (const auto& meta : metas) {
-      const auto value = text_of(meta, key);
+      const auto value = meta_text(meta, key);
       if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     }
-    if (!values.empty()) out.emplace_back(name, listed(values));
+    if (!values.empty()) out.emplace_back(name, join_few(values));
   }
   std::string first, last;
   for (const auto& meta : metas) {
-    const auto started = text_of(meta, "started");
+    const auto started = meta_text(meta, "started");
     if (started.empty()) continue;
     if (first.empty() || started < first) first = started;
     last = std::max(last, started);
@@ -121,7 +121,7 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
     if (names.back().empty()) names.back() = absolute_path(directory).lexically_normal().parent_path().filename().string();
     words.push_back(directory.string());
   }
-  facts.title = listed(names);
+  facts.title = join_few(names);
   if (directories.size() == 1) {
     try {
       if (const auto study = read_study_file(directories[0])) {
@@ -137,7 +137,7 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
   for (const auto& run : found.runs) {
     if (run.state == RunState::diverged || run.state == RunState::failed) facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
   }
-  for (const auto& key : varying_keys(found.runs)) facts.varying.emplace_back(key, listed(ordered_values(found.runs, key)));
+  for (const auto& key : varying_keys(found.runs)) facts.varying.emplace_back(key, join_few(ordered_values(found.runs, key)));
   const auto metas = read_metas(found.runs);
   facts.environment = environment_of(metas);
   facts.commands = training_commands(metas);

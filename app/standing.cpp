@@ -15,7 +15,7 @@ namespace ffn::app {
 
 namespace {
 
-constexpr int kMostBar = 25, kLeastBar = 11, kSparkline = 12;
+constexpr int kMostRangeBar = 25, kLeastRangeBar = 11, kSparkline = 12;
 constexpr std::size_t kMostRows = 12;
 
 struct Range {
@@ -105,8 +105,8 @@ std::string standing_text(const Comparison& c, const pictures::CurveSet* curves,
   const std::string name = curves ? curves->metric : "";
   const int left = width - 3 - widest_line(standing_table(c, lines, name, 0, false).terminal_text(false));
   const int curve = std::max(kSparkline, static_cast<int>(name.size())) + 2;
-  const bool with_curves = !lines.is_empty() && left >= kLeastBar + curve, has_range = range_of_centres(c).is_known();
-  const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastBar ? std::min(kMostBar, room) : 0;
+  const bool with_curves = !lines.is_empty() && left >= kLeastRangeBar + curve, has_range = range_of_centres(c).is_known();
+  const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastRangeBar ? std::min(kMostRangeBar, room) : 0;
   std::string out = folded(standing_table(c, lines, name, bar, with_curves), width - 1, false);
   std::size_t groups = 0;
   for (const auto& facet : c.facets) groups += facet.groups.size();

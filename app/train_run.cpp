@@ -38,7 +38,7 @@ std::vector<Evaluation> evaluations_of(const RunDirectory& directory) {
 }
 
 // How a metric went, as a row of blocks from its least to its most: by its logarithm where it is positive and spans decades.
-std::string curve_of(const std::vector<Evaluation>& evaluations, const std::string& metric, int columns) {
+std::string sparkline_of(const std::vector<Evaluation>& evaluations, const std::string& metric, int columns) {
   std::vector<double> values;
   double least = INFINITY, most = -INFINITY;
   for (const auto& evaluation : evaluations) {
@@ -63,7 +63,7 @@ Table metrics_table(const RunSummary& summary, const std::vector<Evaluation>& ev
   Table table(columns);
   for (const auto& m : summary.metrics) {
     std::vector<std::string> row = {m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-", m.best ? format_count(m.best->step) : "-"};
-    if (curve_columns > 0) row.push_back(curve_of(evaluations, m.name, curve_columns));
+    if (curve_columns > 0) row.push_back(sparkline_of(evaluations, m.name, curve_columns));
     table.add_row(row);
   }
   return table;

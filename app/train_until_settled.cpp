@@ -13,8 +13,6 @@ namespace {
 
 static_assert(GrowingSeeds::kFewest == stats::kFirstLook, "a growing study starts with the seeds of its first look");
 
-std::string seeds_text(std::size_t n) { return format_count(static_cast<std::int64_t>(n)) + (n == 1 ? " seed" : " seeds"); }
-
 // The last look that a start trains up to: a max below what was declared ends it earlier, and changes no verdict.
 std::size_t last_look(const GrowingSeeds& growing, const SequentialRecord& record) {
   std::size_t last = record.looks.empty() ? GrowingSeeds::kFewest : record.looks.back();
@@ -34,11 +32,12 @@ std::size_t first_look(const GrowingSeeds& growing, const SequentialRecord& reco
 // What a person should know before hours of training.
 void announce(const Study& study, const SequentialRecord& record) {
   const std::size_t first = first_look(*study.growing, record), last = last_look(*study.growing, record);
-  log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + seeds_text(last) + "; " +
+  log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + format_counted(last, "seed") + "; " +
            std::to_string(record.comparisons) + (record.comparisons == 1 ? " comparison" : " comparisons"));
   if (study.growing->max < record.maxima.back())
     log_info("seeds.max " + std::to_string(study.growing->max) + " is below the " + std::to_string(record.maxima.back()) +
-             " declared before: training goes no further than " + seeds_text(last) + ", and verdicts stay those of the larger maximum");
+             " declared before: training goes no further than " + format_counted(last, "seed") +
+             ", and verdicts stay those of the larger maximum");
   if (study.config.compare.min_effect == 0)
     log_info("without compare.min_effect, variants that do not differ stay undecided up to the maximum; the smallest difference that matters "
              "lets them settle as equal");
@@ -61,7 +60,7 @@ void add_earlier(const StudyOutcome& earlier, StudyOutcome& now) {
 
 std::string look_line(const Comparison& c, std::size_t seeds) {
   const std::size_t settled = c.num_comparisons - c.sequential->open;
-  return "look at " + seeds_text(seeds) + ": " + std::to_string(settled) + " of " + std::to_string(c.num_comparisons) +
+  return "look at " + format_counted(seeds, "seed") + ": " + std::to_string(settled) + " of " + std::to_string(c.num_comparisons) +
          (c.num_comparisons == 1 ? " comparison" : " comparisons") + " settled";
 }
 

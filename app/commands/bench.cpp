@@ -18,7 +18,7 @@ namespace ffn::app {
 
 namespace {
 
-double value_of(const Measurement& m, const char* name) {
+double measured_value(const Measurement& m, const char* name) {
   for (const auto& [key, value] : m.values) {
     if (key == name) return value;
   }
@@ -31,14 +31,14 @@ struct Shown {
   std::function<std::string(const Measurement&)> cell;
 };
 
-Shown number(const char* header, const char* value) {
-  return {header, [value](const Measurement& m) { return format_significant(value_of(m, value)); }};
+Shown number_column(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_significant(measured_value(m, value)); }};
 }
-Shown percent(const char* header, const char* value) {
-  return {header, [value](const Measurement& m) { return format_percent(value_of(m, value), 0); }};
+Shown percent_column(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_percent(measured_value(m, value), 0); }};
 }
-Shown count(const char* header, const char* value) {
-  return {header, [value](const Measurement& m) { return format_short(value_of(m, value)); }};
+Shown count_column(const char* header, const char* value) {
+  return {header, [value](const Measurement& m) { return format_short(measured_value(m, value)); }};
 }
 
 struct Group {
@@ -53,20 +53,21 @@ const std::vector<Group>& groups() {
       {"product",
        "Matrix products in float32, one thread: our kernel and LibTorch's BLAS",
        "shape",
-       {number("µs", "us"), number("GFLOP/s", "gflops"), number("BLAS µs", "blas_us"), number("BLAS GFLOP/s", "blas_gflops"),
-        number("ratio", "times_blas")}},
+       {number_column("µs", "us"), number_column("GFLOP/s", "gflops"), number_column("BLAS µs", "blas_us"),
+        number_column("BLAS GFLOP/s", "blas_gflops"), number_column("ratio", "times_blas")}},
       {"ffn",
        "Feed-forward layers, forward and backward, 512 tokens; shares are of a 512³ product in the same run",
        "kind and d_model",
-       {number("µs", "us"), number("GFLOP/s", "gflops"), percent("of our product", "share_of_own_product"),
-        percent("of BLAS's", "share_of_blas_product"), number("LibTorch µs", "libtorch_us"), number("ratio", "times_libtorch")}},
+       {number_column("µs", "us"), number_column("GFLOP/s", "gflops"), percent_column("of our product", "share_of_own_product"),
+        percent_column("of BLAS's", "share_of_blas_product"), number_column("LibTorch µs", "libtorch_us"),
+        number_column("ratio", "times_libtorch")}},
       {"steps",
        "Training on XOR, one thread: whole steps (data, forward, backward, AdamW)",
        "cohort",
-       {number("µs per run and step", "us_per_run_and_step"),
-        count("steps/s", "steps_per_s"),
-        count("runs·steps/s", "runs_times_steps_per_s"),
-        {"memory per run", [](const Measurement& m) { return format_bytes(value_of(m, "bytes_per_run")); }}}}};
+       {number_column("µs per run and step", "us_per_run_and_step"),
+        count_column("steps/s", "steps_per_s"),
+        count_column("runs·steps/s", "runs_times_steps_per_s"),
+        {"memory per run", [](const Measurement& m) { return format_bytes(measured_value(m, "bytes_per_run")); }}}}};
   return all;
 }
 
@@ -83,7 +84,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
   if (table.num_rows() > 0) std::cout << group.title << "\n\n" << split(table, 1, terminal_width_of(1), color) << "\n";
 }
 
-Json to_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
+Json bench_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
   Json out = {{"schema_version", 1}, {"version", kVersion},     {"commit", kGitCommit},         {"libtorch", info.version},
               {"blas", info.blas},   {"kernels", kernel_isa()}, {"measurements", Json::array()}};
   for (const auto& m : measurements) {
@@ -109,7 +110,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
   });
   if (show_progress) write_control(std::cerr, "\r\x1b[K");
   if (common.json) {
-    print_json(to_json(libtorch.info(), measurements));
+    print_json(bench_json(libtorch.info(), measurements));
   } else {
     const auto info = libtorch.info();
     for (const auto& group : groups()) print_group(group, measurements, color_enabled(color_mode(common), 1));

@@ -18,7 +18,7 @@ namespace {
 
 using Verdict = RunCheck::Verdict;
 
-const char* name_of(Verdict verdict) {
+const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::whole:
       return "whole";
@@ -65,7 +65,8 @@ const char* remedy_of(Verdict verdict) {
 Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
   Json out = {{"runs", Json::array()}, {"missing", Json::array()}};
   for (std::size_t i = 0; i < checks.size(); ++i)
-    out["runs"].push_back({{"directory", places.there[i].string()}, {"state", name_of(checks[i].verdict)}, {"damage", checks[i].damage}});
+    out["runs"].push_back(
+        {{"directory", places.there[i].string()}, {"state", verdict_name(checks[i].verdict)}, {"damage", checks[i].damage}});
   for (const auto& path : places.missing) out["missing"].push_back(path.string());
   out["damaged_studies"] = places.damaged_studies;
   return out;
@@ -84,7 +85,7 @@ std::vector<std::string> damage_beside(const std::vector<std::filesystem::path>&
   return out;
 }
 
-int check(const std::vector<std::string>& directories, const CommonOptions& common) {
+int check_runs(const std::vector<std::string>& directories, const CommonOptions& common) {
   auto places = find_run_places({directories.begin(), directories.end()});
   if (places.there.empty() && places.missing.empty()) throw DataError("no runs below " + directories[0]);
   for (auto& problem : damage_beside(places.studies)) places.damaged_studies.push_back(std::move(problem));
@@ -112,7 +113,7 @@ int check(const std::vector<std::string>& directories, const CommonOptions& comm
   std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";
   for (const auto& [verdict, count] : counts) {
-    sum += separator + format_count(static_cast<std::int64_t>(count)) + " " + name_of(verdict);
+    sum += separator + format_count(static_cast<std::int64_t>(count)) + " " + verdict_name(verdict);
     separator = ", ";
   }
   if (!places.missing.empty()) sum += "; " + std::to_string(places.missing.size()) + " missing";
@@ -127,7 +128,7 @@ void add_check(CommandLine program, CommonOptions& common) {
   auto directories = std::make_shared<std::vector<std::string>>();
   command.option("directories", *directories, "studies or runs").required().type("DIR...");
   add_output_options(command, common);
-  command.run([&common, directories] { return check(*directories, common); });
+  command.run([&common, directories] { return check_runs(*directories, common); });
 }
 
 }  // namespace ffn::app

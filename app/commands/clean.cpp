@@ -27,7 +27,7 @@ bool agreed(const std::string& question) {
 }
 
 // "3 (1.2 MB)"
-std::string counted(const std::vector<MovedAside>& all) {
+std::string count_and_size(const std::vector<MovedAside>& all) {
   double bytes = 0;
   for (const auto& one : all) bytes += static_cast<double>(one.bytes);
   return format_count(static_cast<std::int64_t>(all.size())) + " (" + format_bytes(bytes) + ")";
@@ -66,15 +66,15 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
   const bool can_ask = !common.json && is_terminal(0) && is_terminal(1);
   if (!yes && !can_ask) {
     if (common.json) print_json(list);
-    throw UsageError("nothing was removed: " + counted(ours) + " would be", "--yes removes them");
+    throw UsageError("nothing was removed: " + count_and_size(ours) + " would be", "--yes removes them");
   }
-  if (!yes && !agreed("remove these " + counted(ours) + "?")) {
+  if (!yes && !agreed("remove these " + count_and_size(ours) + "?")) {
     std::cout << "nothing was removed\n";
     return 0;
   }
   for (const auto& one : ours) remove_all_of(one.path);
   if (common.json) print_json(list);
-  else print_text("removed " + counted(ours));
+  else print_text("removed " + count_and_size(ours));
   return 0;
 }
 

@@ -16,7 +16,7 @@ namespace ffn::app {
 
 namespace {
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(x > 0 ? "inf" : "-inf"); }
+Json number_or_infinity(double x) { return std::isfinite(x) ? Json(x) : Json(x > 0 ? "inf" : "-inf"); }
 
 Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
   Json out = {{"metric", set.metric}, {"by", c.by}, {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha}, {"facets", Json::array()}, {"notes", set.notes}};
@@ -25,7 +25,12 @@ Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
     for (const auto& group : facet.groups) {
       Json points = Json::array();
       for (const auto& p : set.groups.at(&group).points)
-        points.push_back({{"step", p.step}, {"runs", p.runs}, {"gone", p.gone}, {"centre", number(p.centre)}, {"low", number(p.low)}, {"high", number(p.high)}});
+        points.push_back({{"step", p.step},
+                          {"runs", p.runs},
+                          {"gone", p.gone},
+                          {"centre", number_or_infinity(p.centre)},
+                          {"low", number_or_infinity(p.low)},
+                          {"high", number_or_infinity(p.high)}});
       groups.push_back({{"value", group.value}, {"points", points}});
     }
     out["facets"].push_back({{"keys", facet.keys}, {"groups", groups}});

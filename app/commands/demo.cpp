@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kChartColumns = 38, kChartRows = 9;
 
-void print(const demo::Demo& shown, const CommonOptions& common) {
+void print_demo(const demo::Demo& shown, const CommonOptions& common) {
   const int width = terminal_width_of(1);
   const auto charset = process_charset();
   const bool color = color_enabled(color_mode(common), 1);
@@ -66,7 +66,7 @@ int show(const std::string& name, const CommonOptions& common) {
       for (const auto& number : shown.numbers->items()) out[number.key()] = number.value();
       print_json(out);
     } else {
-      print(shown, common);
+      print_demo(shown, common);
     }
     return 0;
   }

@@ -29,8 +29,6 @@ fs::path out_directory(const ExportOptions& options) {
   return options.directories.size() == 1 ? fs::path(options.directories[0]) : fs::path(".");
 }
 
-std::string counted(std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); }
-
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
   set_up_log(log_options(common));
   if (options.histograms && !options.tensorboard) throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
@@ -48,10 +46,12 @@ int export_runs(const ExportOptions& options, const CommonOptions& common) {
   if (options.tensorboard) {
     const auto files = exports::write_tensorboard(selection, out / "tensorboard", options.histograms, selection.notes);
     report["tensorboard"] = {{"directory", files.directory.string()}, {"runs", files.num_runs}, {"variants", files.num_variants}};
-    text += files.directory.string() + ": event files of " + counted(files.num_runs, "run") +
-            (files.num_variants > 0 ? ", and of " + counted(files.num_variants, "variant") + " with several seeds mean and interval" : "") +
+    text += files.directory.string() + ": event files of " + format_counted(files.num_runs, "run") +
+            (files.num_variants > 0 ? ", and of " + format_counted(files.num_variants, "variant") + " with several seeds mean and interval"
+                                    : "") +
             "\nto look at them: tensorboard --logdir " + shell_word(files.directory.string()) +
-            (files.most_points > exports::kTensorBoardPoints ? " --samples_per_plugin scalars=" + std::to_string(files.most_points) : "") + "\n";
+            (files.most_points > exports::kTensorBoardPoints ? " --samples_per_plugin scalars=" + std::to_string(files.most_points) : "") +
+            "\n";
   }
   for (const auto& note : selection.notes) log_warning(note);
   report["notes"] = selection.notes;

@@ -28,15 +28,17 @@ struct InspectOptions {
   std::string run, data = "task", neuron, trace, out;
 };
 
-Json to_json(const inspect::TraceStep& step) { return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}}; }
+Json step_json(const inspect::TraceStep& step) {
+  return {{"name", step.name}, {"meaning", step.meaning}, {"rows", step.rows}, {"width", step.width}, {"values", step.values}};
+}
 
-Json to_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
+Json trace_json(const inspect::Trace& trace, const inspect::Inputs& inputs) {
   Json blocks = Json::array();
   for (const auto& block : trace.blocks) {
     Json steps = Json::array();
-    for (const auto& step : block.steps) steps.push_back(to_json(step));
+    for (const auto& step : block.steps) steps.push_back(step_json(step));
     Json heads = Json::array();
-    for (const auto& head : block.attention) heads.push_back(to_json(head));
+    for (const auto& head : block.attention) heads.push_back(step_json(head));
     blocks.push_back({{"attention", heads}, {"routes", block.routes}, {"steps", steps}});
   }
   Json outcomes = Json::array();
@@ -76,7 +78,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
     auto trace = inspect::trace(network, inputs);
     trace.notes = notes_of(directory);
     if (!options.out.empty()) write_page(options.out, inspect::trace_page(trace, inputs, page_facts(config.model)), common);
-    if (common.json) print_json(to_json(trace, inputs));
+    if (common.json) print_json(trace_json(trace, inputs));
     else if (options.out.empty()) print_trace(trace, inputs, config.model);
     return 0;
   }

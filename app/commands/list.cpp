@@ -126,7 +126,7 @@ Listing list(const std::string& what, const std::string& prefix) {
   return list_files(what);
 }
 
-void print(const std::string& what, const Listing& listing, const CommonOptions& common) {
+void print_listing(const std::string& what, const Listing& listing, const CommonOptions& common) {
   if (common.json) {
     Json out = Json::array();
     for (const auto& row : listing.rows) {
@@ -181,7 +181,7 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
   if (draws && options.what != "activations") throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
   if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
   if (draws) plot_activations(options, common);
-  else print(options.what, list(options.what, options.prefix), common);
+  else print_listing(options.what, list(options.what, options.prefix), common);
   return 0;
 }
 

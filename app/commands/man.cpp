@@ -43,7 +43,7 @@ std::string head_of(const OptionDescription& option) {
   return join(names) + (names.empty() || value.empty() ? "" : " ") + italic(value);
 }
 
-std::string entry_of(const OptionDescription& option) {
+std::string option_entry(const OptionDescription& option) {
   std::string out = ".TP\n" + head_of(option) + "\n" + roff(option.doc);
   const bool told = std::all_of(option.words.begin(), option.words.end(), [&](const std::string& word) { return option.doc.find(word) != std::string::npos; });
   if (!told && !option.value.empty()) out += " (" + roff(join(option.words)) + ")";
@@ -63,9 +63,9 @@ std::string synopsis_of(const CommandDescription& command, const std::string& na
   return out + "\n";
 }
 
-std::string options_of(const CommandDescription& command) {
+std::string option_entries(const CommandDescription& command) {
   std::string out;
-  for (const auto& option : command.options) out += entry_of(option);
+  for (const auto& option : command.options) out += option_entry(option);
   return out;
 }
 
@@ -76,15 +76,16 @@ std::string lines(const std::string& text) {
   return out;
 }
 
-std::string page(const CommandDescription& program) {
+std::string manual_page(const CommandDescription& program) {
   std::string out = ".TH FFN\\-TRAIN 1 \"\" \"ffn\\-train " + roff(kVersion) + "\" \"User Commands\"\n";
   out += ".SH NAME\nffn\\-train \\- which feed\\-forward layer, and how sure are we?\n.SH SYNOPSIS\n" + synopsis_of(program, program.name);
   for (const auto& command : program.subcommands) out += synopsis_of(command, program.name + " " + command.name);
   out += ".SH DESCRIPTION\nTrains what a config describes, one run or a study of many, and says which variant is better and how surely. " +
          italic("KEY=VALUE") + " changes any key of the config by its dotted path; several values, divided by commas, make a study. " +
          bold("ffn-train list keys") + " shows every key, " + bold("ffn-train list configs") + " the configs that are part of the program.\n";
-  out += ".SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
-  for (const auto& command : program.subcommands) out += ".SS " + bold(command.name) + "\n" + roff(command.doc) + "\n" + options_of(command);
+  out += ".SH OPTIONS\n" + option_entries(program) + ".SH COMMANDS\n";
+  for (const auto& command : program.subcommands)
+    out += ".SS " + bold(command.name) + "\n" + roff(command.doc) + "\n" + option_entries(command);
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += ".TP\n" + bold(std::to_string(code)) + "\n" + roff(meaning) + "\n";
   out += ".SH ENVIRONMENT\n.TP\n" + bold("NO_COLOR") + "\nNo colour, as with " + bold("--color never") + ".\n.TP\n" + bold("FFN_TRAIN_ENGINE") +
@@ -98,7 +99,7 @@ std::string page(const CommandDescription& program) {
 void add_man(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("man", "the manual page; to read it: ffn-train man | man -l -");
   command.run([&common] {
-    std::cout << page(common.description);
+    std::cout << manual_page(common.description);
     return 0;
   });
 }

@@ -14,7 +14,7 @@ namespace ffn::app {
 namespace {
 
 // "a: 12 runs; b: 8 runs"
-std::string listed(const std::map<std::string, std::size_t>& counts) {
+std::string counts_text(const std::map<std::string, std::size_t>& counts) {
   std::string text;
   for (const auto& [name, n] : counts) text += (text.empty() ? "" : "; ") + name + ": " + format_count(n) + (n == 1 ? " run" : " runs");
   return text;
@@ -30,9 +30,9 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
   set_up_log(log_options(common));
   const auto result = merge_studies({directories.begin(), directories.end()}, out);
   for (const auto& note : result.notes) log_warning(note);
-  if (result.versions.size() > 1) log_warning("trained by different versions of ffn-train: " + listed(result.versions));
+  if (result.versions.size() > 1) log_warning("trained by different versions of ffn-train: " + counts_text(result.versions));
   if (result.computed_by.size() > 1)
-    log_warning("computed in different ways, so that last bits may differ from those of one machine: " + listed(result.computed_by));
+    log_warning("computed in different ways, so that last bits may differ from those of one machine: " + counts_text(result.computed_by));
   const std::size_t missing = result.planned - std::min(result.planned, result.finished + result.unfinished);
   if (common.json) {
     const Json json = {{"directory", out},
@@ -48,7 +48,7 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
   }
   print_text(out + ": " + format_count(result.finished) + " finished, " + format_count(result.unfinished) + " begun, " + format_count(missing) + " not begun of " +
              format_count(result.planned) + " runs");
-  if (!result.copied.empty()) print_text("copied from " + listed(result.copied));
+  if (!result.copied.empty()) print_text("copied from " + counts_text(result.copied));
   log_info("next: ffn-train compare " + shell_word(out));
   return 0;
 }

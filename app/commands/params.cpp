@@ -20,7 +20,7 @@ struct Part {
   Cost cost;
 };
 
-Json to_json(const Cost& cost) {
+Json cost_json(const Cost& cost) {
   return {{"parameters", cost.parameters}, {"active_parameters", cost.active_parameters}, {"flops_per_token", cost.flops}};
 }
 
@@ -28,11 +28,11 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "-" : format_percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void print(const std::vector<Part>& parts, const Cost& total, const CommonOptions& common) {
+void print_params(const std::vector<Part>& parts, const Cost& total, const CommonOptions& common) {
   if (common.json) {
     Json out = Json::object();
-    for (const auto& part : parts) out[part.name] = to_json(part.cost);
-    out["total"] = to_json(total);
+    for (const auto& part : parts) out[part.name] = cost_json(part.cost);
+    out["total"] = cost_json(total);
     print_json(out);
     return;
   }
@@ -90,7 +90,7 @@ void print_model(const CommonOptions& common) {
   parts.push_back({"ffn" + times, cost.ffn * blocks});
   if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});
   parts.push_back({"embedding and head", cost.ends});
-  print(parts, cost.total, common);
+  print_params(parts, cost.total, common);
   if (!common.json) print_steps(config.model, common);
 }
 
@@ -128,7 +128,7 @@ void print_layer(const LayerOptions& o, const CommonOptions& common) {
   const Cost a = attention_cost(attention, o.d_model, o.sequence), f = ffn_cost(ffn, o.d_model);
   Cost total = a;
   total += f;
-  print({{"attention", a}, {"ffn", f}}, total, common);
+  print_params({{"attention", a}, {"ffn", f}}, total, common);
   if (o.sequence == 0 && !common.json)
     print_text("without attention's scores and sums over T tokens, another 4·T·d_model FLOPs/token: --sequence T counts them", 0);
 }

@@ -25,10 +25,6 @@ namespace ffn::app {
 
 namespace {
 
-std::string counted(std::size_t n, const char* what) {
-  return format_count(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s");
-}
-
 struct Line {
   const Variant* variant;
   ModelCost cost;
@@ -125,10 +121,10 @@ std::string tuning_line(const Study& study, const Estimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
-  return "tuned before: " + counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" +
+  return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" +
          std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
-         (tune.per_seed ? "retune once, with 5 seeds: " + counted(once, "run")
-                        : "retune per_seed, with 1 seed each: " + counted(per_seed, "run")) +
+         (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
+                        : "retune per_seed, with 1 seed each: " + format_counted(per_seed, "run")) +
          "); a grid that a choice stands at the end of grows, at most twice\n";
 }
 
@@ -147,7 +143,7 @@ Power power_of(const Study& study) {
           seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
 }
 
-Json to_json(const Study& study, const Estimate& e) {
+Json plan_json(const Study& study, const Estimate& e) {
   Json variants = Json::array(), engines = Json::array();
   for (const auto& line : e.lines) {
     variants.push_back({{"name", line.variant->name},
@@ -214,8 +210,9 @@ Table variants_table(const std::vector<Line>& lines) {
 void print_growth(const Study& study, const Estimate& e) {
   const std::size_t max = study.growing->max, variants = study.variants.size();
   const std::size_t most_pending = max * variants - (e.runs - e.pending);
-  std::string text = "that is up to the first decision; until settled: " + std::to_string(study.seeds.size()) + " to " + std::to_string(max) +
-                     " seeds, " + format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) + " to " + counted(max * variants, "run");
+  std::string text = "that is up to the first decision; until settled: " + std::to_string(study.seeds.size()) + " to " +
+                     std::to_string(max) + " seeds, " + format_count(static_cast<std::int64_t>(study.seeds.size() * variants)) + " to " +
+                     format_counted(max * variants, "run");
   if (e.seconds && e.pending > 0)
     text += ", at most about " + format_duration(*e.seconds * static_cast<double>(most_pending) / static_cast<double>(e.pending));
   print_text(text);
@@ -233,11 +230,11 @@ std::string power_text(const Power& power) {
          " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
 }
 
-void print(const Study& study, const Estimate& e, const CommonOptions& common) {
+void print_plan(const Study& study, const Estimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
-  print_text("\n" + counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " + counted(e.cohorts, "cohort") + " on " +
-             counted(e.workers, "worker") + "; " + format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" +
-             (study.tune ? ", tuning included" : ""));
+  print_text("\n" + format_counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " +
+             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
+             " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
@@ -270,8 +267,8 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
-  if (common.json) print_json(to_json(shown, found));
-  else print(shown, found, common);
+  if (common.json) print_json(plan_json(shown, found));
+  else print_plan(shown, found, common);
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;
 }

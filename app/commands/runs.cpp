@@ -131,7 +131,7 @@ std::string state_text(const Entry& entry) {
   return join(parts);
 }
 
-Json to_json(const fs::path& path, const Entry& entry) {
+Json entry_json(const fs::path& path, const Entry& entry) {
   Json states = Json::object();
   for (const auto& [state, count] : entry.states) states[state] = count;
   Json best = nullptr;
@@ -147,7 +147,7 @@ int runs(const std::string& directory, const CommonOptions& common) {
   const auto entries = entries_below(directory);
   if (common.json) {
     Json out = Json::array();
-    for (const auto& [path, entry] : entries) out.push_back(to_json(path, entry));
+    for (const auto& [path, entry] : entries) out.push_back(entry_json(path, entry));
     print_json(out);
     return 0;
   }

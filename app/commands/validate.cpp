@@ -14,7 +14,7 @@ namespace ffn::app {
 namespace {
 
 // Throws what is wrong. Reads a text task's file too: its absence is found here.
-void check(const std::string& file, const std::vector<std::string>& overrides) {
+void check_file(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
   if (is_study(document)) {
     check_study(read_study(document, file), file);
@@ -24,10 +24,10 @@ void check(const std::string& file, const std::vector<std::string>& overrides) {
 }
 
 // One file's entry in the report; what is wrong is said on stderr unless the whole is to be JSON.
-Json entry_of(const std::string& file, const std::vector<std::string>& overrides, bool quiet, int& worst) {
+Json validation_entry(const std::string& file, const std::vector<std::string>& overrides, bool quiet, int& worst) {
   Json entry = {{"file", file}, {"ok", true}, {"problems", Json::array()}};
   try {
-    check(file, overrides);
+    check_file(file, overrides);
     if (!quiet) std::cout << printable(file) << ": ok\n";
   } catch (const ConfigError& error) {
     entry["ok"] = false;
@@ -48,7 +48,7 @@ Json entry_of(const std::string& file, const std::vector<std::string>& overrides
 int validate(const std::vector<std::string>& files, const CommonOptions& common) {
   int worst = 0;
   Json report = Json::array();
-  for (const auto& file : files) report.push_back(entry_of(file, common.overrides, common.json, worst));
+  for (const auto& file : files) report.push_back(validation_entry(file, common.overrides, common.json, worst));
   if (common.json) print_json(report);
   return worst;
 }

@@ -42,7 +42,7 @@ double worst_of(const VerifyResult& result) {
 
 bool agrees(const VerifyResult& result) { return !result.not_covered.empty() || worst_of(result) <= kLimit; }
 
-std::vector<std::pair<std::string, RunConfig>> runs_of(const std::string& file, const std::vector<std::string>& overrides) {
+std::vector<std::pair<std::string, RunConfig>> runs_to_verify(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
   if (!is_study(document)) return {{file, read_run_config(document, file)}};
   std::vector<std::pair<std::string, RunConfig>> runs;
@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, RunConfig>> runs_of(const std::string& file, 
   return runs;
 }
 
-Json to_json(const Verified& verified) {
+Json verified_json(const Verified& verified) {
   const auto& r = verified.result;
   Json parameters = Json::array();
   for (const auto& p : r.parameters) {
@@ -116,7 +116,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
   Json out = Json::array();
   for (const auto& file : options.files) {
     if (interrupted) break;
-    for (const auto& [name, config] : runs_of(file, common.overrides)) {
+    for (const auto& [name, config] : runs_to_verify(file, common.overrides)) {
       const Verified verified{name, load_libtorch().verify(config, request)};
       interrupted = stop_requested();  // in the middle: the sides did not take the same steps
       if (interrupted) break;
@@ -124,7 +124,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
       all = all && agree;
       differ = differ || (!agree && !verified.result.diverges);
       if (common.json) {
-        out.push_back(to_json(verified));
+        out.push_back(verified_json(verified));
         continue;
       }
       if (options.files.size() == 1 || !agree || common.verbosity > 0) print_parameters(verified.result, common);

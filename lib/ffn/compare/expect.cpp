@@ -12,7 +12,7 @@ namespace ffn {
 
 namespace {
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 void validate(const Json& item, const std::string& pointer, std::vector<Problem>& problems) {
   const auto wrong = [&](const std::string& why) { problems.push_back({"", pointer, why}); };
@@ -35,7 +35,7 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
     if (known_verdict.verdict != stats::Verdict::too_few_seeds) verdicts.emplace_back(known_verdict.word);  // that leaves a claim open
   }
   for (const char* key : {"verdict", "verdict_not"}) {
-    if (check.contains(key) && std::find(verdicts.begin(), verdicts.end(), text_of(check[key])) == verdicts.end())
+    if (check.contains(key) && std::find(verdicts.begin(), verdicts.end(), text_or_json(check[key])) == verdicts.end())
       wrong(std::string("\"") + key + "\" has to be one of: " + join(verdicts));
   }
   for (const char* key : {"mean_at_least", "mean_at_most"}) {
@@ -46,7 +46,7 @@ void validate(const Json& item, const std::string& pointer, std::vector<Problem>
 bool in_facet(const Facet& facet, const Json& wanted) {
   for (const auto& item : wanted.items()) {
     const auto found = facet.keys.find(item.key());
-    if (found == facet.keys.end() || found->second != text_of(item.value())) return false;
+    if (found == facet.keys.end() || found->second != text_or_json(item.value())) return false;
   }
   return true;
 }
@@ -54,7 +54,7 @@ bool in_facet(const Facet& facet, const Json& wanted) {
 // Adds what one facet says to the expectation: unmet beats unknown beats met.
 class Judge {
  public:
-  Judge(const Json& check, Expectation& out) : check_(check), value_(text_of(check["value"])), out_(out) {}
+  Judge(const Json& check, Expectation& out) : check_(check), value_(text_or_json(check["value"])), out_(out) {}
 
   void facet(const Facet& facet) {
     if (check_.contains("verdict") || check_.contains("verdict_not")) verdict(facet);
@@ -68,8 +68,8 @@ class Judge {
       const auto found = stats::to_string(pair.judgement.verdict);
       say(found);
       if (pair.judgement.verdict == stats::Verdict::too_few_seeds) return note(Expectation::State::unknown);
-      if (check_.contains("verdict") && text_of(check_["verdict"]) != found) note(Expectation::State::unmet);
-      if (check_.contains("verdict_not") && text_of(check_["verdict_not"]) == found) note(Expectation::State::unmet);
+      if (check_.contains("verdict") && text_or_json(check_["verdict"]) != found) note(Expectation::State::unmet);
+      if (check_.contains("verdict_not") && text_or_json(check_["verdict_not"]) == found) note(Expectation::State::unmet);
       return;
     }
     say("no pair for " + value_);
@@ -119,7 +119,7 @@ void check_names(const Json& check, const std::string& pointer, const Comparison
     facet_found = facet_found || in_facet(facet, check["facet"]);
   }
   const std::vector<std::string> known(values.begin(), values.end());
-  const std::string value = text_of(check["value"]);
+  const std::string value = text_or_json(check["value"]);
   if (!values.count(value))
     problems.push_back({"", pointer + "/check/value",
                         "no variant has " + comparison.by + " = " + value + did_you_mean(value, known) + " Values: " + join(known)});

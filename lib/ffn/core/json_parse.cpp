@@ -50,7 +50,7 @@ std::string place_of(const std::string& source, const std::string& text, size_t 
 
 // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while parsing value - invalid literal;
 // last read: '…'; expected …" without the class, the place, and what was read last, which can be the whole file.
-std::string reason_of(const nlohmann::detail::exception& error) {
+std::string bare_reason(const nlohmann::detail::exception& error) {
   std::string reason = error.what();
   const auto syntax = reason.find("syntax error"), bracket = reason.find("] ");
   if (syntax != std::string::npos) reason.erase(0, syntax);
@@ -103,7 +103,7 @@ class DocumentBuilder {
   }
 
   bool parse_error(size_t position, const std::string& /*last_token*/, const nlohmann::detail::exception& error) {
-    problems.push_back({place_of(source_, text_, position > 0 ? position - 1 : 0), "", reason_of(error)});
+    problems.push_back({place_of(source_, text_, position > 0 ? position - 1 : 0), "", bare_reason(error)});
     bad_syntax = true;
     return false;
   }

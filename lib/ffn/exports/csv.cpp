@@ -22,7 +22,7 @@ std::string number(double value) {
 }
 
 // A key that a run's kind does not have, or that is null, is a missing value.
-std::string value_of(const FoundRun& run, const std::string& key) {
+std::string key_cell(const FoundRun& run, const std::string& key) {
   const auto found = run.keys.find(key);
   return found == run.keys.end() || found->second == "null" ? "" : found->second;
 }
@@ -44,7 +44,7 @@ Cells identifying_headers(const Selection& selection) {
 
 Cells identifying_cells(const FoundRun& run, const Selection& selection) {
   Cells out{run.path.string(), run.variant, std::to_string(run.seed), to_string(run.state)};
-  for (const auto& key : selection.varying) out.push_back(value_of(run, key));
+  for (const auto& key : selection.varying) out.push_back(key_cell(run, key));
   return out;
 }
 
@@ -94,7 +94,7 @@ std::string runs_text(const Selection& selection) {
 }
 
 // The columns of scripts/ffn_train.py's metrics(), and when that was.
-std::string curves_text(const Selection& selection, std::size_t& rows, std::vector<std::string>& notes) {
+std::string curves_csv(const Selection& selection, std::size_t& rows, std::vector<std::string>& notes) {
   Cells headers = identifying_headers(selection);
   headers.insert(headers.end(), {"step", "time_s", "tokens", "metric", "value"});
   std::string out = csv_line(headers);
@@ -126,7 +126,7 @@ CsvFiles write_csv(const Selection& selection, const fs::path& directory, std::v
   const NamedFile runs(files.runs, table_kind()), curves(files.curves, table_kind());  // what cannot be written is found before any is
   make_directories(directory);
   runs.write(runs_text(selection));
-  curves.write(curves_text(selection, files.num_curve_rows, notes));
+  curves.write(curves_csv(selection, files.num_curve_rows, notes));
   return files;
 }
 

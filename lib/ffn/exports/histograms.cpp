@@ -36,7 +36,7 @@ RunConfig config_of(const RunDirectory& directory) {
 
 std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-std::string activations(const FoundRun& run, const TensorFile& weights, double wall_time) {
+std::string activation_events(const FoundRun& run, const TensorFile& weights, double wall_time) {
   const auto config = config_of(RunDirectory(run.path));
   inspect::TrainedNetwork trained(config, weights);
   const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config, weights)));
@@ -69,7 +69,7 @@ Histograms histograms_of(const FoundRun& run, double wall_time) {
       out.events += histogram_event(wall_time, run.summary->steps, "weights/" + tensor.name, numbers_of(tensor));
   }
   try {
-    out.events += activations(run, weights, wall_time);
+    out.events += activation_events(run, weights, wall_time);
   } catch (const Error& error) {
     out.note = std::string("no histograms of activations: ") + error.what();
   }

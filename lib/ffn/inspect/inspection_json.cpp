@@ -9,13 +9,13 @@ namespace ffn::inspect {
 
 namespace {
 
-Json to_json(const std::vector<ClassLogit>& classes, const Inputs& inputs) {
+Json logits_json(const std::vector<ClassLogit>& classes, const Inputs& inputs) {
   Json out = Json::array();
   for (const auto& each : classes) out.push_back({{"class", inputs.characters.empty() ? Json(each.index) : Json(inputs.characters[static_cast<std::size_t>(each.index)])}, {"logit", each.logit}});
   return out;
 }
 
-Json to_json(const std::vector<Example>& examples, const Inputs& inputs) {
+Json examples_json(const std::vector<Example>& examples, const Inputs& inputs) {
   Json out = Json::array();
   for (const auto& example : examples) {
     Json along = Json::array();
@@ -35,14 +35,20 @@ Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const E
   Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", if_finite(neuron.dead)},
               {"always_on", if_finite(neuron.always_on)}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
   if (rows.gated()) out["up_norm"] = neuron.up_norm, out["signs"] = signs_json(neuron.signs);
-  if (neuron.reads_out()) out["towards"] = to_json(neuron.towards, inspection.inputs), out["against"] = to_json(neuron.against, inspection.inputs);
+  if (neuron.reads_out()) {
+    out["towards"] = logits_json(neuron.towards, inspection.inputs);
+    out["against"] = logits_json(neuron.against, inspection.inputs);
+  }
   if (!report.finite) {
     out["examples"] = nullptr;
     return out;
   }
   const auto examples = examples_of(rows, neuron.index, inspection.inputs, limits);
-  out["examples"]["top"] = to_json(examples.top, inspection.inputs);
-  if (limits.random > 0) out["examples"]["middle"] = to_json(examples.middle, inspection.inputs), out["examples"]["random"] = to_json(examples.random, inspection.inputs);
+  out["examples"]["top"] = examples_json(examples.top, inspection.inputs);
+  if (limits.random > 0) {
+    out["examples"]["middle"] = examples_json(examples.middle, inspection.inputs);
+    out["examples"]["random"] = examples_json(examples.random, inspection.inputs);
+  }
   return out;
 }
 

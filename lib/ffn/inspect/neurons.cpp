@@ -146,7 +146,7 @@ void sum_up(HiddenReport& report) {
   }
 }
 
-bool is_finite(const HiddenRows& hidden) {
+bool all_finite(const HiddenRows& hidden) {
   for (const auto* values : {&hidden.pre_activation, &hidden.gate, &hidden.up, &hidden.hidden}) {
     if (!std::all_of(values->begin(), values->end(), [](float x) { return std::isfinite(x); })) return false;
   }
@@ -175,7 +175,7 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
     if (read_out) read_out_value(read_out->logits(weights.down + neuron.index * weights.d_model), neuron);
   }
   if (report.tokens == 0) return report;  // an expert that nothing was sent to
-  if (!is_finite(hidden)) {
+  if (!all_finite(hidden)) {
     leave_open(report);
     return report;
   }

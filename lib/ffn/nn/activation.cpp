@@ -7,7 +7,7 @@ namespace ffn::nn {
 namespace {
 
 // A recorded formula on z, with LibTorch's operations: any device, any precision. Autograd sees none of it.
-Tensor evaluate(const Expression& formula, const Tensor& z) {
+Tensor evaluate_at(const Expression& formula, const Tensor& z) {
   std::vector<Tensor> values(static_cast<std::size_t>(formula.count));
   const auto at = [&](int place) -> const Tensor& { return values[static_cast<std::size_t>(place)]; };
   for (int i = 0; i < formula.count; ++i) {
@@ -99,14 +99,14 @@ struct ActivateAnywhere : torch::autograd::Function<ActivateAnywhere> {
     ctx->save_for_backward({z});
     ctx->saved_data["phi"] = reinterpret_cast<std::int64_t>(phi);
     // The identity's value is z itself, which a function must not return.
-    const Tensor y = evaluate(record(phi->value), z);
+    const Tensor y = evaluate_at(record(phi->value), z);
     return y.is_same(z) || y.data_ptr() == z.data_ptr() ? z.clone() : y.contiguous();
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const Tensor z = ctx->get_saved_variables()[0];
     const auto* phi = reinterpret_cast<const Activation*>(ctx->saved_data["phi"].toInt());
-    return {gradients[0] * evaluate(record(phi->derivative), z), Tensor()};
+    return {gradients[0] * evaluate_at(record(phi->derivative), z), Tensor()};
   }
 };
 

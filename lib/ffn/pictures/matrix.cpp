@@ -54,7 +54,9 @@ std::vector<std::string> cell_texts(const MatrixPicture& m, double width) {
   return {};
 }
 
-std::string name_of(const std::vector<std::string>& names, std::size_t index) { return index < names.size() ? names[index] : std::to_string(index); }
+std::string name_or_index(const std::vector<std::string>& names, std::size_t index) {
+  return index < names.size() ? names[index] : std::to_string(index);
+}
 
 void draw_names(Svg& svg, const MatrixPicture& m, const Grid& grid, double width) {
   const double right = grid.left + grid.width * static_cast<double>(m.num_columns);
@@ -82,7 +84,8 @@ void draw_cells_one_by_one(Svg& svg, const MatrixPicture& m, const Grid& grid, d
   for (std::size_t r = 0; r < m.num_rows; ++r) {
     for (std::size_t k = 0; k < m.num_columns; ++k) {
       const double x = grid.left + grid.width * static_cast<double>(k), y = grid.top + grid.height * static_cast<double>(r), value = m.values[r * m.num_columns + k];
-      const std::string place = name_of(m.rows, r) + ", " + (m.columns.empty() ? m.column_label + " " : "") + name_of(m.columns, k) + ": ";
+      const std::string place =
+          name_or_index(m.rows, r) + ", " + (m.columns.empty() ? m.column_label + " " : "") + name_or_index(m.columns, k) + ": ";
       if (!std::isfinite(value)) {
         svg.rect(x, y, grid.width - gap, grid.height - gap, "", "fill=\"url(#" + hatch + ")\" data-tip=\"" + escaped(place + "none") + "\"");
         continue;

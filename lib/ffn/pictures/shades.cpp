@@ -22,7 +22,7 @@ constexpr Ramps kLight{{1, 1, 1}, {0.02, 0.24, 0.42}, {0.55, 0.22, 0}};
 constexpr Ramps kDark{{0.102, 0.114, 0.129}, {0.45, 0.77, 1}, {1, 0.68, 0.3}};
 
 // Straight in sRGB.
-std::string between(const Color& weak, const Color& strong, double share) {
+std::string blended(const Color& weak, const Color& strong, double share) {
   char text[8];
   std::array<unsigned, 3> c{};
   for (std::size_t i = 0; i < 3; ++i) c[i] = static_cast<unsigned>(std::lround(255 * (weak[i] + share * (strong[i] - weak[i]))));
@@ -34,7 +34,8 @@ std::string between(const Color& weak, const Color& strong, double share) {
 
 Shade shade_of(int level, Scheme scheme) {
   const auto& ramps = scheme == Scheme::light ? kLight : kDark;
-  const auto color = between(ramps.ground, level < 0 ? ramps.orange : ramps.blue, std::min(1.0, std::abs(level) / static_cast<double>(kShadeLevels)));
+  const auto color =
+      blended(ramps.ground, level < 0 ? ramps.orange : ramps.blue, std::min(1.0, std::abs(level) / static_cast<double>(kShadeLevels)));
   return {color, contrast(color, "#ffffff") >= contrast(color, "#000000")};
 }
 

@@ -76,7 +76,7 @@ struct Drawn {
   bool has_interval() const { return low < high; }
 };
 
-std::optional<Drawn> drawn(const TunedVariant& variant, const TunedPoint& point, double alpha) {
+std::optional<Drawn> drawn_point(const TunedVariant& variant, const TunedPoint& point, double alpha) {
   if (!point.score) return std::nullopt;
   if (!point.judged) return Drawn{*point.score, *point.score, *point.score};
   stats::Interval interval{*point.judged, *point.judged, 1 - alpha};
@@ -86,7 +86,7 @@ std::optional<Drawn> drawn(const TunedVariant& variant, const TunedPoint& point,
 }
 
 std::string tip_of(const TuningResult& tuned, const TunedVariant& variant, const TunedPoint& point, double alpha) {
-  const auto at = drawn(variant, point, alpha);
+  const auto at = drawn_point(variant, point, alpha);
   std::vector<std::string> values;
   for (std::size_t k = 0; k < tuned.keys.size(); ++k) values.push_back(last_segment(tuned.keys[k]) + " " + value_text(*point.values[k]));
   std::string text = variant.name + " at " + join(values) + ": " + (at ? estimate_text(at->centre, at->low, at->high) : "no value");
@@ -102,7 +102,7 @@ Axis score_axis(const TuningResult& tuned, const TuningPanel& panel, AxisKind ki
   std::vector<double> shown;
   for (const auto& [v, of] : panel.curves) {
     for (const auto* point : of) {
-      if (const auto at = drawn(tuned.variants[v], *point, alpha)) points.push_back(*at), shown.push_back(at->centre);
+      if (const auto at = drawn_point(tuned.variants[v], *point, alpha)) points.push_back(*at), shown.push_back(at->centre);
     }
   }
   if (shown.empty()) return axis_for({}, kind);
@@ -114,7 +114,8 @@ Axis score_axis(const TuningResult& tuned, const TuningPanel& panel, AxisKind ki
   return axis_for(shown, kind);
 }
 
-void draw_band(Frame& frame, const TunedVariant& variant, const std::vector<const TunedPoint*>& points, std::size_t axis, double alpha) {
+void draw_tuning_band(Frame& frame, const TunedVariant& variant, const std::vector<const TunedPoint*>& points, std::size_t axis,
+                      double alpha) {
   std::vector<Point> upper, lower;
   const auto finish = [&] {
     upper.insert(upper.end(), lower.rbegin(), lower.rend());
@@ -122,7 +123,7 @@ void draw_band(Frame& frame, const TunedVariant& variant, const std::vector<cons
     upper.clear(), lower.clear();
   };
   for (const auto* point : points) {
-    const auto at = drawn(variant, *point, alpha);
+    const auto at = drawn_point(variant, *point, alpha);
     if (!at || !at->has_interval()) {
       finish();
       continue;
@@ -154,7 +155,7 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
   Frame frame(form, text, axis_for(xs, *least > 0 && *most / *least >= 8 ? AxisKind::log10 : AxisKind::linear), score_axis(tuned, panel, form.log_y ? AxisKind::log10 : AxisKind::linear, alpha), room);
   for (const auto& [v, points] : panel.curves) {  // below all lines
     frame.svg.open(series_class(v));
-    draw_band(frame, tuned.variants[v], points, axis, alpha);
+    draw_tuning_band(frame, tuned.variants[v], points, axis, alpha);
     frame.svg.close();
   }
   for (const auto& [v, points] : panel.curves) {
@@ -163,11 +164,12 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
     frame.svg.open(series_class(v));
     std::vector<Point> line;
     for (const auto* point : points) {
-      if (const auto at = drawn(variant, *point, alpha)) line.push_back({frame.x.at(point->values[axis]->get<double>()), frame.y.at(at->centre)});
+      if (const auto at = drawn_point(variant, *point, alpha))
+        line.push_back({frame.x.at(point->values[axis]->get<double>()), frame.y.at(at->centre)});
     }
     frame.svg.path(line, "l");
     for (const auto* point : points) {
-      const auto at = drawn(variant, *point, alpha);
+      const auto at = drawn_point(variant, *point, alpha);
       const double x = frame.x.at(point->values[axis]->get<double>()), y = at ? frame.y.at(at->centre) : frame.top - 10;
       frame.svg.marker(point->score ? marker_of(v) : 4, x, y, 7, false, tip_of(tuned, variant, *point, alpha));
       if (point->chosen == 0 || !point->score) continue;
@@ -190,7 +192,7 @@ Numbers tuning_numbers(const TuningResult& tuned, double alpha) {
       std::vector<Cell> row = {{variant.name}};
       for (const auto& value : point.values) row.push_back({value_text(*value), value->is_number() ? std::optional<double>(value->get<double>()) : std::nullopt});
       row.push_back(number_cell(point.score));
-      const auto at = drawn(variant, point, alpha);
+      const auto at = drawn_point(variant, point, alpha);
       row.push_back(at ? number_cell(at->centre) : Cell{"-"});
       for (const auto end : {&Drawn::low, &Drawn::high}) row.push_back(at && at->has_interval() ? number_cell((*at).*end) : Cell{"-"});
       row.push_back(count_cell(static_cast<double>(point.bad))), row.push_back(count_cell(static_cast<double>(point.chosen)));
@@ -208,7 +210,7 @@ std::string centre_of(const TuningResult& tuned) {
 bool any_interval(const TuningResult& tuned, double alpha) {
   return std::any_of(tuned.variants.begin(), tuned.variants.end(), [&](const TunedVariant& variant) {
     return std::any_of(variant.curve.begin(), variant.curve.end(), [&](const TunedPoint& point) {
-      const auto at = drawn(variant, point, alpha);
+      const auto at = drawn_point(variant, point, alpha);
       return at && at->has_interval();
     });
   });
@@ -237,7 +239,7 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   double least = INFINITY, most = 0;
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {
-      if (const auto at = drawn(variant, point, c.alpha)) least = std::min(least, at->centre), most = std::max(most, at->centre);
+      if (const auto at = drawn_point(variant, point, c.alpha)) least = std::min(least, at->centre), most = std::max(most, at->centre);
     }
   }
   out.y_switch = least > 0, out.log_y = least > 0 && most > 20 * least;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten million evaluations
 
-[[noreturn]] void fail(const std::string& action, const fs::path& path, int reason) {
+[[noreturn]] void fail_to_append(const std::string& action, const fs::path& path, int reason) {
   throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
                     reason == ENOSPC ? "free some disk space and start again; the run goes on from its last checkpoint" : "");
 }
@@ -126,7 +126,7 @@ std::string read_vouched_text(const fs::path& path) {
 void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
   if (evaluations.empty()) return;
   File file(path, O_WRONLY | O_APPEND | (written.size() == 0 ? O_CREAT : 0));
-  if (file.fd < 0) fail("open", path, errno);
+  if (file.fd < 0) fail_to_append("open", path, errno);
   const off_t before = ::lseek(file.fd, 0, SEEK_END);
   if (before != static_cast<off_t>(written.size())) {
     throw SystemError(path.string() + " was changed while it was written: it has " + std::to_string(before) + " bytes, not " +
@@ -142,13 +142,13 @@ void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluat
   } while (done < static_cast<ssize_t>(lines.size()) && (n > 0 || (n < 0 && errno == EINTR)));
   if (done == static_cast<ssize_t>(lines.size())) {
     if (group) group->flush_first(path, file.release());
-    else if (!file.close()) fail("write", path, errno);
+    else if (!file.close()) fail_to_append("write", path, errno);
     written.add(lines);
     return;
   }
   const int reason = n < 0 ? errno : ENOSPC;
-  if (done > 0 && ::ftruncate(file.fd, before) != 0) fail("shorten", path, errno);
-  fail("write", path, reason);
+  if (done > 0 && ::ftruncate(file.fd, before) != 0) fail_to_append("shorten", path, errno);
+  fail_to_append("write", path, reason);
 }
 
 std::vector<Evaluation> read_metrics(const fs::path& path) {

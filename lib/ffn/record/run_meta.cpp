@@ -37,7 +37,7 @@ const std::string& cpu_model() {
 }
 
 /// Cores that this process may use; a batch system or a container gives fewer than the machine has.
-int usable_cores() {
+int allowed_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
@@ -81,7 +81,7 @@ Json meta_json(const RunMeta& meta) {
                {"host", host_name()},
                {"kernel", kernel()},
                {"cpu", cpu_model()},
-               {"cores", usable_cores()},
+               {"cores", allowed_cores()},
                {"engine", meta.engine.engine},
                {"engine_reason", meta.engine.reason},
                {"device", meta.engine.device},

@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds kMetricsBatch(500);
 constexpr std::size_t kMostUnwritten = 1000;
 
-std::string reason_of(const RunResult& result) {
+std::string end_reason(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";
   if (result.end != RunEnd::diverged || !result.divergence) return "";
   const Divergence& d = *result.divergence;
@@ -157,7 +157,7 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
     recorded.directory.write_summary(*waiting.summary, &files_);
   }
   // They appear in this order: the status comes last of what it vouches for.
-  write_status(run, state_of(result.end), waiting.safe_step, reason_of(result));
+  write_status(run, state_of(result.end), waiting.safe_step, end_reason(result));
   waiting_[run] = std::move(waiting);
   commit_if_all_wait();
 }

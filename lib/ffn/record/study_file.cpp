@@ -36,7 +36,7 @@ CompareConfig compare_of_document(const StudyFile& study, const std::string& sou
   return compare;
 }
 
-Json to_json(const SequentialRecord& record) {
+Json looks_json(const SequentialRecord& record) {
   return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.looks}};
 }
 
@@ -101,7 +101,7 @@ std::string study_text(const Study& study) {
               {"seeds", study.seeds},
               {"variants", variants},
               {"compare", write_json(comparison_of(study))}};
-  if (study.sequential) out["sequential"] = to_json(*study.sequential);
+  if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
   return study_text(out);

@@ -45,6 +45,10 @@ std::string format_count(std::int64_t value) {
   return digits;
 }
 
+std::string format_counted(std::size_t number, const std::string& what) {
+  return format_count(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 std::string format_rounded(double value) { return format_count(static_cast<std::int64_t>(std::nearbyint(value))); }
 
 std::string format_short(double value) {

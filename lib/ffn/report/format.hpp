@@ -2,6 +2,7 @@
 // Standard library and core; the decimal point is a point in every locale that the program sets (it sets none).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,6 +14,9 @@ template <class Integer>
 std::string format_count(Integer value) {
   return format_count(static_cast<std::int64_t>(value));
 }
+
+/// "1 run", "2,048 runs".
+std::string format_counted(std::size_t number, const std::string& what);
 
 /// The nearest whole number; halfway the even one, as in every other number that is shown: 34.5 is "34", 35.5 "36".
 std::string format_rounded(double value);

@@ -25,7 +25,7 @@ std::string point_text(const TuningResult& tuned, const TunedVariant::Point& poi
   return join(parts);
 }
 
-std::string seeds_text(std::size_t n, const char* which) { return std::to_string(n) + " " + which + (n == 1 ? " seed" : " seeds"); }
+std::string counted_seeds(std::size_t n, const char* which) { return std::to_string(n) + " " + which + (n == 1 ? " seed" : " seeds"); }
 
 // "0.01 (relu, gelu)" and "0.03 (silu)"; of many variants how many.
 std::vector<std::string> choices_text(const TuningResult& tuned) {
@@ -53,11 +53,11 @@ std::vector<std::string> choices_text(const TuningResult& tuned) {
 std::string tuned_sentence(const TuningResult& tuned) {
   const std::string keys = join(tuned.keys, " and ");
   if (tuned.per_seed) {
-    return "Every variant's " + keys + " was chosen anew for every seed, by " + tuned.metric + " with " + seeds_text(tuned.seeds, "other") +
-           ": these are verdicts on the variants tuned this way.";
+    return "Every variant's " + keys + " was chosen anew for every seed, by " + tuned.metric + " with " +
+           counted_seeds(tuned.seeds, "other") + ": these are verdicts on the variants tuned this way.";
   }
-  return "Each variant is judged at its own " + keys + ", chosen by " + tuned.metric + " with " + seeds_text(tuned.seeds, "other") + ": " +
-         join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
+  return "Each variant is judged at its own " + keys + ", chosen by " + tuned.metric + " with " + counted_seeds(tuned.seeds, "other") +
+         ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
 }
 
 std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect) {

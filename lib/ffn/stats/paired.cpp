@@ -17,7 +17,7 @@ enum Stream : std::uint64_t { kImprovementStream = 1, kTestStream, kNumStreams }
 
 std::uint64_t stream_seed(const CompareOptions& options, Stream stream) { return options.seed * kNumStreams + stream; }
 
-void check(const CompareOptions& options, std::size_t num_variant, std::size_t num_reference) {
+void check_pairing(const CompareOptions& options, std::size_t num_variant, std::size_t num_reference) {
   if (num_variant != num_reference)
     detail::fail("paired comparison: ", num_variant, " runs of the variant against ", num_reference,
                  " of the reference; they must be the same seeds");
@@ -196,7 +196,7 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const CompareOptions& options) {
-  check(options, variant.size(), reference.size());
+  check_pairing(options, variant.size(), reference.size());
   const std::size_t missing = count_infinite(ordered_values(variant, direction)) + count_infinite(ordered_values(reference, direction));
   const Scale scale = missing > 0 ? Scale{PairedValues::difference, PairedTest::signed_rank, missing_reason(missing, 2 * variant.size())}
                                   : Scale{PairedValues::difference, PairedTest::sign_flip_of_mean,
@@ -206,7 +206,7 @@ PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vect
 
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const Scale& scale, const CompareOptions& options) {
-  check(options, variant.size(), reference.size());
+  check_pairing(options, variant.size(), reference.size());
   const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
   const std::size_t missing = count_infinite(v) + count_infinite(r);
   const bool of_mean = scale.test == PairedTest::sign_flip_of_mean, as_ratio = scale.values == PairedValues::log_ratio;
@@ -219,7 +219,7 @@ PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vect
 }
 
 HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options) {
-  check(options, variant.size(), reference.size());
+  check_pairing(options, variant.size(), reference.size());
   for (const auto* side : {&variant, &reference}) kaplan_meier(*side);  // checks every run before anything is cut
   double horizon = variant.front().budget;
   for (const auto* side : {&variant, &reference})

@@ -19,7 +19,7 @@ using detail::paths_of;
 using detail::Spent;
 using detail::Until;
 
-void check(const std::vector<std::size_t>& maxima) {
+void check_maxima(const std::vector<std::size_t>& maxima) {
   if (maxima.empty()) detail::fail("looks need a maximum number of seeds");
   if (maxima.front() < kFirstLook) detail::fail("maximum (", maxima.front(), ") must be at least ", kFirstLook, " seeds");
   for (std::size_t i = 1; i < maxima.size(); ++i)
@@ -60,7 +60,7 @@ Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& loo
 }  // namespace
 
 std::vector<std::size_t> sequential_looks(const std::vector<std::size_t>& maxima) {
-  check(maxima);
+  check_maxima(maxima);
   std::vector<std::size_t> looks = maxima;
   for (std::size_t n = kFirstLook; n <= maxima.back(); n *= 2)
     for (const std::size_t look : {n, n + n / 2})

@@ -56,7 +56,7 @@ bool any_finished(const StudyFile& study, const fs::path& directory) {
 }
 
 // What was declared before the first look, by its keys.
-Json declared(const CompareConfig& compare, const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
+Json declared_question(const CompareConfig& compare, const std::vector<std::string>& variants, const std::vector<std::int64_t>& seeds) {
   return {{"compare", write_json(compare)}, {"variants", variants}, {"seeds", {{"first", seeds.empty() ? 0 : seeds[0]}}}};
 }
 
@@ -64,7 +64,8 @@ void refuse_other_question(const Study& study, const StudyFile& there, const fs:
   std::vector<std::string> before, now;
   for (const auto& variant : there.variants) before.push_back(variant.name);
   for (const auto& variant : study.variants) now.push_back(variant.name);
-  const auto differ = differing_keys(declared(there.compare, before, there.seeds), declared(comparison_of(study), now, study.seeds), [](const std::string&) { return false; });
+  const auto differ = differing_keys(declared_question(there.compare, before, there.seeds),
+                                     declared_question(comparison_of(study), now, study.seeds), [](const std::string&) { return false; });
   if (differ.empty()) return;
   throw UsageError(directory.string() + " was looked at with another question, and its error rate is that question's:" + indented(differ), kNewStudyHint);
 }

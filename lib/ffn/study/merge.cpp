@@ -25,7 +25,7 @@ constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_
 
 // ---- studies
 
-Json read_study(const fs::path& directory, std::vector<std::string>& notes) {
+Json read_study_to_merge(const fs::path& directory, std::vector<std::string>& notes) {
   if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
   if (!has_study_file(directory)) {
     throw DataError(directory.string() + " is no study: it has no study.json",
@@ -270,9 +270,9 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
   MergeResult result;
-  const Json study = read_study(sources.at(0), result.notes);
+  const Json study = read_study_to_merge(sources.at(0), result.notes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Json other = i == 0 ? study : read_study(sources[i], result.notes);
+    const Json other = i == 0 ? study : read_study_to_merge(sources[i], result.notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     if (essence(other) == essence(study)) continue;
@@ -289,7 +289,7 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   const bool exists = has_content(target);
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-    const Json there = read_study(target, result.notes);
+    const Json there = read_study_to_merge(target, result.notes);
     if (essence(there) != essence(study)) {
       throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
                           first_difference(essence(there), essence(study)) + " differs in their study.json",

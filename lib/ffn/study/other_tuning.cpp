@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // As a person would write it, defaults included.
-Json declared(const TuningConfig& tune) {
+Json declared_tuning(const TuningConfig& tune) {
   Json out = {{"metric", tune.metric}, {"seeds", tune.seeds}, {"retune", tune.per_seed ? "per_seed" : "once"}};
   for (const auto& axis : tune.axes) {
     for (const auto& value : axis.values) out[axis.key].push_back(*value);
@@ -41,7 +41,7 @@ void refuse_other_tuning(const Study& study, const fs::path& out) {
   const fs::path directory = out / study.name;
   const auto there = tuning_there(directory);
   if (!there) return;
-  const auto differ = differing_keys(declared(*there), declared(*study.tune), [](const std::string&) { return false; });
+  const auto differ = differing_keys(declared_tuning(*there), declared_tuning(*study.tune), [](const std::string&) { return false; });
   if (!differ.empty()) throw UsageError(directory.string() + " was tuned otherwise:" + indented(differ), kOtherResultsHint);
 }
 

@@ -14,8 +14,6 @@ namespace ffn {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 pid_t parent_of_this = 0;
 volatile sig_atomic_t parent_is_gone = 0;
 
@@ -55,7 +53,7 @@ class Worker {
       send(m);
     };
     hooks.stepped = [this, cohort](std::int64_t step, double loss) {
-      const auto now = Clock::now();
+      const auto now = std::chrono::steady_clock::now();
       if (now - last_step_message_ < std::chrono::milliseconds(100)) return;
       last_step_message_ = now;
       WorkerMessage m;
@@ -83,7 +81,7 @@ class Worker {
   const WorkerTask task_;
   int commands_, messages_;
   bool orphaned_ = false;
-  Clock::time_point last_step_message_ = Clock::now();
+  std::chrono::steady_clock::time_point last_step_message_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

@@ -24,7 +24,6 @@ namespace ffn {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // What the workers have to know at once: memory that they share with their parent.
@@ -265,7 +264,7 @@ class Pool {
   void stop_all() {
     if (stopping_) return;
     stopping_ = true;
-    stop_time_ = Clock::now();
+    stop_time_ = std::chrono::steady_clock::now();
     signal_all(SIGTERM);
     signal_all(SIGCONT);  // one that somebody has stopped would never hear the other
   }
@@ -273,8 +272,8 @@ class Pool {
   // Steps and evaluations may be long, and what a worker that is killed loses are the steps since its last checkpoint. But a
   // worker that hangs must not keep the study from ending.
   void hurry() {
-    const auto waited = Clock::now() - stop_time_;
-    const auto seconds = [](Clock::duration d) {
+    const auto waited = std::chrono::steady_clock::now() - stop_time_;
+    const auto seconds = [](std::chrono::steady_clock::duration d) {
       return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count()) + " s";
     };
     if (!said_waiting_ && waited > options_.patience / 6) {
@@ -317,7 +316,7 @@ class Pool {
   std::vector<Child> children_;
   Shared shared_;
   bool stopping_ = false, said_waiting_ = false, killed_ = false;
-  Clock::time_point stop_time_;
+  std::chrono::steady_clock::time_point stop_time_;
   PoolResult result_;
 };
 

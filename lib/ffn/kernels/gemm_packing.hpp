@@ -118,13 +118,6 @@ void copy_panel(int64_t depth, int64_t columns, int64_t width, const float* from
   }
 }
 
-// Most tiles have one of two heights, which the compiler knows here.
-inline void copy_row(float* to, const float* from, int64_t values) {
-  if (values == kMaxRows) std::memcpy(to, from, kMaxRows * sizeof(float));
-  else if (values == kMaxRows - 1) std::memcpy(to, from, (kMaxRows - 1) * sizeof(float));
-  else std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(float));
-}
-
 inline void fetch(const float* from, int64_t values) {
   constexpr int64_t kLine = 16;
   for (int64_t i = 0; i < values; i += kLine) __builtin_prefetch(from + i);
@@ -147,22 +140,37 @@ void copy_block(int64_t depth, int64_t j0, int64_t j1, const float* from, int64_
     copy_panel(depth, panel.columns, panel.width, from + (panel.j - j0) * col, row, col, to + panel.place(j0, depth));
 }
 
-// Copies A, the rows of each tile side by side, k after k.
-void copy_strips(const Heights& heights, int64_t depth, const float* from, int64_t row, int64_t col, float* to) {
-  constexpr int64_t kTogether = 16;  // tiles
-  const auto place = [&](int64_t t) { return to + heights.start(t) * depth + t * kGap; };
-  if (row != 1) {
-    for (int64_t t = 0; t < heights.tiles; ++t)
-      copy_panel(depth, heights.rows(t), heights.rows(t), from + heights.start(t) * row, col, row, place(t));
-    return;
-  }
-  for (int64_t first = 0; first < heights.tiles; first += kTogether) {
-    const int64_t last = std::min(first + kTogether, heights.tiles), begin = heights.start(first), end = heights.start(last);
+// Copies `count` tiles of a transposed A. Rows: of each, or 0 if `rows` says how many.
+template <int Rows>
+void copy_tiles(int64_t count, int64_t rows, int64_t depth, const float* from, int64_t col, float* to) {
+  constexpr int64_t kTogether = 16;  // tiles: their rows stand side by side in A
+  const int64_t height = Rows > 0 ? Rows : rows, size = height * depth + kGap;
+  for (; count > 0; count -= kTogether, from += kTogether * height, to += kTogether * size) {
+    const int64_t some = std::min(count, kTogether);
     for (int64_t k = 0; k < depth; ++k) {
-      if (k + kAhead < depth) fetch(from + begin + (k + kAhead) * col, end - begin);
-      for (int64_t t = first; t < last; ++t) copy_row(place(t) + k * heights.rows(t), from + heights.start(t) + k * col, heights.rows(t));
+      const float* row = from + k * col;
+      if (k + kAhead < depth) fetch(row + kAhead * col, some * height);
+      float* out = to + k * height;
+      for (int64_t t = 0; t < some; ++t) std::memcpy(out + t * size, row + t * height, static_cast<std::size_t>(height) * sizeof(float));
     }
   }
+}
+
+// Copies A, the rows of each tile side by side, k after k.
+void copy_strips(const Heights& heights, int64_t depth, const float* from, int64_t row, int64_t col, float* to) {
+  const auto copy = [&](int64_t first, int64_t count, int64_t rows) {
+    const float* a = from + heights.start(first) * row;
+    float* strips = to + heights.start(first) * depth + first * kGap;
+    if (row != 1) {
+      for (int64_t t = 0; t < count; ++t) copy_panel(depth, rows, rows, a + t * rows * row, col, row, strips + t * (rows * depth + kGap));
+      return;
+    }
+    // Most tiles have one of two heights, which the compiler knows here.
+    const auto some = rows == kMaxRows ? copy_tiles<kMaxRows> : rows == kMaxRows - 1 ? copy_tiles<kMaxRows - 1> : copy_tiles<0>;
+    some(count, rows, depth, a, col, strips);
+  };
+  copy(0, heights.higher, heights.low + 1);
+  copy(heights.higher, heights.tiles - heights.higher, heights.low);
 }
 
 }  // namespace

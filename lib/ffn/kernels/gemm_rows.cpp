@@ -18,18 +18,21 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// Measured on Zen 4 and 5; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
+// Measured on Zen 3 to 5 and two Intel Xeons; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
 // AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
 #if defined(__AVX512F__)
 constexpr int64_t kDepth = 704, kColumns = 256;
+constexpr int64_t kFarDown = 512, kWorthDown = 512, kFarAcross = 512, kWorthAcross = 1536;
 #else
 constexpr int64_t kDepth = 512, kColumns = 160;
+constexpr int64_t kFarDown = 128, kWorthDown = 256, kFarAcross = 512, kWorthAcross = 512;
 #endif
+// A is copied from this distance between the values that a tile reads one after the other, for this many columns of C: the columns of
+// a transposed A (of which a tile uses 24 of 64 bytes with AVX2) and the rows of one that is not.
 constexpr int64_t kRows = 4096;                         // of A: bounds its copy to 11 MiB
 constexpr int64_t kManyRows = 256, kManyColumns = 256;  // from which on B is copied by blocks
+constexpr int64_t kWorthCopying = 64;                   // rows of A, for its copy
 constexpr int64_t kFar = 64;                            // rows of B further apart than this share cache sets and are worth a copy
-constexpr int64_t kFarA = 512;                          // the same of A, for these many columns of C, if it is transposed and if not:
-constexpr int64_t kWorthColumns = 512, kWorthRows = 1536;
 constexpr int64_t kSameSet = 1024, kWorthColliding = 64;  // rows of A this far apart, or a multiple of it, share cache sets: likewise
 
 bool is_in_place(const Gemm& g, int64_t columns, int width) {
@@ -85,10 +88,28 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
           0};
 }
 
+// A tile of few columns would be mostly empty: where the columns of A are contiguous, vectors hold rows of C instead.
+bool is_narrow(const Gemm& g, const Left& left, const Panel& panel) {
+  return panel.width == kLanes / 2 && left.row == 1 && left.col != 1 && !left.strips && g.m >= kLanes;
+}
+
+void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, const Panel& panel) {
+  for (int64_t j = panel.j; j < g.n; ++j) {
+    Column o{depth, left.data, left.col, g.b + k * g.b_row + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias[j] : 0, g.accumulate || k > 0};
+    for (int64_t i = 0; i < g.m;) {
+      const int64_t vecs = std::clamp<int64_t>((g.m - i) / kLanes, 1, kMostVecs), first = std::min(i, g.m - vecs * kLanes);
+      o.a = left.data + first, o.c = g.c + j + first * g.c_row;
+      column_of(vecs)(o, i - first);  // those that were computed before are not stored again
+      i = first + vecs * kLanes;
+    }
+  }
+}
+
 // Panel by panel, all rows past each.
 void sweep_down(const Gemm& g, const Heights& heights, const Left& left, int64_t k, int64_t depth) {
   alignas(64) static thread_local float copied[kDepth * kWidest];
   for (Panel panel(0, g.n); panel.columns > 0; panel = panel.next(g.n)) {
+    if (is_narrow(g, left, panel)) return fill_columns(g, left, k, depth, panel);
     if (!g.accumulate && k == 0) panel = panel.moved_inside(g.n);
     Operands o = operands(g, left, heights.low + 1, k, depth, panel);
     o.b = g.b + k * g.b_row + panel.j * g.b_col, o.b_row = g.b_row;
@@ -131,8 +152,8 @@ bool collide(const Gemm& g) { return kMaxRows > 8 && g.a_col == 1 && g.a_row % k
 void multiply(const Gemm& g) {
   const Heights heights(g.m);
   const bool large = g.m >= kManyRows && g.n >= kManyColumns;
-  const bool far = std::max(g.a_row, g.a_col) >= kFarA && g.n >= (g.a_row == 1 ? kWorthColumns : kWorthRows);
-  const bool copies = (g.a_row != 1 && g.a_col != 1) || (large && far) || collide(g);
+  const bool far = g.a_row == 1 ? g.a_col >= kFarDown && g.n >= kWorthDown : g.a_row >= kFarAcross && g.n >= kWorthAcross;
+  const bool copies = (g.a_row != 1 && g.a_col != 1) || (far && g.m >= kWorthCopying) || collide(g);
   const int64_t parts = std::max<int64_t>(1, (g.k + kDepth - 1) / kDepth);
   for (int64_t p = 0; p < parts; ++p) {
     const int64_t k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;

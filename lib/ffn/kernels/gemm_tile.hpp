@@ -162,5 +162,50 @@ Tiles tiles_of(int width, int64_t rows) {
 
 Tiles tiles_of(int width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }
 
+// Rows of one column of C, a vector of them at a time.
+struct Column {
+  int64_t depth;
+  const float* a;  // its columns are contiguous
+  int64_t a_col;
+  const float* b;  // of the column, b_row apart
+  int64_t b_row;
+  float* c;
+  int64_t c_row;
+  float bias;
+  bool accumulate;
+};
+
+constexpr int kMostVecs = 8;  // as many multiply-adds as are in flight at once
+
+// The first `skip` rows are computed, but not stored.
+template <int Vecs>
+void column(const Column& o, int64_t skip) {
+  using V = typename Vector<kLanes>::type;
+  float values[Vecs * kLanes];
+  for (int64_t i = 0; i < Vecs * kLanes; ++i) values[i] = o.accumulate ? o.c[i * o.c_row] : o.bias;
+  V acc[Vecs];
+#pragma GCC unroll 8
+  for (int v = 0; v < Vecs; ++v) acc[v] = load<V>(values + v * kLanes);
+  const float* a = o.a;
+  const float* b = o.b;
+  for (int64_t k = 0; k < o.depth; ++k, a += o.a_col, b += o.b_row) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vecs; ++v) acc[v] = multiply_add(*b, load<V>(a + v * kLanes), acc[v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < Vecs; ++v) store<V>(values + v * kLanes, acc[v]);
+  for (int64_t i = skip; i < Vecs * kLanes; ++i) o.c[i * o.c_row] = values[i];
+}
+
+using FillColumn = void (*)(const Column&, int64_t skip);
+
+template <int... I>
+FillColumn column_of(int64_t vecs, std::integer_sequence<int, I...>) {
+  static constexpr FillColumn table[] = {column<I + 1>...};
+  return table[vecs - 1];
+}
+
+FillColumn column_of(int64_t vecs) { return column_of(vecs, std::make_integer_sequence<int, kMostVecs>{}); }
+
 }  // namespace
 }  // namespace ffn::FFN_ISA

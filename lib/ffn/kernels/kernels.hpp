@@ -92,17 +92,23 @@ struct Kernels {
 /// The kernels for this processor.
 const Kernels& kernels();
 
-// One per build of kernel_rows.cpp and gemm_rows.cpp.
+// One per build of gemm_rows.cpp, random_rows.cpp and kernel_rows.cpp.
 namespace baseline {
 void gemm(const Gemm& g);
+void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
+void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first);
 Kernels kernel_rows();
 }  // namespace baseline
 namespace x86_64_v3 {
 void gemm(const Gemm& g);
+void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
+void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first);
 Kernels kernel_rows();
 }  // namespace x86_64_v3
 namespace x86_64_v4 {
 void gemm(const Gemm& g);
+void random_bits(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
+void dropout_mask(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first);
 Kernels kernel_rows();
 }  // namespace x86_64_v4
 

@@ -26,30 +26,26 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
   const std::int64_t n = count * d_ff_;
   count_ = count;
   x_ = x;
-  mask_ = nullptr;
   float* h = pass.arena.floats(n);
+  slope_ = (gate_ ? *gate_ : up_).forward(pass, rows, x);  // z, until its slope takes its place
+  pass.show(Value::pre_activation, count, d_ff_, slope_);
   if (gate_) {
-    slope_ = gate_->forward(pass, rows, x);  // z, until its slope takes its place
     up_value_ = up_.forward(pass, rows, x);
-    pass.show(Value::pre_activation, count, d_ff_, slope_);
     phi_value_ = pass.arena.floats(n);
-    in_pieces(n, [&](std::int64_t i, std::int64_t size) {
-      phi_.both(static_cast<std::size_t>(size), slope_ + i, phi_value_ + i, slope_ + i);
-      kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
-    });
+  }
+  mask_ = pass.training && pass.dropout_rate > 0 ? pass.arena.floats(n) : nullptr;
+  in_pieces(n, [&](std::int64_t i, std::int64_t size) {
+    const auto floats = static_cast<std::size_t>(size);
+    phi_.both(floats, slope_ + i, (gate_ ? phi_value_ : h) + i, slope_ + i);
+    if (gate_) kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
+    if (!mask_) return;
+    dropout_mask(floats, pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask_ + i,
+                 static_cast<std::size_t>(pass.first_row * d_ff_ + i));
+    kernels().multiply(size, h + i, mask_ + i, h + i);
+  });
+  if (gate_) {
     pass.show(Value::gate, count, d_ff_, phi_value_);
     pass.show(Value::up, count, d_ff_, up_value_);
-  } else {
-    slope_ = up_.forward(pass, rows, x);  // likewise
-    pass.show(Value::pre_activation, count, d_ff_, slope_);
-    phi_.both(static_cast<std::size_t>(n), slope_, h, slope_);
-  }
-  if (pass.training && pass.dropout_rate > 0) {
-    float* mask = pass.arena.floats(n);
-    dropout_mask(static_cast<std::size_t>(n), pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask,
-                 static_cast<std::size_t>(pass.first_row * d_ff_));
-    kernels().multiply(n, h, mask, h);
-    mask_ = mask;
   }
   pass.show(Value::hidden, count, d_ff_, h);
   return h;
@@ -57,20 +53,20 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
 
 template <class Map, class Rows>
 float* Hidden<Map, Rows>::backward(Pass& pass, Rows rows, float* dh) {
-  const std::int64_t n = count_ * d_ff_;
-  if (mask_) kernels().multiply(n, dh, mask_, dh);
-  if (!gate_) {
-    kernels().multiply(n, dh, slope_, dh);
-    up_.weight_gradient(pass, rows, x_, dh);
-    return up_.input_gradient(pass, rows, dh);
-  }
-  // h = φ(z) ⊙ u: du = dh ⊙ φ(z), dz = dh ⊙ u ⊙ φ'(z)
-  float *du = phi_value_, *dz = up_value_;
-  in_pieces(n, [&](std::int64_t i, std::int64_t size) {
-    kernels().multiply(size, dh + i, phi_value_ + i, du + i);
-    kernels().multiply(size, dh + i, up_value_ + i, dz + i);
+  // h = φ(z) ⊙ mask, or φ(z) ⊙ u ⊙ mask: du = dh ⊙ φ(z), dz = dh ⊙ u ⊙ φ'(z)
+  float *du = phi_value_, *dz = gate_ ? up_value_ : dh;
+  in_pieces(count_ * d_ff_, [&](std::int64_t i, std::int64_t size) {
+    if (mask_) kernels().multiply(size, dh + i, mask_ + i, dh + i);
+    if (gate_) {
+      kernels().multiply(size, dh + i, phi_value_ + i, du + i);
+      kernels().multiply(size, dh + i, up_value_ + i, dz + i);
+    }
     kernels().multiply(size, dz + i, slope_ + i, dz + i);
   });
+  if (!gate_) {
+    up_.weight_gradient(pass, rows, x_, dz);
+    return up_.input_gradient(pass, rows, dz);
+  }
   gate_->weight_gradient(pass, rows, x_, dz);
   up_.weight_gradient(pass, rows, x_, du);
   float* dx = gate_->input_gradient(pass, rows, dz);

@@ -54,8 +54,8 @@ class Hidden {
   std::uint32_t site_;
   // Of the pass at work:
   std::int64_t count_ = 0;
-  const float *x_ = nullptr, *mask_ = nullptr;
-  float *slope_ = nullptr, *up_value_ = nullptr, *phi_value_ = nullptr;
+  const float* x_ = nullptr;
+  float *slope_ = nullptr, *up_value_ = nullptr, *phi_value_ = nullptr, *mask_ = nullptr;
 };
 
 extern template class Hidden<Linear, std::int64_t>;

@@ -22,7 +22,7 @@ namespace {
 // AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
 #if defined(__AVX512F__)
 constexpr int64_t kDepth = 704, kColumns = 256;
-constexpr int64_t kFarDown = 512, kWorthDown = 512, kFarAcross = 512, kWorthAcross = 1536;
+constexpr int64_t kFarDown = 512, kWorthDown = 256, kFarAcross = 512, kWorthAcross = 1536;
 #else
 constexpr int64_t kDepth = 512, kColumns = 160;
 constexpr int64_t kFarDown = 128, kWorthDown = 256, kFarAcross = 512, kWorthAcross = 512;

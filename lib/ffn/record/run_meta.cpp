@@ -1,12 +1,11 @@
 // meta.json: the machine and the build that made a run.
-#include <sched.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/cores.hpp"
 #include "ffn/record/run_files.hpp"
 
 // Set by the build for this file alone, so that a new commit does not recompile the rest.
@@ -34,14 +33,6 @@ std::string read_cpu_model() {
 const std::string& cpu_model() {
   static const std::string model = read_cpu_model();
   return model;
-}
-
-/// Cores that this process may use; a batch system or a container gives fewer than the machine has.
-int allowed_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 std::string kernel() {
@@ -73,6 +64,7 @@ std::string host_name() {
 }
 
 Json meta_json(const RunMeta& meta) {
+  static const std::size_t cores = usable_cores();  // read once, as the processor is
   Json json = {{"schema_version", kSchemaVersion},
                {"argv", meta.argv},
                {"version", FFN_VERSION},
@@ -81,7 +73,7 @@ Json meta_json(const RunMeta& meta) {
                {"host", host_name()},
                {"kernel", kernel()},
                {"cpu", cpu_model()},
-               {"cores", allowed_cores()},
+               {"cores", cores},
                {"engine", meta.engine.engine},
                {"engine_reason", meta.engine.reason},
                {"device", meta.engine.device},

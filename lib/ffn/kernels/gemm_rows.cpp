@@ -88,9 +88,14 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
           0};
 }
 
-// A tile of few columns would be mostly empty: where the columns of A are contiguous, vectors hold rows of C instead.
+// A tile of few columns would be mostly empty: where the columns of A are contiguous, vectors can hold rows of C instead. In cycles per k:
+// a multiply-add waits four for the one before it, and two begin in each. Half is gained or it is left alone.
 bool is_narrow(const Gemm& g, const Left& left, const Panel& panel) {
-  return panel.width == kLanes / 2 && left.row == 1 && left.col != 1 && !left.strips && g.m >= kLanes;
+  constexpr int64_t kWait = 4, kRowsAtOnce = kMostVecs * kLanes;
+  if (panel.width != kLanes / 2 || left.row != 1 || left.col == 1 || left.strips || g.m < kLanes) return false;
+  const int64_t by_columns = panel.columns * ((g.m + kRowsAtOnce - 1) / kRowsAtOnce) * kWait;
+  const int64_t by_tiles = (g.m + kMaxRows - 1) / kMaxRows * std::max<int64_t>(kWait, kMaxRows / 2);
+  return 2 * by_columns <= by_tiles;
 }
 
 void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, const Panel& panel) {

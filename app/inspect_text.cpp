@@ -135,10 +135,8 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
     };
     std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text),
                                  all(&NeuronReport::cosine, cosine_text)};
-    if (any_agreement) {
-      row.push_back(r.agreement ? share_text(r.agreement->share) : "-");
-      row.push_back(r.agreement ? share_text(r.agreement->by_chance) : "-");
-    }
+    if (any_agreement && r.agreement) row.insert(row.end(), {share_text(r.agreement->share), share_text(r.agreement->by_chance)});
+    else if (any_agreement) row.insert(row.end(), 2, "-");
     table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");

@@ -51,9 +51,9 @@ endfunction()
 # A precompiled header was measured and costs more than it saves: 41 s to make, 6 s to read, for four such files.
 function(ffn_uses_torch target)
   target_link_libraries(${target} PUBLIC torch)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 0)
-  # A fifth of the compiling less than -O3; the arithmetic is LibTorch's.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 0 CXX_STANDARD ${ffn_torch_standard})
+  # A third of the compiling less than -O3; the arithmetic is LibTorch's.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   # g++ 14 sees an overrun in std::vector<bool> as LibTorch's autograd::Function uses it; there is none.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
 endfunction()

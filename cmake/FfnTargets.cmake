@@ -22,7 +22,7 @@ function(ffn_module)
   add_library(ffn_${ARG_NAME} STATIC ${ARG_SOURCES})
   add_library(ffn::${ARG_NAME} ALIAS ffn_${ARG_NAME})
   target_include_directories(ffn_${ARG_NAME} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
-  set_target_properties(ffn_${ARG_NAME} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 12)  # they instantiate the same templates
+  set_target_properties(ffn_${ARG_NAME} PROPERTIES UNITY_BUILD ${FFN_UNITY} UNITY_BUILD_BATCH_SIZE 25)  # they instantiate the same templates
   list(TRANSFORM ARG_USES PREPEND ffn_)
   target_link_libraries(ffn_${ARG_NAME} PUBLIC ${ARG_USES} PRIVATE ffn_warnings)
   if(ARG_LIBRARIES)

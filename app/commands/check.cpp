@@ -16,46 +16,46 @@ namespace ffn::app {
 
 namespace {
 
-using Verdict = RunCheck::Verdict;
+using CheckVerdict = RunCheck::Verdict;
 
-const char* verdict_name(Verdict verdict) {
+const char* verdict_name(CheckVerdict verdict) {
   switch (verdict) {
-    case Verdict::whole:
+    case CheckVerdict::whole:
       return "whole";
-    case Verdict::unfinished:
+    case CheckVerdict::unfinished:
       return "not finished";
-    case Verdict::marred:
+    case CheckVerdict::marred:
       return "whole but for meta.json";
-    case Verdict::mendable:
+    case CheckVerdict::mendable:
       return "damaged but mendable";
-    case Verdict::repeated:
+    case CheckVerdict::repeated:
       return "to be repeated";
-    case Verdict::unreadable:
+    case CheckVerdict::unreadable:
       return "unreadable";
-    case Verdict::old:
+    case CheckVerdict::old:
       return "without checksums (version 0.1)";
-    case Verdict::misplaced:
+    case CheckVerdict::misplaced:
       return "in another run's directory";
   }
   return "?";
 }
 
 // What the command that trained the run does about it when it is started again.
-const char* remedy_of(Verdict verdict) {
+const char* remedy_of(CheckVerdict verdict) {
   switch (verdict) {
-    case Verdict::marred:
+    case CheckVerdict::marred:
       return "what was trained is whole; which machine and build did it is written while training only: put the file back from a copy, or "
              "move the run "
              "away and start it again";
-    case Verdict::mendable:
+    case CheckVerdict::mendable:
       return "starting it again writes that anew from what is intact";
-    case Verdict::repeated:
+    case CheckVerdict::repeated:
       return "starting it again moves the run aside and trains it anew";
-    case Verdict::unfinished:
+    case CheckVerdict::unfinished:
       return "starting it again goes on from its checkpoint";
-    case Verdict::unreadable:
+    case CheckVerdict::unreadable:
       return "nothing is known of what cannot be read, and starting it again touches nothing of it";
-    case Verdict::misplaced:
+    case CheckVerdict::misplaced:
       return "move it to where it belongs; starting the study again refuses it here";
     default:
       return "";
@@ -93,7 +93,7 @@ int check_runs(const std::vector<std::string>& directories, const CommonOptions&
   side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run(RunDirectory(places.there[i])); });
 
   bool good = places.missing.empty() && places.damaged_studies.empty();
-  std::map<Verdict, std::size_t> counts;
+  std::map<CheckVerdict, std::size_t> counts;
   for (const auto& one : checks) {
     ++counts[one.verdict];
     good = good && one.damage.empty();

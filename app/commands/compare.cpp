@@ -12,7 +12,7 @@ namespace ffn::app {
 
 namespace {
 
-struct CompareOptions {
+struct CompareFlags {
   CompareQuestion question;
   bool markdown = false, csv = false, details = false, explain = false;
   std::string fail_if;
@@ -27,7 +27,7 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   return false;
 }
 
-int compare(const CompareOptions& options, const CommonOptions& common) {
+int compare(const CompareFlags& options, const CommonOptions& common) {
   const auto comparison = answer_to(options.question);
   if (common.json) print_json(comparison_json(comparison));
   else {
@@ -47,7 +47,7 @@ int compare(const CompareOptions& options, const CommonOptions& common) {
 
 void add_compare(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("compare", "which variant is better, and how surely");
-  auto options = std::make_shared<CompareOptions>();
+  auto options = std::make_shared<CompareFlags>();
   add_question_options(command, options->question);
   command.flag("--details", options->details, "also everything that the verdicts rest on: tests, p values, costs");
   command.flag("--explain", options->explain, "also what the words mean");

@@ -23,14 +23,14 @@ namespace ffn::app {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
+using ListRows = std::vector<std::vector<std::string>>;
 struct Listing {
   std::vector<std::string> headers;
-  Rows rows;
+  ListRows rows;
 };
 
 template <class... Ts>
-Rows kinds(const std::variant<Ts...>&) {
+ListRows kinds(const std::variant<Ts...>&) {
   return {{Ts::kKind, Ts::kDoc}...};
 }
 
@@ -69,7 +69,7 @@ Listing list_keys(const std::string& prefix) {
 }
 
 // Where six columns do not fit: a key is a line, which a search finds whole, and what is to be said of it stands below.
-void print_keys(const Rows& rows) {
+void print_keys(const ListRows& rows) {
   for (const auto& row : rows) {
     std::cout << row[0] << "\n";
     print_text("    " + row[2] + (row[3].empty() ? "" : ", " + row[3]) + (row[4].empty() ? "" : "; " + row[4]) + (row[1].empty() ? "" : "; of kind " + row[1]) + "\n    " + row[5]);

@@ -15,7 +15,7 @@ namespace ffn::app {
 
 namespace {
 
-struct Part {
+struct CountedPart {
   std::string name;
   Cost cost;
 };
@@ -28,7 +28,7 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "-" : format_percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-void print_params(const std::vector<Part>& parts, const Cost& total, const CommonOptions& common) {
+void print_params(const std::vector<CountedPart>& parts, const Cost& total, const CommonOptions& common) {
   if (common.json) {
     Json out = Json::object();
     for (const auto& part : parts) out[part.name] = cost_json(part.cost);
@@ -85,7 +85,7 @@ void print_model(const CommonOptions& common) {
   const auto cost = model_cost(config.model, task_shape(config.task));
   const auto blocks = config.model.blocks;
   const std::string times = blocks > 1 ? " ×" + std::to_string(blocks) : "";
-  std::vector<Part> parts;
+  std::vector<CountedPart> parts;
   if (config.model.attention) parts.push_back({"attention" + times, cost.attention * blocks});
   parts.push_back({"ffn" + times, cost.ffn * blocks});
   if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});

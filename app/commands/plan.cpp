@@ -39,7 +39,7 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
 }
 
 /// What a study costs.
-struct Estimate {
+struct PlanEstimate {
   std::vector<Line> lines;  ///< per variant
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   std::size_t workers = 1;  ///< that have something to do at once
@@ -50,8 +50,8 @@ struct Estimate {
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
-Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
-  Estimate out;
+PlanEstimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
+  PlanEstimate out;
   for (const auto& variant : plan.study.variants) {
     const auto& train = variant.config.train;
     const auto shape = task_shape(variant.config.task);
@@ -91,8 +91,8 @@ Estimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
 }
 
 // Grids may grow: that is known later.
-void add_tuning(const Plan& plan, bool probe, Estimate& out) {
-  const Estimate tuning = estimate(plan, out.jobs, probe);
+void add_tuning(const Plan& plan, bool probe, PlanEstimate& out) {
+  const PlanEstimate tuning = estimate(plan, out.jobs, probe);
   out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
   out.workers = std::max(out.workers, tuning.workers);
   out.bytes += tuning.bytes, out.flops += tuning.flops;
@@ -117,7 +117,7 @@ std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const
   return std::nullopt;
 }
 
-std::string tuning_line(const Study& study, const Estimate& e) {
+std::string tuning_line(const Study& study, const PlanEstimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
@@ -143,7 +143,7 @@ Power power_of(const Study& study) {
           seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
 }
 
-Json plan_json(const Study& study, const Estimate& e) {
+Json plan_json(const Study& study, const PlanEstimate& e) {
   Json variants = Json::array(), engines = Json::array();
   for (const auto& line : e.lines) {
     variants.push_back({{"name", line.variant->name},
@@ -207,7 +207,7 @@ Table variants_table(const std::vector<Line>& lines) {
 }
 
 // The above is of the first look; this of what may follow.
-void print_growth(const Study& study, const Estimate& e) {
+void print_growth(const Study& study, const PlanEstimate& e) {
   const std::size_t max = study.growing->max, variants = study.variants.size();
   const std::size_t most_pending = max * variants - (e.runs - e.pending);
   std::string text = "that is up to the first decision; until settled: " + std::to_string(study.seeds.size()) + " to " +
@@ -230,7 +230,7 @@ std::string power_text(const Power& power) {
          " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
 }
 
-void print_plan(const Study& study, const Estimate& e, const CommonOptions& common) {
+void print_plan(const Study& study, const PlanEstimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
   print_text("\n" + format_counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
@@ -263,7 +263,7 @@ int plan_study(const CommonOptions& common, bool probe) {
               : tuning->chosen ? make_plan(*tuning->chosen, common.out)
                                : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
-  Estimate found = estimate(plan, job_count(common, plan.study), probe);
+  PlanEstimate found = estimate(plan, job_count(common, plan.study), probe);
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;

@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kMetric = "val/loss";
 
 /// One run as it stands.
-struct Standing {
+struct ListedStanding {
   std::string state;
   std::optional<double> best;   ///< of kMetric
   std::optional<double> seconds;  ///< since its status was written
@@ -46,8 +46,8 @@ bool was_killed(const RunStatus& status) {
   return status.host == host_name() && status.pid > 0 && ::kill(static_cast<pid_t>(status.pid), 0) != 0 && errno == ESRCH;
 }
 
-Standing standing_of(const fs::path& run) {
-  Standing out;
+ListedStanding standing_of(const fs::path& run) {
+  ListedStanding out;
   try {
     const auto status = read_status(run);
     if (!status) return {"damaged", {}, {}};
@@ -63,7 +63,7 @@ Standing standing_of(const fs::path& run) {
 }
 
 /// A run by itself, or a study.
-struct Entry {
+struct ListedEntry {
   bool is_study = false;
   std::map<std::string, std::size_t> states;
   std::size_t runs = 0, left = 0;  ///< those that belong to it; those in its directory that do not (any more)
@@ -83,11 +83,11 @@ std::set<fs::path> listed_in(const fs::path& study) {
   return out;
 }
 
-std::map<fs::path, Entry> entries_below(const std::string& directory) {
+std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
   const auto places = find_run_places({directory});
-  std::vector<Standing> standings(places.there.size());
+  std::vector<ListedStanding> standings(places.there.size());
   side_by_side(8, standings.size(), [&](std::size_t i) { standings[i] = standing_of(places.there[i]); });
-  std::map<fs::path, Entry> entries;
+  std::map<fs::path, ListedEntry> entries;
   std::map<fs::path, std::set<fs::path>> listed;
   // A study's runs stand two levels below it.
   const auto study_of = [&](const fs::path& run) -> std::optional<fs::path> {
@@ -96,7 +96,7 @@ std::map<fs::path, Entry> entries_below(const std::string& directory) {
     if (!listed.count(study)) listed[study] = listed_in(study);
     return study;
   };
-  const auto add = [&](Entry& entry, const fs::path& run, const Standing& standing) {
+  const auto add = [&](ListedEntry& entry, const fs::path& run, const ListedStanding& standing) {
     ++entry.runs;
     ++entry.states[standing.state];
     if (standing.best && (!entry.best || *standing.best < *entry.best)) entry.best = standing.best, entry.best_run = run;
@@ -105,7 +105,7 @@ std::map<fs::path, Entry> entries_below(const std::string& directory) {
   for (std::size_t i = 0; i < places.there.size(); ++i) {
     const fs::path& run = places.there[i];
     const auto study = study_of(run);
-    Entry& entry = entries[study ? *study : run];
+    ListedEntry& entry = entries[study ? *study : run];
     entry.is_study = study.has_value();
     if (study && !listed[*study].count(run)) ++entry.left;
     else add(entry, run, standings[i]);
@@ -122,7 +122,7 @@ std::string age_text(const std::optional<double>& seconds) {
   return *seconds < 1 ? "now" : format_duration(*seconds);
 }
 
-std::string state_text(const Entry& entry) {
+std::string state_text(const ListedEntry& entry) {
   if (!entry.is_study) return entry.states.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [state, count] : entry.states)
@@ -131,7 +131,7 @@ std::string state_text(const Entry& entry) {
   return join(parts);
 }
 
-Json entry_json(const fs::path& path, const Entry& entry) {
+Json entry_json(const fs::path& path, const ListedEntry& entry) {
   Json states = Json::object();
   for (const auto& [state, count] : entry.states) states[state] = count;
   Json best = nullptr;

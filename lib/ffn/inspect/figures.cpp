@@ -6,6 +6,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/pictures/frame.hpp"
 #include "ffn/pictures/matrix.hpp"
+#include "ffn/pictures/series.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::inspect {
@@ -20,17 +21,15 @@ std::string part_title(const Inspection& i, std::size_t block, std::size_t part)
 
 namespace {
 
-constexpr std::size_t kMostPanels = 24;
-
 void add_panel(Figure& figure, const std::string& title, MatrixPicture picture) {
   figure.panels.push_back({title, [picture = std::move(picture)](const Form& form, const std::string& style) { return pictures::draw_matrix(picture, form, style); }});
 }
 
 void add_if_any(std::vector<Figure>& out, Figure figure) {
   if (figure.panels.empty()) return;
-  if (figure.panels.size() > kMostPanels) {
-    figure.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(figure.panels.size()) + " panels are drawn; --json has the numbers of all");
-    figure.panels.resize(kMostPanels);
+  if (figure.panels.size() > pictures::kMostPanels) {
+    figure.notes.push_back("the first " + std::to_string(pictures::kMostPanels) + " of " + std::to_string(figure.panels.size()) + " panels are drawn; --json has the numbers of all");
+    figure.panels.resize(pictures::kMostPanels);
   }
   out.push_back(std::move(figure));
 }

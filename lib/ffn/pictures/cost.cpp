@@ -22,7 +22,7 @@ struct Offer {
   Estimate estimate;
 };
 
-enum class Standing {
+enum class OfferStanding {
   best,     ///< nothing is cheaper or as cheap, and better
   unsure,   ///< something is, but the intervals overlap
   beaten
@@ -30,28 +30,28 @@ enum class Standing {
 
 bool better(double a, double b, bool higher) { return higher ? a > b : a < b; }
 
-Standing standing_of(const Offer& offer, const std::vector<Offer>& all, bool higher) {
-  auto standing = Standing::best;
+OfferStanding standing_of(const Offer& offer, const std::vector<Offer>& all, bool higher) {
+  auto standing = OfferStanding::best;
   for (const auto& other : all) {
     const bool dominates = other.cost <= offer.cost && better(other.estimate.centre, offer.estimate.centre, higher);
     if (!dominates) continue;
     const bool overlap = higher ? other.estimate.low <= offer.estimate.high : other.estimate.high >= offer.estimate.low;
-    if (!overlap) return Standing::beaten;
-    standing = Standing::unsure;
+    if (!overlap) return OfferStanding::beaten;
+    standing = OfferStanding::unsure;
   }
   return standing;
 }
 
-struct Cost {
+struct CostAxis {
   const char *title, *label;
   double (*of)(const GroupResult&);
 };
 
-constexpr Cost kCosts[] = {{"parameters", "parameters (logarithmic)", [](const GroupResult& g) { return static_cast<double>(g.parameters); }},
+constexpr CostAxis kCosts[] = {{"parameters", "parameters (logarithmic)", [](const GroupResult& g) { return static_cast<double>(g.parameters); }},
                            {"FLOPs per token", "forward FLOPs per token (logarithmic)", [](const GroupResult& g) { return static_cast<double>(g.flops_per_token); }},
                            {"seconds per run", "seconds per run (logarithmic)", [](const GroupResult& g) { return g.train_seconds; }}};
 
-std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, const Cost& cost) {
+std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, const CostAxis& cost) {
   std::vector<Offer> out;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
@@ -66,12 +66,12 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
   return out;
 }
 
-std::string draw_cost(const Comparison& c, const Cost& cost, const std::vector<Offer>& offers, const Form& form, const std::string& style) {
+std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vector<Offer>& offers, const Form& form, const std::string& style) {
   std::vector<double> xs, ys;
   for (const auto& offer : offers) xs.push_back(offer.cost), ys.insert(ys.end(), {offer.estimate.centre, offer.estimate.low, offer.estimate.high});
   std::vector<const Offer*> best;
   for (const auto& offer : offers) {
-    if (standing_of(offer, offers, c.higher_is_better) == Standing::best) best.push_back(&offer);
+    if (standing_of(offer, offers, c.higher_is_better) == OfferStanding::best) best.push_back(&offer);
   }
   std::sort(best.begin(), best.end(), [](const auto* a, const auto* b) { return a->cost < b->cost; });
   std::vector<std::string> names;
@@ -92,9 +92,9 @@ std::string draw_cost(const Comparison& c, const Cost& cost, const std::vector<O
   for (const auto& offer : offers) {
     const auto standing = standing_of(offer, offers, c.higher_is_better);
     const double x = frame.x.at(offer.cost), y = frame.y.at(offer.estimate.centre);
-    frame.svg.open(series_class(offer.series), standing == Standing::beaten ? "opacity=\".55\"" : "");
+    frame.svg.open(series_class(offer.series), standing == OfferStanding::beaten ? "opacity=\".55\"" : "");
     frame.svg.line(x, frame.y.at(offer.estimate.low), x, frame.y.at(offer.estimate.high), "t");
-    frame.svg.marker(marker_of(offer.series), x, y, 8, standing != Standing::best,
+    frame.svg.marker(marker_of(offer.series), x, y, 8, standing != OfferStanding::best,
                      offer.name + ": " + estimate_text(offer.estimate.centre, offer.estimate.low, offer.estimate.high) + " for " + format_short(offer.cost) + " " + cost.title);
     const bool free = std::none_of(labelled.begin(), labelled.end(), [&](const Point& p) { return std::abs(p.x - x) < text_width(offer.label) + 8 && std::abs(p.y - y) < 13; });
     if (free && !offer.label.empty()) {

@@ -19,13 +19,13 @@ constexpr std::size_t kMostPairs = 60, kMostDots = 200, kRunsWithTips = 400;
 constexpr double kDot = 6.6;
 
 /// Runs of a group that have a value, by rank, and those that are over without one.
-struct Column {
+struct GroupColumn {
   const GroupResult* group;
   std::vector<const GroupRun*> with, without;
 };
 
-Column column_of(const GroupResult& group) {
-  Column out{&group, {}, {}};
+GroupColumn column_of(const GroupResult& group) {
+  GroupColumn out{&group, {}, {}};
   for (const auto& run : group.runs) {
     const bool over = run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed;
     if (run.value) out.with.push_back(&run);
@@ -67,7 +67,7 @@ class DistributionPanel {
   }
 
   bool empty() const {
-    return std::all_of(columns_.begin(), columns_.end(), [](const Column& c) { return c.with.empty() && c.without.empty(); });
+    return std::all_of(columns_.begin(), columns_.end(), [](const GroupColumn& c) { return c.with.empty() && c.without.empty(); });
   }
 
   std::string draw(const Form& form, const std::string& style) const {
@@ -181,7 +181,7 @@ class DistributionPanel {
   const Comparison& comparison_;
   std::string title_;
   std::shared_ptr<SeriesList> series_;
-  std::vector<Column> columns_;
+  std::vector<GroupColumn> columns_;
   bool with_tips_, any_without_ = false;
 };
 

@@ -31,7 +31,7 @@ constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DTy
                         "the file is damaged or of another kind; use another copy, or train the run again with --fresh");
 }
 
-struct Entry {
+struct TensorEntry {
   TensorData tensor;
   std::uint64_t begin = 0, end = 0;
 };
@@ -132,7 +132,7 @@ class Parser {
     for (const auto& [key, unused] : value.items()) {
       if (key != "dtype" && key != "shape" && key != "data_offsets") problem(place + "unknown key " + shown(key));
     }
-    Entry entry;
+    TensorEntry entry;
     entry.tensor.name = name;
     // All three are looked at before any counts, so that all problems are reported.
     const bool has_dtype = read_dtype(place, value, entry.tensor.dtype);
@@ -163,7 +163,7 @@ class Parser {
     return true;
   }
 
-  bool read_offsets(const std::string& place, const HeaderJson& value, Entry& entry) {
+  bool read_offsets(const std::string& place, const HeaderJson& value, TensorEntry& entry) {
     const auto found = value.find("data_offsets");
     if (found == value.end()) return problem(place + "data_offsets is missing"), false;
     if (!found->is_array() || found->size() != 2 || !(*found)[0].is_number_unsigned() || !(*found)[1].is_number_unsigned()) {
@@ -181,7 +181,7 @@ class Parser {
     return true;
   }
 
-  bool check_size(const std::string& place, const Entry& entry) {
+  bool check_size(const std::string& place, const TensorEntry& entry) {
     const auto needed = tensor_bytes(entry.tensor.dtype, entry.tensor.shape);
     if (needed && static_cast<std::uint64_t>(*needed) == entry.end - entry.begin) return true;
     const std::string what = std::string(dtype_name(entry.tensor.dtype)) + " " + shape_text(entry.tensor.shape);
@@ -192,8 +192,8 @@ class Parser {
 
   /// Every byte of the data belongs to exactly one tensor.
   void check_layout() {
-    const auto position = [](const Entry& e) { return std::make_pair(e.begin, e.end); };
-    std::stable_sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) { return position(a) < position(b); });
+    const auto position = [](const TensorEntry& e) { return std::make_pair(e.begin, e.end); };
+    std::stable_sort(entries_.begin(), entries_.end(), [&](const TensorEntry& a, const TensorEntry& b) { return position(a) < position(b); });
     std::uint64_t reached = 0;
     for (const auto& entry : entries_) {
       if (entry.begin > reached) problem(shown(entry.tensor.name) + ": " + hole(reached, entry.begin) + " before it");
@@ -214,7 +214,7 @@ class Parser {
   const std::string& bytes_;
   const std::string& source_;
   std::size_t data_start_ = 0;
-  std::vector<Entry> entries_;
+  std::vector<TensorEntry> entries_;
   TensorFile file_;
   std::vector<std::string> problems_;
 };

@@ -19,7 +19,7 @@ double half_width_of(const GroupResult& g) {
 }
 
 // Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
-struct Standing {
+struct VariantStanding {
   std::string value;
   double mean = 0, half_width = 0;
   std::size_t first_in = 0;        ///< facets in which it is the best
@@ -34,14 +34,14 @@ const GroupResult* group_of(const Facet& facet, const std::string& value) {
 }
 
 struct Standings {
-  std::vector<Standing> all;  ///< the best first
+  std::vector<VariantStanding> all;  ///< the best first
   std::size_t facets = 0;     ///< that they are over
 };
 
 Standings standings_of(const Comparison& c) {
   Standings out;
   for (const auto& value : values_of(c)) {
-    Standing standing{value, 0, 0, 0, true, 0};
+    VariantStanding standing{value, 0, 0, 0, true, 0};
     bool any = false;
     for (const auto& facet : c.facets) {
       for (const auto& group : facet.groups) {
@@ -73,7 +73,7 @@ Standings standings_of(const Comparison& c) {
     standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
     if (c.as_ratios) standing.mean = std::exp(standing.mean);
   }
-  std::stable_sort(out.all.begin(), out.all.end(), [&](const Standing& a, const Standing& b) {
+  std::stable_sort(out.all.begin(), out.all.end(), [&](const VariantStanding& a, const VariantStanding& b) {
     if (a.mean == b.mean) return a.bad < b.bad;
     return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
   });
@@ -81,16 +81,16 @@ Standings standings_of(const Comparison& c) {
 }
 
 // "relu", "relu and gelu", "lr 0.01 and 0.1".
-std::string names_of(const Comparison& c, const std::vector<Standing>& standings, std::size_t count) {
+std::string names_of(const Comparison& c, const std::vector<VariantStanding>& standings, std::size_t count) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) names.push_back(i == 0 ? name_of(c, standings[i].value) : shown_value(c, standings[i].value));
   return enumeration(names);
 }
 
 // All came to the same number.
-std::string all_equal(const Comparison& c, const std::vector<Standing>& all, const std::string& number) {
+std::string all_equal(const Comparison& c, const std::vector<VariantStanding>& all, const std::string& number) {
   const bool time = is_time_metric(c.metric);
-  if (time && std::any_of(all.begin(), all.end(), [](const Standing& s) { return s.hits < s.runs; })) {
+  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.hits < s.runs; })) {
     // Means that count "never" as the budget say little where most runs never get there.
     std::vector<std::string> hits;
     for (const auto& s : all) hits.push_back(std::to_string(s.hits) + " of " + std::to_string(s.runs) + " with " + name_of(c, s.value));
@@ -119,14 +119,14 @@ std::string who_leads(const Comparison& c) {
   if (all.size() < 2 || facets == 0 || (time && c.mixed_budgets)) return "";
   const auto& first = all[0];
   if (std::isinf(first.mean)) return "";  // half of every variant's runs were lost
-  if (std::all_of(all.begin(), all.end(), [](const Standing& s) { return s.never; })) return "No run got to the target.";
+  if (std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.never; })) return "No run got to the target.";
   double uncertainty = 0;  // one for all: the same digits
   for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
-  const auto shown = [&](const Standing& s, const std::string& unit) {
+  const auto shown = [&](const VariantStanding& s, const std::string& unit) {
     const std::string text = s.never ? "never" : number_of(c, s.mean, uncertainty) + unit;
     return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
-  const auto tied = [&](const Standing& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };
+  const auto tied = [&](const VariantStanding& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
   if (leaders == all.size()) return all_equal(c, all, shown(first, unit_of(c.metric)));
   std::string text = names_of(c, all, leaders);
@@ -134,7 +134,7 @@ std::string who_leads(const Comparison& c) {
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
                      (c.shown == ShownCentre::median ? "median " : "") + c.metric;
   text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric)) + (facets > 1 ? " on average" : "");
-  const bool words = std::all_of(all.begin(), all.end(), [](const Standing& s) { return speaks_for_itself(s.value); });
+  const bool words = std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
   for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i)
     others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i], ""));

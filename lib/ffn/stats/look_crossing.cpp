@@ -28,7 +28,7 @@ std::vector<double> flipped_terms(const std::vector<double>& d, PairedTest test)
   return all;
 }
 
-struct Statistic {
+struct AssignmentStatistic {
   double value;
   std::uint32_t path;
 };
@@ -52,7 +52,7 @@ class Statistics {
   double tolerance() const { return tolerance_; }
 
   /// The paths with the `num` largest values and all that tie with the last of them, in descending order.
-  std::vector<Statistic> largest(std::size_t num) const {
+  std::vector<AssignmentStatistic> largest(std::size_t num) const {
     double least = -kInfinity;
     if (num < values_.size()) {
       std::vector<double> values = values_;
@@ -60,10 +60,10 @@ class Statistics {
       std::nth_element(values.begin(), place, values.end(), std::greater<>());
       least = *place - tolerance_;
     }
-    std::vector<Statistic> top;
+    std::vector<AssignmentStatistic> top;
     for (std::size_t path = 0; path < values_.size(); ++path)
       if (values_[path] >= least) top.push_back({values_[path], static_cast<std::uint32_t>(path)});
-    std::sort(top.begin(), top.end(), [](const Statistic& a, const Statistic& b) { return a.value > b.value; });
+    std::sort(top.begin(), top.end(), [](const AssignmentStatistic& a, const AssignmentStatistic& b) { return a.value > b.value; });
     return top;
   }
 
@@ -82,7 +82,7 @@ class Level {
 
   /// Crosses whole groups of ties from the top, as long as no more than `allowed` paths have crossed in all. Returns the smallest
   /// statistic that crossed now.
-  std::optional<double> cross(const std::vector<Statistic>& descending, double tolerance, std::size_t allowed) {
+  std::optional<double> cross(const std::vector<AssignmentStatistic>& descending, double tolerance, std::size_t allowed) {
     std::optional<double> threshold;
     for (std::size_t first = 0, past = 0; first < descending.size(); first = past) {
       std::size_t fresh = 0;
@@ -127,7 +127,7 @@ std::vector<std::vector<Look>> cross_looks(const std::vector<double>& difference
     for (std::size_t l = 0; l < levels.size(); ++l)
       most = std::max(most, std::max(whole_paths(flips.num_paths, spent[l](n)), levels[l].num_crossed()));
     // What has crossed may stand above what may cross now.
-    const std::vector<Statistic> top = statistics.largest(2 * most + 1);
+    const std::vector<AssignmentStatistic> top = statistics.largest(2 * most + 1);
     for (std::size_t l = 0; l < levels.size(); ++l) {
       const bool before = levels[l].observed_crossed();
       const std::size_t allowed = whole_paths(flips.num_paths, spent[l](n));

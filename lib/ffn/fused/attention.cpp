@@ -53,9 +53,8 @@ void Attention::weights_by_position(Pass& pass) {
 
 template <class F>
 void Attention::for_each_strip(const F& f) const {
-  const std::int64_t height = weights_ ? length_ : kStrip;
-  for (std::int64_t first = 0; first < length_; first += height) {
-    const std::int64_t count = std::min(height, length_ - first);
+  for (std::int64_t first = 0; first < length_; first += height_) {
+    const std::int64_t count = std::min(height_, length_ - first);
     f(Strip{first, count, causal_ ? first + count : length_});
   }
 }
@@ -66,24 +65,17 @@ void Attention::weigh(const Head& head, const Strip& strip, const Matrix& weight
   kernels().softmax(strip.count, strip.seen, scale_, causal_ ? strip.first + 1 : 0, weight.data);
 }
 
-// A short sequence's weights are kept for the backward pass.
-void Attention::mix_whole(Pass& pass) {
-  weights_ = pass.arena.floats(rows_ * heads_ * length_);
-  for_each_head([&](const Head& head) {
-    const Matrix weight = square(weights_, head);
-    weigh(head, {0, length_, length_}, weight);
-    multiply(weight, part(v_, head), part(mixed_, head));
-  });
-}
-
-// A long one's are worked out strip by strip, in both passes: they stay in the cache, and what no row sees costs nothing. Where every
-// row sees everything, doing it twice pays later.
-void Attention::mix_by_strips(Pass& pass) {
-  weights_ = nullptr;
-  float* memory = pass.arena.floats(kStrip * length_);
+// Strip by strip, so that what no row sees costs nothing. A short sequence's weights are kept for the backward pass. A long one's are
+// worked out in both passes: they stay in the cache. Where every row sees everything, doing it twice pays later.
+void Attention::mix(Pass& pass) {
+  const bool whole = pass.watcher || (!causal_ && length_ <= 4 * kStrip);
+  const bool kept = whole || length_ <= kStrip;
+  height_ = whole ? length_ : kept ? kKeptStrip : kStrip;
+  weights_ = kept ? pass.arena.floats(rows_ * heads_ * length_) : nullptr;
+  float* memory = kept ? nullptr : pass.arena.floats(kStrip * length_);
   for_each_head([&](const Head& head) {
     for_each_strip([&](const Strip& strip) {
-      const Matrix weight(memory, strip.count, strip.seen);
+      const Matrix weight(kept ? kept_weights(head, strip) : memory, strip.count, strip.seen);
       weigh(head, strip, weight);
       multiply(weight, part(v_, head).some(0, strip.seen), part(mixed_, head).some(strip.first, strip.count));
     });
@@ -102,8 +94,7 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   } else {
     q_ = query_->forward(pass, rows, x);
     k_ = key_->forward(pass, rows, x);
-    if (length_ <= (causal_ ? kStrip : 4 * kStrip) || pass.watcher) mix_whole(pass);
-    else mix_by_strips(pass);
+    mix(pass);
   }
   pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
   return output_.forward(pass, rows, mixed_);
@@ -136,14 +127,13 @@ const float* Attention::backward_by_position(Pass& pass, float* dmixed) {
 }
 
 const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
-  const std::int64_t t = length_, size = rows_ * d_model_;
+  const std::int64_t size = rows_ * d_model_, most = height_ * length_;
   float *dv = pass.arena.floats(size), *dq = pass.arena.floats(size), *dk = pass.arena.floats(size);
-  const std::int64_t most = (weights_ ? t : kStrip) * t;
-  float *memory = pass.arena.floats(most), *weight_memory = pass.arena.floats(most);
+  float *memory = pass.arena.floats(most), *weight_memory = weights_ ? nullptr : pass.arena.floats(most);
   std::fill_n(dv, size, 0.0f), std::fill_n(dk, size, 0.0f);
   for_each_head([&](const Head& head) {
     for_each_strip([&](const Strip& strip) {
-      const Matrix weight(weights_ ? square(weights_, head).data : weight_memory, strip.count, strip.seen);
+      const Matrix weight(weights_ ? kept_weights(head, strip) : weight_memory, strip.count, strip.seen);
       if (!weights_) weigh(head, strip, weight);
       const ConstMatrix dm = part(dmixed, head).some(strip.first, strip.count), q = part(q_, head).some(strip.first, strip.count);
       // What a strip sees adds up over the strips.

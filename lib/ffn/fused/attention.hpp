@@ -33,14 +33,15 @@ class Attention {
   struct Strip {
     std::int64_t first, count, seen;
   };
-  static constexpr std::int64_t kStrip = 64;
+  static constexpr std::int64_t kStrip = 64, kKeptStrip = 32;
   template <class F>
   void for_each_strip(const F& f) const;
+  /// Of a strip, row after row of what it sees; of the only strip: the head's (T, T).
+  float* kept_weights(const Head& head, const Strip& strip) const { return weights_ + (head.weights * length_ + strip.first) * length_; }
 
   void weights_by_position(Pass& pass);
   void weigh(const Head& head, const Strip& strip, const Matrix& weight);
-  void mix_whole(Pass& pass);
-  void mix_by_strips(Pass& pass);
+  void mix(Pass& pass);
   const float* backward_by_position(Pass& pass, float* dmixed);
   const float* backward_by_content(Pass& pass, float* dmixed);
 
@@ -52,10 +53,10 @@ class Attention {
   Linear value_, output_;
 
   // Of the pass at work:
-  std::int64_t rows_ = 0, length_ = 0;
+  std::int64_t rows_ = 0, length_ = 0, height_ = 0;
   const float* x_ = nullptr;
   float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *mixed_ = nullptr;  ///< (B·T, D)
-  float* weights_ = nullptr;                                             ///< (B, H, T, T), or (H, T, T) by position; null where they are not kept
+  float* weights_ = nullptr;  ///< room for (B, H, T, T), or (H, T, T) by position; null where they are not kept
 };
 
 }  // namespace ffn::fused

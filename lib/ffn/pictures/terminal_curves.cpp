@@ -104,7 +104,7 @@ Table key(const Comparison& c, const CurveSet& set, const SeriesList& series) {
 
 bool any_point(const CurveSet& set, bool (*is_it)(const CurvePoint& point, std::size_t runs)) {
   return std::any_of(set.groups.begin(), set.groups.end(), [&](const auto& entry) {
-    const auto& [group, curves] = entry;
+    const auto& curves = entry.second;
     return std::any_of(curves.points.begin(), curves.points.end(), [&](const CurvePoint& point) { return is_it(point, curves.runs.size()); });
   });
 }

@@ -112,11 +112,12 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
 
   const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
   const double range = *high - *low;
-  const auto [centre, reach, averages] = where_to_begin(differences, finite, range, design.rule(differences));
+  const Start start = where_to_begin(differences, finite, range, design.rule(differences));
+  const double centre = start.centre, reach = start.reach;
   constexpr double kPrecision = 1e-4, kFar = 1e3;
   const double rounding = detail::kSameAverage * std::max(std::abs(*low), std::abs(*high));
   const double far = kFar * std::max(range, reach);
-  const double middle = first_inside(std::isfinite(centre) ? centre : centre > 0 ? *high + far : *low - far, averages, crosses);
+  const double middle = first_inside(std::isfinite(centre) ? centre : centre > 0 ? *high + far : *low - far, start.averages, crosses);
   if (std::isnan(middle)) return nothing_inside(centre, crosses(0.0), 1.0 - design.alpha);
   const auto limit = [&](double direction) -> Limit {
     if (!std::isfinite(centre) && direction * centre > 0) return {centre, false};
@@ -131,7 +132,7 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
       if (between == inside || between == outside) break;
       (crosses(between) ? outside : inside) = between;
     }
-    return limit_between(inside, outside, averages, rounding, crosses);
+    return limit_between(inside, outside, start.averages, rounding, crosses);
   };
   const Limit lowest = limit(-1.0), highest = limit(1.0);
   Interval interval{lowest.value, highest.value, 1.0 - design.alpha, lowest.open, highest.open};

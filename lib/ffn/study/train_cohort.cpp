@@ -147,6 +147,9 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
   for (const auto index : cohort) {
     const PlannedRun& run = plan.runs[index];
+    // What a claim makes on its way would be a study's directory of which nobody knows.
+    if (!hooks.study_mark.empty() && RunDirectory(plan.directory).mark() != hooks.study_mark)
+      throw SystemError(plan.directory.string() + " was removed or replaced while the study ran");
     auto claim = RunClaim::take(run.directory);
     if (!claim) {
       ++outcome.elsewhere;

@@ -23,6 +23,7 @@ struct CohortHooks {
   std::function<void(std::size_t run, const RunResult& result, double val_loss)> finished;
   std::function<void(std::size_t run)> failed;
   std::function<bool()> stop;
+  std::string study_mark;  ///< of the study's directory (RunDirectory::mark): no run begins in another's; empty: in any
 };
 
 struct CohortOutcome {
@@ -37,7 +38,8 @@ struct CohortOutcome {
 /// cohort to cohort.
 void give_back_freed_memory();
 
-/// A run whose directory holds another config's results fails. Throws what the engine throws, after marking the unfinished runs as failed.
+/// A run whose directory holds another config's results fails. Throws what the engine throws, after marking the unfinished runs as failed; SystemError
+/// where the study's directory is not the one that it began in.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);
 

@@ -71,6 +71,7 @@ class Worker {
       m.kind = WorkerMessage::Kind::run_failed, m.cohort = cohort, m.run = run;
       send(m);
     };
+    hooks.study_mark = task_.study_mark;
     hooks.stop = [this] { return orphaned_ || parent_is_gone || (task_.stop && task_.stop()); };
     return hooks;
   }

@@ -117,7 +117,7 @@ class Pool {
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
-      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands[0], messages[1]);
+      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop, mark_}, commands[0], messages[1]);
     }
     ::close(commands[0]), ::close(messages[1]);
     Child child;

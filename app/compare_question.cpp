@@ -123,6 +123,8 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
   found.tuning = places.tuning;
+  if (const auto about = notes_about(found); found.runs.empty() && !about.empty())
+    throw DataError("there are no runs to compare: " + join(about, "; "), "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
   if (look) look(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));

@@ -1,7 +1,10 @@
 // Runs the command line, and turns errors into text and an exit code (DESIGN §3). Torch-free.
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <string>
 
 #include "command_line.hpp"
 #include "commands.hpp"
@@ -11,6 +14,18 @@
 #include "ffn/report/output.hpp"
 #include "signals.hpp"
 
+namespace {
+
+// A limit that was meant for another program would end this one, and each of its threads, by a signal in the middle of its work.
+void require_stack() {
+  constexpr rlim_t kLeast = 256 << 10;
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeast)
+    throw ffn::UsageError("the stack is limited to " + std::to_string(limit.rlim_cur >> 10) + " KiB; " + std::to_string(kLeast >> 10) + " are needed", "ulimit -s 8192");
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace ffn;
   open_standard_descriptors();
@@ -18,6 +33,7 @@ int main(int argc, char** argv) {
   StandardStreams streams;
   log_libtorch_with(write_log);
   try {
+    require_stack();
     const int code = app::run_command_line(argc, argv);
     streams.finish();
     return code;

@@ -93,9 +93,10 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
   if (const auto& record = plan.study.sequential) request.sequential = SequentialRequest{record->maxima, record->comparisons, verdicts_only};
   FoundRuns found;
   if (from_disk == FromDisk::yes && path_exists(plan.directory)) found = find_runs({plan.directory});
-  const auto damage = found.left_out;
+  FoundRuns lacking;
+  lacking.left_out = found.left_out, lacking.strangers = found.strangers;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
-  for (auto& note : notes_about({{}, damage, {}, {}, {}, {}})) comparison.notes.push_back(std::move(note));
+  for (auto& note : notes_about(lacking)) comparison.notes.push_back(std::move(note));
   return comparison;
 }
 

@@ -9,6 +9,7 @@
 #include "../report_facts.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/pictures/terminal_curves.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/shown.hpp"
 
@@ -50,10 +51,15 @@ int curves(CurvesOptions options, const CommonOptions& common) {
   request.resamples = 1;  // nothing is judged here
   if (!options.metric.empty()) request.config.metric = options.metric;
   Targets targets;
-  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found); });
+  std::vector<std::string> about;
+  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found), about = notes_about(found); });
   const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
-  const auto sets = pictures::read_curves(comparison, {wanted});
+  auto sets = pictures::read_curves(comparison, {wanted});
   if (sets.empty()) throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");
+  for (auto& note : about) {
+    if (common.json) sets[0].notes.push_back(std::move(note));
+    else log_warning(note);
+  }
   if (common.json) print_json(curves_json(comparison, sets[0]));
   else {
     const pictures::TerminalView view{terminal_width_of(1), process_charset(), color_enabled(color_mode(common), 1)};

@@ -45,7 +45,7 @@ std::vector<NamedFigure> figure_files(const fs::path& directory, const Compariso
   std::vector<NamedFigure> out;
   const auto add = [&](const pictures::File& file, const char* what) {
     const fs::path path = directory / file.name;
-    out.push_back({NamedFile(path, {what, pictures::kFileMark}), path.string(), file.content});
+    out.push_back({NamedFile(path, {what, pictures::kFileMark}, Chosen::by_program), path.string(), file.content});
   };
   for (const auto& figure : figures) {
     for (const auto& file : pictures::svg_files(figure)) add(file, "picture");
@@ -71,7 +71,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   const auto& facts = report->facts;
   const auto path = page_path(options);
   const std::string html = pictures::page(report->comparison, report->figures, facts);
-  const NamedFile page(path, {"report", pictures::kPageMark});
+  const NamedFile page(path, {"report", pictures::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
   std::vector<NamedFigure> pictures;
   if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), report->comparison, report->figures);
   page.write(html);

@@ -54,6 +54,7 @@ ListedStanding standing_of(const fs::path& run) {
     out.state = status->state == RunState::running && was_killed(*status) ? "killed" : to_string(status->state);
     out.seconds = seconds_since(status->updated);
     const auto summary = read_summary(run);
+    if (!summary && (status->state == RunState::done || status->state == RunState::diverged)) out.state = "damaged";
     const auto* metric = summary ? summary->find(kMetric) : nullptr;
     if (metric && metric->best) out.best = metric->best->value;
   } catch (const Error&) {  // `check` says what is wrong

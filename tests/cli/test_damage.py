@@ -224,12 +224,95 @@ class HalfFinished(Damage):
             self.assertEqual(self.ok("check", how).stdout.strip().splitlines()[-1], "6 runs: 6 whole")
 
 
+class Strangers(Damage):
+    """Whole runs, each in the place of another."""
+
+    def notes(self, *arguments):
+        return " ".join(self.run_program(*arguments).stdout.split())
+
+    def test_a_run_of_another_config_in_a_place_of_the_study_is_named_and_left_out(self):
+        self.train()
+        self.train("others", "train.optimizer.lr=0.001")
+        for run in (RUNS[0], RUNS[3]):
+            shutil.rmtree(self.run_path(run))
+            shutil.copytree(self.run_path(run, "others"), self.run_path(run))
+        checked = self.run_program("check", "runs")
+        self.assertEqual(checked.returncode, 3, checked.stdout)
+        said = " ".join(checked.stdout.split())
+        self.assertIn("is a run of another config (train.optimizer.lr: 0.001 → 0.005)", said)
+        self.assertIn("4 whole", said)
+        self.assertIn("is a run of another config", " ".join(self.fails(3, "merge", "runs/study", "-o", "merged").split()))
+        text = self.notes("compare", "runs/study")
+        self.assertIn("2 runs are not what the study trains in that place, and left out: runs/study/activation=relu/seed-0 is a run of another config", text)
+        groups = json.loads(self.ok("compare", "runs/study", "--json").stdout)["facets"][0]["groups"]
+        self.assertEqual([(g["runs"], g["done"]) for g in groups], [(3, 2), (3, 2)])
+        for arguments in (("export", "--csv", "runs/study", "-o", "tables"), ("curves", "runs/study")):
+            result = self.ok(*arguments)
+            self.assertIn("is a run of another config", " ".join((result.stderr + result.stdout).split()))
+        self.assertEqual(len((self.tmp / "tables/runs.csv").read_text().splitlines()), 1 + 4)
+
+    def test_a_copy_of_one_run_in_anothers_place_is_no_second_run(self):
+        self.train()
+        shutil.rmtree(self.run_path(RUNS[2]))
+        shutil.copytree(self.run_path(RUNS[4]), self.run_path(RUNS[2]))
+        text = self.notes("compare", "runs/study")
+        self.assertIn("1 run is not what the study trains in that place, and left out: runs/study/activation=relu/seed-2 is a run of activation=silu", text)
+        self.assertNotIn("found twice", text)
+        shutil.rmtree(self.run_path(RUNS[2]))
+        shutil.copytree(self.run_path(RUNS[1]), self.run_path(RUNS[2]))
+        self.assertIn("runs/study/activation=relu/seed-2 is the run of seed 1", self.notes("compare", "runs/study"))
+        self.ok("export", "--csv", "runs/study", "-o", "tables")
+        self.assertEqual(len((self.tmp / "tables/runs.csv").read_text().splitlines()), 1 + 5)
+
+    def test_tuned_studies_and_other_names_of_values_are_no_strangers(self):
+        self.ok("--config", "study.json", "tune.train.optimizer.lr=0.003,0.01", "tune.retune=per_seed", "seeds=2", "train.steps=60", "train.eval_every=20")
+        self.ok("--config", "study.json", "name=again", "model.ffn.d_ff=16,24", "train.optimizer.lr=5e-3", "seeds=2", "train.steps=60")
+        for study in ("study", "study-tuning", "again"):
+            result = self.ok("compare", "runs/" + study, "--json")
+            self.assertNotIn("not what the study trains", result.stdout, study)
+            self.assertIn(" whole", self.ok("check", "runs/" + study).stdout)
+
+    def test_a_study_file_of_another_study_is_said_to_be_one(self):
+        self.train()
+        self.write("second.json", {**STUDY, "name": "second", "seeds": [7, 8]})
+        self.ok("--config", "second.json", "train.steps=60")
+        for name in ("study.json", "study.json.bak"):
+            shutil.copy(self.tmp / "runs/second" / name, self.tmp / "runs/study" / name)
+        for run in (self.tmp / "runs/study").glob("*/seed-*"):
+            if run.name in ("seed-7", "seed-8"):
+                shutil.rmtree(run)
+        said = " ".join(self.fails(3, "compare", "runs/study").split())
+        self.assertIn("4 runs are not there, but listed in study.json", said)
+        self.assertIn("no part of the study", said)
+
+    def test_weights_of_another_run_are_not_inspected_where_the_summary_is_lost(self):
+        self.train()
+        shutil.copy(self.run_path(RUNS[3]) / "model.safetensors", self.run_path() / "model.safetensors")
+        (self.run_path() / "summary.json").unlink()
+        self.assertIn("model.safetensors: of another run", self.fails(3, "inspect", self.run_path()))
+        self.assertIn("1 damaged", self.ok("runs").stdout)
+
+    def test_a_search_for_runs_ends(self):
+        self.train()
+        (self.tmp / "runs/study/loop").symlink_to("..")
+        self.assertIn("activation", self.ok("compare", "runs").stdout)
+        for i in range(50_001):
+            os.mkdir(self.tmp / f"runs/study/{i}")
+        self.assertIn("more than 50000 directories to search", self.fails(3, "compare", "runs/study"))
+
+
 class NoRoom(Damage):
     def test_a_limit_on_the_size_of_files_is_said_as_such(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
         result = self.run_program("--config", "study.json", "train.steps=3000", "train.eval_every=1", preexec_fn=limit)
         self.assertIn("metrics.jsonl: File too large", " ".join((result.stderr + "".join(p.read_text() for p in self.tmp.rglob("status.json"))).split()))
         self.assertNotIn("No space left", result.stderr)
+
+    def test_a_stack_that_is_too_small_is_said_before_anything_begins(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10))
+        result = self.run_program("--config", "study.json", preexec_fn=limit)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("the stack is limited to 64 KiB; 256 are needed", result.stderr)
 
     def test_a_log_that_cannot_be_written_costs_no_line(self):
         log = self.tmp / "runs/study/log.txt"
@@ -242,6 +325,22 @@ class NoRoom(Damage):
 
 
 class Foreign(Damage):
+    def test_a_pipe_or_link_under_a_name_of_ours_is_neither_waited_for_nor_written_through(self):
+        mine = self.write("mine.txt", "mine")
+        for place, make in (("pipe", lambda path: os.mkfifo(path)), ("link", lambda path: path.symlink_to(mine)), ("directory", lambda path: path.mkdir())):
+            for log, arguments in ((self.tmp / place / "study/log.txt", ("--config", "study.json", "-o", place)),
+                                   (self.tmp / place / "xor/seed-0/log.txt", ("xor", "train.steps=20", "-o", place))):
+                log.parent.mkdir(parents=True)
+                make(log)
+                self.assertIn("no log is kept: " + str(log.relative_to(self.tmp)) + " is no regular file", " ".join(self.ok(*arguments, timeout=60).stderr.split()))
+        self.assertEqual(mine.read_text(), "mine")
+        self.train()
+        os.mkfifo(self.tmp / "runs/study/report.html")
+        self.assertIn("is a pipe", self.fails(2, "report", "runs/study"))
+        (self.tmp / "tables").mkdir()
+        os.mkfifo(self.tmp / "tables/curves.csv")
+        self.assertIn("is a pipe", self.fails(2, "export", "--csv", "runs/study", "-o", "tables"))
+
     def test_what_merely_has_a_runs_name_is_not_touched(self):
         for place in ("directory", "symlink"):
             mine = self.tmp / ("mine-" + place)

@@ -173,7 +173,8 @@ class Text(InspectTest):
         config = json.loads((run / "config.json").read_text())
         config["model"]["ffn"]["kind"] = "conv1x1"
         (run / "config.json").write_text(json.dumps(config))
-        (run / "summary.json").unlink()  # which would say that this was not trained
+        for name in ("summary.json", "status.json"):  # they say that this was not trained
+            (run / name).unlink()
         self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
 
     def test_what_is_no_trained_run_is_refused(self):

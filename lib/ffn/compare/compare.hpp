@@ -41,9 +41,10 @@ struct TuningRuns {
 };
 
 struct FoundRuns {
-  /// A study's in the order of its plan, others by path; those that are damaged or missing stand among them as pending.
+  /// A study's in the order of its plan, others by path; those that are damaged, strangers or missing stand among them as pending.
   std::vector<FoundRun> runs;
   std::vector<std::string> left_out;  ///< damaged runs: path and reason, for a person
+  std::vector<std::string> strangers; ///< runs in a place of the study that are not what it trains there, and what they are: for a person
   std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
   std::vector<std::string> extra;     ///< paths of runs in a study's directory that its study.json does not list
   std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
@@ -69,7 +70,7 @@ RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories)
 /// The same without tuning runs that lie beside others.
 RunPlaces find_judging_places(const std::vector<std::filesystem::path>& directories);
 
-/// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that are extra.
+/// What a comparison has to say about runs that could not be found whole: one note each for those left out, strangers, those missing and those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
 /// How a study that adds seeds until settled is judged. Its seeds follow each other.

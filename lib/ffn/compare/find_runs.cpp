@@ -13,6 +13,7 @@
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
+#include "ffn/record/misplaced.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/tasks/run_identity.hpp"
@@ -54,7 +55,13 @@ void check_config(const std::string& text, const fs::path& file, const RunStatus
   if (identity != status.identity) throw DataError(file.string() + ": not the config that was trained (identity " + identity + ", not " + status.identity + ")");
 }
 
-FoundRun read_run(const fs::path& path) {
+// A whole run in a place that a study has for another.
+class Stranger : public DataError {
+  using DataError::DataError;
+};
+
+// `order`: what the study that lists it trains there, or null.
+FoundRun read_run(const fs::path& path, const StudyOrder* order) {
   const auto status = read_status(path);
   if (!status) throw DataError((path / "status.json").string() + ": missing");
   FoundRun run;
@@ -76,6 +83,8 @@ FoundRun read_run(const fs::path& path) {
     if (run.summary->identity != run.identity) throw DataError((path / "summary.json").string() + ": of another config");
     run.flops_per_token = run.summary->cost.flops;
   }
+  const std::string what = order ? misplaced(path, config, order) : "";
+  if (!what.empty()) throw Stranger(path.string() + " " + what);
   return run;
 }
 
@@ -85,13 +94,17 @@ struct Place {
   fs::path path;
   bool listed_only = false;  // by a study.json; nothing is there
   bool extra = false;        // it lies in a study's directory, and the study does not list it
+  std::shared_ptr<const StudyOrder> order = nullptr;  // of the study that lists it
 };
 
 struct Places {
   std::vector<Place> all;
   std::vector<fs::path> studies;
   std::vector<std::string> damaged_studies;
+  std::set<std::string> searched;  // links may lead back
 };
+
+constexpr std::size_t kMostDirectories = 50'000;  // that hold no run themselves
 
 bool is_run(const fs::path& directory) {
   std::error_code error;
@@ -116,17 +129,24 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
     if (!listed) places.all.push_back({directory, false, around != nullptr});
     return;
   }
+  const std::string mark = RunDirectory(directory).mark();
+  if (!mark.empty() && !places.searched.insert(mark).second) return;
+  if (places.searched.size() > kMostDirectories)
+    throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(), "name the directory that results went to");
   Listed of_study;
   try {
-    if (const auto study = read_study_file(directory)) {
-      for (const auto& run : study->run_directories(directory)) {
+    if (auto study = read_study_file(directory)) {
+      const auto runs = study->run_directories(directory);
+      const std::string lost = study->lost;
+      const auto order = std::make_shared<const StudyOrder>(std::move(*study));
+      for (const auto& run : runs) {
         if (of_study.count(run)) continue;
         const bool there = of_study[run] = is_run(run);
-        places.all.push_back({run, !there, false});
+        places.all.push_back({run, !there, false, order});
       }
       around = &of_study;
       places.studies.push_back(directory);
-      if (!study->lost.empty()) places.damaged_studies.push_back(study->lost + "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
+      if (!lost.empty()) places.damaged_studies.push_back(lost + "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
     }
   } catch (const Error& error) {
     places.damaged_studies.push_back(lost_study(error.what(), error.hint()));
@@ -263,20 +283,23 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
     places.erase(std::remove_if(places.begin(), places.end(), [](const Place& place) { return place.extra; }), places.end());
   }
   found.runs.resize(places.size());
-  std::vector<std::string> problems(places.size());
+  std::vector<std::string> problems(places.size()), strangers(places.size());
   constexpr std::size_t kThreads = 8, kRunsPerThread = 32;
   side_by_side(std::min(kThreads, 1 + places.size() / kRunsPerThread), places.size(), [&](std::size_t i) {
     if (places[i].listed_only) return;
     try {
-      found.runs[i] = read_run(places[i].path);
+      found.runs[i] = read_run(places[i].path, places[i].order.get());
+    } catch (const Stranger& stranger) {
+      strangers[i] = stranger.what();
     } catch (const Error& error) {  // one damaged run must not hide the others
       problems[i] = error.what();
     }
   });
   std::vector<bool> counted(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    counted[i] = !places[i].listed_only && problems[i].empty();
+    counted[i] = !places[i].listed_only && problems[i].empty() && strangers[i].empty();
     if (places[i].listed_only) found.missing.push_back(places[i].path.string());
+    else if (!strangers[i].empty()) found.strangers.push_back(strangers[i]);
     else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
   stand_in(counted, places, found.runs);
@@ -313,6 +336,9 @@ std::vector<std::string> notes_about(const FoundRuns& found) {
   if (!found.left_out.empty())
     notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
                     " (the command that trained them repairs or repeats them; `ffn-train check` says more)");
+  if (!found.strangers.empty())
+    notes.push_back(runs(found.strangers.size()) + "not what the study trains in that place, and left out: " + list_of(found.strangers) +
+                    " (move them away; the study's command then trains what lacks)");
   if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
   if (!found.extra.empty())
     notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) + "; --all takes them in");

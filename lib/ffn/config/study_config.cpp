@@ -315,6 +315,15 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
 
 }  // namespace
 
+std::shared_ptr<const Document> common_of(Document document) {
+  auto common = std::make_shared<Document>(std::move(document));
+  for (const char* key : {"$schema", "seeds", "sweep", "tune", "compare", "expect", "question", "source"}) {
+    common->tree().erase(key);
+    common->set_origin(pointer_of(key), {});
+  }
+  return common;
+}
+
 RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments) {
   Expansion expansion(*study.common);
   Combination combination;
@@ -362,13 +371,8 @@ Study read_study(const Document& document, const std::string& source) {
                                     std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
-  auto shared = std::make_shared<Document>(base);
-  Document& common = *shared;
-  for (const char* key : {"seeds", "sweep", "tune", "compare", "expect", "question", "source"}) {
-    common.tree().erase(key);
-    common.set_origin(pointer_of(key), {});
-  }
-  study.common = std::move(shared);
+  study.common = common_of(base);
+  const Document& common = *study.common;
   SharedProblems of_variants;
   for (const auto& combination : combinations) {
     Variant variant{variant_name(combination, keys), {}, {}, {}};

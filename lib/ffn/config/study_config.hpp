@@ -76,7 +76,10 @@ bool is_study(const Document& document);
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
 Study read_study(const Document& document, const std::string& source);
 
-/// The study's run with these values in place, its seed 0. Throws ConfigError.
+/// What a study's variants are laid over, from its document.
+std::shared_ptr<const Document> common_of(Document document);
+
+/// The study's run with these values in place, its seed 0. Asks for its name and `common` alone. Throws ConfigError.
 RunConfig config_with(const Study& study, const std::vector<Assignment>& assignments);
 
 /// The study that tunes this one: every variant at every grid point, with the tuning seeds of the study's seeds. Variants of a grid

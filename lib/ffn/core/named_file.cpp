@@ -44,7 +44,7 @@ void write_to(int descriptor, const std::string& bytes, const fs::path& path) {
 
 }  // namespace
 
-NamedFile::NamedFile(const fs::path& path, const FileKind& kind) : path_(path) {
+NamedFile::NamedFile(const fs::path& path, const FileKind& kind, Chosen chosen) : path_(path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {  // nothing there; a link that leads nowhere yet is followed
     std::error_code error;
@@ -54,6 +54,8 @@ NamedFile::NamedFile(const fs::path& path, const FileKind& kind) : path_(path) {
   if (S_ISDIR(status.st_mode)) throw UsageError(path.string() + " is a directory, and a " + kind.what + " is a file", "name a file in it");
   if (S_ISBLK(status.st_mode) || S_ISSOCK(status.st_mode))
     throw UsageError(path.string() + " is a " + (S_ISBLK(status.st_mode) ? "disk" : "socket") + ", and is not written to", kind.instead);
+  if (chosen == Chosen::by_program && !S_ISREG(status.st_mode))
+    throw UsageError(path.string() + " is a " + (S_ISFIFO(status.st_mode) ? "pipe" : "device") + ", and a " + kind.what + " is a file", kind.instead + ", or move that one away");
   if (is_standard_output(status)) kind_ = Kind::standard_output;
   else if (!S_ISREG(status.st_mode)) kind_ = Kind::open;
   else if (!is_of(kind, path)) throw UsageError(path.string() + " is there and is no " + kind.what + " of ffn-train's, so it is not overwritten", kind.instead + ", or move that one away");

@@ -14,10 +14,14 @@ struct FileKind {
   std::string instead = "name another file";  ///< what to do where somebody else's is in the way
 };
 
+/// Who chose a path: where it was not asked for by name, a pipe or device that lies there is in the way, and nobody reads from it.
+enum class Chosen { by_person, by_program };
+
 class NamedFile {
  public:
-  /// Links are followed. Throws UsageError for a directory, a disk, and a file without the kind's mark that is not empty.
-  NamedFile(const std::filesystem::path& path, const FileKind& kind);
+  /// Links are followed. Throws UsageError for a directory, a disk, a file without the kind's mark that is not empty, and for all but files
+  /// under a name of the program's own choice.
+  NamedFile(const std::filesystem::path& path, const FileKind& kind, Chosen chosen = Chosen::by_person);
 
   /// A new file, or an earlier one replaced, at once; into pipes and devices as it is.
   void write(const std::string& bytes) const;

@@ -123,7 +123,7 @@ std::string curves_csv(const Selection& selection, std::size_t& rows, std::vecto
 
 CsvFiles write_csv(const Selection& selection, const fs::path& directory, std::vector<std::string>& notes) {
   CsvFiles files{directory / "runs.csv", directory / "curves.csv"};
-  const NamedFile runs(files.runs, table_kind()), curves(files.curves, table_kind());  // what cannot be written is found before any is
+  const NamedFile runs(files.runs, table_kind(), Chosen::by_program), curves(files.curves, table_kind(), Chosen::by_program);  // what cannot be written is found before any is
   make_directories(directory);
   runs.write(runs_text(selection));
   curves.write(curves_csv(selection, files.num_curve_rows, notes));

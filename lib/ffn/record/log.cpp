@@ -1,11 +1,15 @@
 #include "ffn/record/log.hpp"
 
+#include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <mutex>
 
@@ -53,34 +57,42 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 /// A log file that cannot be written any more (a full disk, a limit) is given up without a word: what is worth keeping is written elsewhere,
-/// and its failure is an error that says so. spdlog would print a line of its own for every message.
+/// and its failure is an error that says so.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit FileSink(const std::string& path) : file_(path) {}
+  explicit FileSink(int descriptor) : descriptor_(descriptor) {}
+  ~FileSink() override { ::close(descriptor_); }
+  FileSink(const FileSink&) = delete;
+  FileSink& operator=(const FileSink&) = delete;
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    attempt([&] { file_.log(message); });
-  }
-  void flush_() override {
-    attempt([&] { file_.flush(); });
-  }
-  void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override { file_.set_formatter(std::move(formatter)); }
-
- private:
-  template <class Work>
-  void attempt(Work work) {
-    if (given_up_) return;
-    try {
-      work();
-    } catch (const spdlog::spdlog_ex&) {
-      given_up_ = true;
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    for (std::size_t done = 0; done < line.size() && !given_up_;) {
+      const ssize_t n = ::write(descriptor_, line.data() + done, line.size() - done);
+      if (n >= 0) done += static_cast<std::size_t>(n);
+      else given_up_ = errno != EINTR;
     }
   }
+  void flush_() override {}
 
-  spdlog::sinks::basic_file_sink_st file_;
+ private:
+  const int descriptor_;
   bool given_up_ = false;
 };
+
+// A regular file, opened to be added to; -1 where something else lies under the log's name: a pipe, on which opening would wait, a link to
+// somebody else's file, a directory.
+int open_log(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+  struct stat status = {};
+  if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
+  if (descriptor < 0 && errno != ENXIO && errno != ELOOP && errno != EISDIR)
+    throw SystemError("cannot open the log file " + path.string() + ": " + std::strerror(errno));
+  if (descriptor >= 0) ::close(descriptor);
+  return -1;
+}
 
 struct Log {
   // The logger lets everything through: each sink has its own threshold. dist_sink locks, so that a log file can come and
@@ -129,12 +141,12 @@ void log_warning(const std::string& text) { write(Level::warn, text); }
 void log_error(const std::string& text) { write(Level::err, text); }
 
 LogFile::LogFile(const std::filesystem::path& path) {
-  std::shared_ptr<spdlog::sinks::sink> sink;
-  try {
-    sink = std::make_shared<FileSink>(path.string());
-  } catch (const spdlog::spdlog_ex& error) {
-    throw SystemError("cannot open the log file " + path.string() + ": " + error.what());
+  const int descriptor = open_log(path);
+  if (descriptor < 0) {
+    log_warning("no log is kept: " + path.string() + " is no regular file");
+    return;
   }
+  const auto sink = std::make_shared<FileSink>(descriptor);
   sink->set_level(Level::debug);
   // UTC like the times in the other files of a run.
   sink->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc));
@@ -143,9 +155,7 @@ LogFile::LogFile(const std::filesystem::path& path) {
 }
 
 LogFile::~LogFile() {
-  auto sink = std::static_pointer_cast<spdlog::sinks::sink>(sink_);
-  sink->flush();
-  log_state().sinks->remove_sink(sink);
+  if (sink_) log_state().sinks->remove_sink(std::static_pointer_cast<spdlog::sinks::sink>(sink_));
 }
 
 }  // namespace ffn

@@ -31,7 +31,8 @@ void log_info(const std::string& text);
 void log_warning(const std::string& text);
 void log_error(const std::string& text);
 
-/// While it lives, everything from debug up is appended to a file, with times. Throws SystemError if that cannot be opened.
+/// While it lives, everything from debug up is appended to a file, with times. Where something lies there that is no regular
+/// file, a warning says that no log is kept. Throws SystemError if it cannot be opened.
 class LogFile {
  public:
   explicit LogFile(const std::filesystem::path& path);

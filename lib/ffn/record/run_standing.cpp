@@ -10,6 +10,7 @@
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/misplaced.hpp"
+#include "ffn/record/safetensors.hpp"
 #include "ffn/record/text.hpp"
 
 namespace ffn {
@@ -144,9 +145,32 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   return out;
 }
 
+namespace {
+
+std::string not_as_trained_hint(const RunDirectory& directory) {
+  return "the command that trained the run mends it, or trains it again; ffn-train check " + directory.path().string() + " says which";
+}
+
+std::string metadata_of(const RunDirectory& directory, const std::string& key) {
+  const auto file = read_safetensors(directory.weights_path());
+  const auto at = file.metadata.find(key);
+  return at == file.metadata.end() ? "" : at->second;
+}
+
+}  // namespace
+
 void require_as_trained(const RunDirectory& directory) {
   auto summary = read_summary(directory.path());
-  if (!summary || summary->files.empty()) return;  // nothing to hold them against
+  if (!summary) {  // lost, or not written yet: the status tells whose the directory is
+    const auto status = read_status(directory.path());
+    if (!status || status->config_checksum.empty()) return;
+    if (checksum_of(read_or_nothing(directory.config_path())) != status->config_checksum)
+      throw DataError(directory.config_path().string() + ": damaged: its checksum differs", not_as_trained_hint(directory));
+    if (is_there(directory.weights_path()) && metadata_of(directory, "identity") != status->identity)
+      throw DataError(directory.weights_path().string() + ": of another run", not_as_trained_hint(directory));
+    return;
+  }
+  if (summary->files.empty()) return;  // version 0.1
   const auto needed = {directory.config_path().filename().string(), directory.weights_path().filename().string()};
   for (auto file = summary->files.begin(); file != summary->files.end();) {
     const bool kept = std::find(needed.begin(), needed.end(), file->first) != needed.end();
@@ -155,7 +179,7 @@ void require_as_trained(const RunDirectory& directory) {
   const auto damage = file_differences(directory, *summary);
   if (damage.empty()) return;
   throw DataError(directory.path().string() + "/" + join(damage, "; "),
-                  "the command that trained the run mends it, or trains it again; ffn-train check " + directory.path().string() + " says which");
+                  not_as_trained_hint(directory));
 }
 
 namespace {

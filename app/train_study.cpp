@@ -18,6 +18,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/adopt.hpp"
 #include "ffn/study/beacon.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/run_study.hpp"
@@ -221,6 +222,8 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
       beacon.emplace(plan.directory);
       check_nobody_unseen(*lock, *beacon, plan.directory);
     }
+    if (const auto adopted = adopt_runs(plan, runs, found); adopted > 0)
+      log_info(number(adopted) + (adopted == 1 ? " run was" : " runs were") + " trained before, in another place of this study, and copied");
   } else {
     tidy_up(plan);
   }

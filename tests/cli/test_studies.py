@@ -316,5 +316,28 @@ class Comparing(ProgramTest):
         self.assertEqual(self.files(), ["study.json"])
 
 
+class Adopted(ProgramTest):
+    def test_a_key_that_joins_or_leaves_the_sweep_trains_nothing_again(self):
+        common = ("xor", "name=mix", "seeds=4", "train.steps=60")
+        self.ok(*common)
+        broken = self.tmp / "runs/mix/base/seed-3/model.safetensors"
+        broken.write_bytes(broken.read_bytes()[:-8])
+        said = self.ok(*common, "model.ffn.activation=relu,gelu").stderr
+        self.assertIn("3 runs were trained before", said)
+        self.assertIn("8 runs: 5 trained now, 3 found finished", said)
+        said = self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr
+        self.assertIn("16 runs: 8 trained now, 8 found finished", said)
+        self.ok(*common, "model.ffn.activation=gelu", "train.optimizer.lr=0.03", "-o", "alone")
+        for name in ("config.json", "model.safetensors"):
+            one, other = (self.tmp / place / "seed-1" / name for place in ("runs/mix/activation=gelu+lr=0.03", "alone/mix/activation=gelu+lr=0.03"))
+            if not other.exists():
+                other = next((self.tmp / "alone").rglob("seed-1/" + name))
+            self.assertEqual(one.read_bytes(), other.read_bytes())
+        for name in ("config.json", "summary.json", "model.safetensors", "metrics.jsonl"):
+            paths = [self.tmp / "runs/mix" / variant / "seed-0" / name for variant in ("base", "activation=relu", "activation=relu+lr=0.01")]
+            self.assertEqual(len({path.read_bytes() for path in paths}), 1, name)
+        self.assertIn("0 trained now, 16 found finished", self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr)
+
+
 if __name__ == "__main__":
     main()

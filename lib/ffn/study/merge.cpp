@@ -1,7 +1,5 @@
 #include "ffn/study/merge.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/study/run_copy.hpp"
 #include "ffn/study/study_lock.hpp"
 
 namespace ffn {
@@ -76,22 +75,16 @@ bool better(const Copy& a, const Copy& b) {
   return !a.summary && a.step > b.step;
 }
 
-bool is_run(const fs::path& directory) { return path_exists(directory / "status.json") || path_exists(directory / "summary.json"); }
-
-bool left_out(const std::string& name) {
-  return name.find(".old-") != std::string::npos || name.find(".tmp-") != std::string::npos || name[0] == '.';
-}
-
 // Run directories below, as paths relative to `root`.
 void find(const fs::path& root, const fs::path& below, std::vector<fs::path>& found) {
   std::vector<fs::path> children;
   for (const auto& entry : fs::directory_iterator(root / below)) {
     const auto name = entry.path().filename();
-    if (!left_out(name.string()) && fs::is_directory(entry.symlink_status())) children.push_back(below / name);
+    if (!is_no_result(name.string()) && fs::is_directory(entry.symlink_status())) children.push_back(below / name);
   }
   std::sort(children.begin(), children.end());
   for (const auto& child : children) {
-    if (is_run(root / child)) found.push_back(child);
+    if (holds_run(root / child)) found.push_back(child);
     else find(root, child, found);
   }
 }
@@ -172,20 +165,7 @@ std::string contradiction(const Copy& a, const Copy& b) {
 
 // ---- copying
 
-void read_files(const fs::path& from, const fs::path& below, std::vector<std::pair<fs::path, std::string>>& files) {
-  for (const auto& entry : fs::directory_iterator(from / below)) {
-    const fs::path name = below / entry.path().filename();
-    if (left_out(entry.path().filename().string())) continue;
-    if (fs::is_directory(entry.symlink_status())) read_files(from, name, files);
-    else if (fs::is_regular_file(entry.symlink_status()))
-      files.emplace_back(name, read_file(entry.path(), "run file", ExitCode::data, kMaxFileBytes));
-  }
-}
-
-// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved.
-enum class InTheWay { nothing, lesser };
-
-// Throws DataError that names what is there and is not ours.
+// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved. Throws DataError that names what is there and is not ours.
 InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& copy) {
   fs::path place = target;
   for (const auto& part : run) {
@@ -203,29 +183,6 @@ InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& cop
   if (look.standing == Standing::foreign || look.standing == Standing::unreadable || look.standing == Standing::another)
     throw DataError(look.standing == Standing::unreadable ? look.about : place.string() + " " + (look.standing == Standing::another ? "holds " : "") + look.about);
   return InTheWay::lesser;
-}
-
-// The run appears whole; a lesser copy has stepped aside. Returns where that went, or nothing.
-fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
-  const fs::path incoming = to.string() + ".tmp-" + std::to_string(::getpid());
-  make_directories(to.parent_path());
-  std::vector<std::pair<fs::path, std::string>> files;
-  read_files(from, "", files);
-  try {
-    FileGroup group;
-    for (const auto& [name, bytes] : files) {
-      make_directories((incoming / name).parent_path());
-      group.write(incoming / name, bytes);
-    }
-    group.commit();
-  } catch (...) {
-    std::error_code error;
-    fs::remove_all(incoming, error);
-    throw;
-  }
-  const fs::path aside = there == InTheWay::lesser ? move_aside(to) : fs::path();
-  fs::rename(incoming, to);
-  return aside;
 }
 
 // A merge that was killed leaves the copy that it was writing. Only under the target's lock.

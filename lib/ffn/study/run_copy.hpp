@@ -1,0 +1,22 @@
+// Copies of whole run directories.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace ffn {
+
+/// Whether something of this name in a results directory is no result: moved aside, half written, hidden.
+bool is_no_result(const std::string& name);
+
+/// Whether a run has been here.
+bool holds_run(const std::filesystem::path& directory);
+
+/// What lies in the way of a copy: nothing or an empty directory, or a run that gives way to it.
+enum class InTheWay { nothing, lesser };
+
+/// The run appears whole at `to`, flushed; what gave way to it has stepped aside. Returns where that went, or nothing. Throws Error for
+/// what cannot be read or written, std::filesystem::filesystem_error where something came in the way meanwhile.
+std::filesystem::path copy_run(const std::filesystem::path& from, const std::filesystem::path& to, InTheWay there);
+
+}  // namespace ffn

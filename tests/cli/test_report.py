@@ -159,6 +159,29 @@ class Words(ReportTest):
             never = next(t for t in page.all("text", part) if page.text(t) == "never")
             self.assertGreaterEqual(float(never[1]["x"]), 12 * 0.56 * len("never"))
 
+    def labels(self, page, figure):
+        """The texts of each wide picture of a figure."""
+        for part in page.all("svg", next(page.all("figure", id=figure)), role="img"):
+            if float(part[1]["width"]) > 500:
+                yield [page.text(t) for t in page.all("text", part)]
+
+    def test_a_run_is_no_longer_under_way_at_the_step_at_which_it_gets_there(self):
+        self.ok("xor", "name=study", "model.ffn.activation=relu,silu", "seeds=8", "-q")
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="steps-to-target"))
+        self.assertIn("where it ends below 1 the rest never got there", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        times = {name: [json.loads(p.read_text())["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/summary.json")] for name in ("relu", "silu")}
+        seen = 0
+        for texts in self.labels(page, "steps-to-target"):
+            at = texts.index("still under way")
+            ticks = [int(t) for t in texts[:at] if t.isdigit()]
+            ticks = ticks[-(len(texts) - at - 3) // 2:]  # those of the steps are the last, and each has a number
+            for name, counts in (("relu", texts[at + 2:at + 2 + len(ticks)]), ("silu", texts[at + 3 + len(ticks):at + 3 + 2 * len(ticks)])):
+                self.assertEqual(len(times[name]), 8)
+                self.assertEqual([int(x) for x in counts], [sum(t > tick for t in times[name]) for tick in ticks], (name, texts))
+                seen += sum(tick in times[name] for tick in ticks)
+        self.assertGreater(seen, 0)
+
     def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
         lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
         self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})

@@ -182,6 +182,18 @@ class Words(ReportTest):
                 seen += sum(tick in times[name] for tick in ticks)
         self.assertGreater(seen, 0)
 
+    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
+        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
+        page = Page(self.page("runs/study"))
+        wide = [texts for metric in ("val-accuracy", "val-loss") for texts in self.labels(page, "learning-curves-" + metric)]
+        self.assertGreaterEqual(len(wide), 4)
+        for texts in wide:
+            self.assertIn("lr 3000 (diverged)", texts)
+            self.assertIn("lr 0.1", texts)
+        self.assertIn("✕: a run diverged or failed", page.text(next(page.all("figure", id="learning-curves-val-loss"))))
+        for part in page.all("svg", next(page.all("figure", id="learning-curves-val-loss")), role="img"):
+            self.assertRegex(page.text(next(page.all("desc", part))), r"^At the last step: lr 0\.1 \S+ \[.*\]; lr 3000 \(diverged\)\.")
+
     def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
         lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
         self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})

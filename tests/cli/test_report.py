@@ -165,6 +165,33 @@ class Words(ReportTest):
             if float(part[1]["width"]) > 500:
                 yield [page.text(t) for t in page.all("text", part)]
 
+    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
+        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
+        page = Page(self.page("runs/study"))
+        wide = [texts for metric in ("val-accuracy", "val-loss") for texts in self.labels(page, "learning-curves-" + metric)]
+        self.assertGreaterEqual(len(wide), 4)
+        for texts in wide:
+            self.assertIn("lr 3000 (diverged)", texts)
+            self.assertIn("lr 0.1", texts)
+        self.assertIn("✕: a run diverged or failed", page.text(next(page.all("figure", id="learning-curves-val-loss"))))
+        for part in page.all("svg", next(page.all("figure", id="learning-curves-val-loss")), role="img"):
+            self.assertRegex(page.text(next(page.all("desc", part))), r"^At the last step: lr 0\.1 \S+ \[.*\]; lr 3000 \(diverged\)\.")
+
+    def test_losses_at_0_end_the_log_axis_at_what_float32_can_tell_from_it(self):
+        self.run_program("--config", self.write("study.json", {**STUDY, "seeds": 4, "train": {"steps": 200, "eval_every": 10, "optimizer": {"lr": 0.3}},
+                                                "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}, "compare": {"by": "model.ffn.activation", "metric": "val/loss"}}), "-q")
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="learning-curves-val-loss"))
+        reading = page.text(next(page.all("p", figure, **{"class": "reading"})))
+        self.assertIn("Line: geometric mean over all seeds", reading)
+        self.assertIn("; values below 10⁻⁸ count as 10⁻⁸.", reading)
+        lowest = set()
+        for part in page.all("div", figure, **{"class": "form xlin ylog"}):
+            powers = [page.text(t)[2:].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) for t in page.all("text", part, **{"class": "q", "text-anchor": "end"})
+                      if page.text(t).startswith("10")]
+            lowest.add(min(map(int, powers)))
+        self.assertEqual(lowest, {-8})
+
     def test_a_run_is_no_longer_under_way_at_the_step_at_which_it_gets_there(self):
         self.ok("xor", "name=study", "model.ffn.activation=relu,silu", "seeds=8", "-q")
         page = Page(self.page("runs/study"))
@@ -181,18 +208,6 @@ class Words(ReportTest):
                 self.assertEqual([int(x) for x in counts], [sum(t > tick for t in times[name]) for tick in ticks], (name, texts))
                 seen += sum(tick in times[name] for tick in ticks)
         self.assertGreater(seen, 0)
-
-    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
-        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
-        page = Page(self.page("runs/study"))
-        wide = [texts for metric in ("val-accuracy", "val-loss") for texts in self.labels(page, "learning-curves-" + metric)]
-        self.assertGreaterEqual(len(wide), 4)
-        for texts in wide:
-            self.assertIn("lr 3000 (diverged)", texts)
-            self.assertIn("lr 0.1", texts)
-        self.assertIn("✕: a run diverged or failed", page.text(next(page.all("figure", id="learning-curves-val-loss"))))
-        for part in page.all("svg", next(page.all("figure", id="learning-curves-val-loss")), role="img"):
-            self.assertRegex(page.text(next(page.all("desc", part))), r"^At the last step: lr 0\.1 \S+ \[.*\]; lr 3000 \(diverged\)\.")
 
     def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
         lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}

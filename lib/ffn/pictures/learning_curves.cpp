@@ -302,7 +302,7 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   out.id = "learning-curves-" + slug(set.metric), out.heading = "Learning curves: " + set.metric;
   out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
-                (set.target ? "; the dotted line is the target" : "") + ".";
+                (set.target ? "; the dotted line is the target" : "") + (set.floor ? "; " + floor_text(set) : "") + ".";
   out.legend = series->legend(), out.names_lines = true;
   out.notes = set.notes;
   const auto any_group = [&](auto holds) { return std::any_of(set.groups.begin(), set.groups.end(), [&](const auto& entry) { return holds(entry.second); }); };

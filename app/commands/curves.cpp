@@ -21,6 +21,7 @@ Json number_or_infinity(double x) { return std::isfinite(x) ? Json(x) : Json(x >
 
 Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
   Json out = {{"metric", set.metric}, {"by", c.by}, {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha}, {"facets", Json::array()}, {"notes", set.notes}};
+  if (set.floor) out["floor"] = *set.floor;
   for (const auto& facet : c.facets) {
     Json groups = Json::array();
     for (const auto& group : facet.groups) {

@@ -288,6 +288,18 @@ class Words(ProgramTest):
         text = " ".join(self.ok("xor", "name=rates", "train.optimizer.lr=0.001,0.01,0.1", "-q").stdout.split())
         self.assertRegex(text, r"^lr 0\.01 and 0\.1 get there first: 10\.0 steps \(0\.001: 40\.0\)\.")
 
+    def test_the_sentence_and_the_table_show_the_same_number(self):
+        self.ok("xor", "name=digits", "seeds=10", "train.eval_every=1", "train.optimizer.lr=0.002,0.02,0.05", "-q")
+        sentence, _, table = self.ok("compare", "runs/digits").stdout.partition("\n\n")
+        centres = dict(re.findall(r"(?m)^(0\.\d+) +(\d[\d.]*) ± ", table))
+        self.assertEqual(len(centres), 3, table)
+        self.assertEqual(len({len(x.partition(".")[2]) for x in centres.values()}), 2, table)  # digits differ
+        said = " ".join(sentence.split())
+        first = re.match(r"lr (\S+) gets there first: (\S+) steps", said)
+        self.assertEqual(first[2], centres.pop(first[1]))
+        for lr, centre in centres.items():
+            self.assertIn(f"{lr}: {centre}", said)
+
     def test_a_test_is_called_exact_where_it_is(self):
         for seeds, exact in ((20, True), (25, False)):
             self.ok("xor", "name=seeds", f"seeds={seeds}", "model.ffn.activation=relu,gelu", "-q")

@@ -159,6 +159,56 @@ class Words(ReportTest):
             never = next(t for t in page.all("text", part) if page.text(t) == "never")
             self.assertGreaterEqual(float(never[1]["x"]), 12 * 0.56 * len("never"))
 
+    def labels(self, page, figure):
+        """The texts of each wide picture of a figure."""
+        for part in page.all("svg", next(page.all("figure", id=figure)), role="img"):
+            if float(part[1]["width"]) > 500:
+                yield [page.text(t) for t in page.all("text", part)]
+
+    def test_a_line_that_ends_because_its_runs_are_lost_says_so_at_its_label(self):
+        self.run_program("xor", "name=study", "train.optimizer.kind=sgd", "train.optimizer.lr=0.1,3000", "seeds=4", "train.steps=60", "-q")
+        page = Page(self.page("runs/study"))
+        wide = [texts for metric in ("val-accuracy", "val-loss") for texts in self.labels(page, "learning-curves-" + metric)]
+        self.assertGreaterEqual(len(wide), 4)
+        for texts in wide:
+            self.assertIn("lr 3000 (diverged)", texts)
+            self.assertIn("lr 0.1", texts)
+        self.assertIn("✕: a run diverged or failed", page.text(next(page.all("figure", id="learning-curves-val-loss"))))
+        for part in page.all("svg", next(page.all("figure", id="learning-curves-val-loss")), role="img"):
+            self.assertRegex(page.text(next(page.all("desc", part))), r"^At the last step: lr 0\.1 \S+ \[.*\]; lr 3000 \(diverged\)\.")
+
+    def test_losses_at_0_end_the_log_axis_at_what_float32_can_tell_from_it(self):
+        self.run_program("--config", self.write("study.json", {**STUDY, "seeds": 4, "train": {"steps": 200, "eval_every": 10, "optimizer": {"lr": 0.3}},
+                                                "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}, "compare": {"by": "model.ffn.activation", "metric": "val/loss"}}), "-q")
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="learning-curves-val-loss"))
+        reading = page.text(next(page.all("p", figure, **{"class": "reading"})))
+        self.assertIn("Line: geometric mean over all seeds", reading)
+        self.assertIn("; values below 10⁻⁸ count as 10⁻⁸.", reading)
+        lowest = set()
+        for part in page.all("div", figure, **{"class": "form xlin ylog"}):
+            powers = [page.text(t)[2:].translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) for t in page.all("text", part, **{"class": "q", "text-anchor": "end"})
+                      if page.text(t).startswith("10")]
+            lowest.add(min(map(int, powers)))
+        self.assertEqual(lowest, {-8})
+
+    def test_a_run_is_no_longer_under_way_at_the_step_at_which_it_gets_there(self):
+        self.ok("xor", "name=study", "model.ffn.activation=relu,silu", "seeds=8", "-q")
+        page = Page(self.page("runs/study"))
+        figure = next(page.all("figure", id="steps-to-target"))
+        self.assertIn("where it ends below 1 the rest never got there", page.text(next(page.all("p", figure, **{"class": "reading"}))))
+        times = {name: [json.loads(p.read_text())["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/summary.json")] for name in ("relu", "silu")}
+        seen = 0
+        for texts in self.labels(page, "steps-to-target"):
+            at = texts.index("still under way")
+            ticks = [int(t) for t in texts[:at] if t.isdigit()]
+            ticks = ticks[-(len(texts) - at - 3) // 2:]  # those of the steps are the last, and each has a number
+            for name, counts in (("relu", texts[at + 2:at + 2 + len(ticks)]), ("silu", texts[at + 3 + len(ticks):at + 3 + 2 * len(ticks)])):
+                self.assertEqual(len(times[name]), 8)
+                self.assertEqual([int(x) for x in counts], [sum(t > tick for t in times[name]) for tick in ticks], (name, texts))
+                seen += sum(tick in times[name] for tick in ticks)
+        self.assertGreater(seen, 0)
+
     def test_curves_of_a_share_are_whole_within_it_and_on_one_axis(self):
         lr = {"model.ffn.activation": ["relu", "gelu"], "model.ffn.expansion": [1, 4], "train.optimizer.lr": [0.003, 0.03]}
         self.study(sweep={"grid": lr}, train={"steps": 300, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 1}})
@@ -396,6 +446,12 @@ class Size(ReportTest):
         self.run_program("--config", self.write("growing.json", growing), "-q")
         page = Page(self.page("runs/growing"))
         self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
+        self.ok("xor", "name=settled", "model.ffn.activation=relu,gelu,silu", "compare.min_effect=5", "seeds=auto", "-q")
+        page = Page(self.page("runs/settled"))
+        pictures = list(page.all("svg", next(page.all("figure", id="looks")), role="img"))
+        self.assertGreaterEqual(len(pictures), 2)
+        for picture in pictures:  # of either width
+            self.assertIn("no meaningful difference", [page.text(t) for t in page.all("text", picture)])
 
 
     def tuned(self, seeds):

@@ -69,6 +69,15 @@ TEST_CASE("of many runs those that are drawn are even in rank") {
   CHECK(evenly(0, 3).empty());
 }
 
+TEST_CASE("losses and their gradients have a floor, and what is 0 for other reasons has none") {
+  for (const char* name : {"val/loss", "train/loss", "val/bits_per_char", "train/grad_norm"}) CHECK(floor_of(name) == 1e-8);
+  for (const char* name : {"val/accuracy", "val/perplexity", "ffn/dead_units", "moe/max_violation", "train/balance_loss"}) CHECK_FALSE(floor_of(name));
+  CurveSet set{"val/loss", false, ShownCentre::geometric_mean, std::nullopt, {}, {}, {}};
+  CHECK(floor_text(set).empty());
+  set.floor = 1e-8;
+  CHECK(floor_text(set) == "values below 10⁻⁸ count as 10⁻⁸");
+}
+
 TEST_CASE("labels at the ends of lines do not touch, and stay where there is room") {
   CHECK(spread_labels({10, 50}, 14, 0, 100) == std::vector<double>{10, 50});
   CHECK(spread_labels({50, 50, 50}, 14, 0, 100) == std::vector<double>{50, 64, 78});

@@ -7,6 +7,7 @@
 
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/side_by_side.hpp"
+#include "ffn/pictures/axis.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/stats/summary.hpp"
 
@@ -56,13 +57,20 @@ bool is_gone_at(const RunCurve& curve, std::size_t step) {
   return std::none_of(curve.values.begin() + static_cast<std::ptrdiff_t>(step), curve.values.end(), [](double x) { return std::isfinite(x); });
 }
 
-bool all_positive(const std::vector<RunValues>& rows, std::size_t metric) {
+double least_of(const std::vector<RunValues>& rows, std::size_t metric) {
+  double least = INFINITY;
   for (const auto& run : rows) {
     for (const auto& row : run.rows) {
-      if (row.values[metric] <= 0) return false;
+      if (row.values[metric] < least) least = row.values[metric];  // NaN is not
     }
   }
-  return true;
+  return least;
+}
+
+void raise_to(double floor, std::vector<double>& values) {
+  for (double& value : values) {
+    if (value < floor) value = floor;  // NaN, a gap, stays
+  }
 }
 
 }  // namespace
@@ -70,6 +78,17 @@ bool all_positive(const std::vector<RunValues>& rows, std::size_t metric) {
 ValueRange range_of(const std::string& metric) {
   const auto* row = find_metric_row(metric);
   return row ? ValueRange{row->low, row->high} : ValueRange{};
+}
+
+std::optional<double> floor_of(const std::string& metric) {
+  for (const auto& row : {metric::kTrainLoss, metric::kTrainGradNorm, metric::kValLoss, metric::kValBitsPerChar}) {
+    if (metric == row.name) return 1e-8;
+  }
+  return std::nullopt;
+}
+
+std::string floor_text(const CurveSet& set) {
+  return set.floor ? "values below " + tick_label(*set.floor) + " count as " + tick_label(*set.floor) : "";
 }
 
 CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std::size_t gone, bool higher_is_better, ShownCentre centre,
@@ -169,11 +188,14 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
   for (std::size_t m = 0; m < requests.size(); ++m) {
     CurveSet set{requests[m].metric,          higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {},
                  range_of(requests[m].metric)};
-    // The end of a curve is the number in the table.
-    const bool positive = all_positive(all, m);
+    const double least = least_of(all, m);
+    if (const auto floor = floor_of(set.metric); floor && least < *floor) set.floor = floor, set.range.low = std::max(set.range.low, *floor);
+    // The end of a curve is the number in the table, except that a mean of losses that have come to 0 would fill a log axis with its interval.
+    const bool positive = least > 0 || set.floor;
     if (set.metric == comparison.metric) set.centre = comparison.shown;
     else if (!set.higher_is_better && positive) set.centre = ShownCentre::geometric_mean;
     if (set.centre == ShownCentre::geometric_mean && !positive) set.centre = ShownCentre::mean;
+    if (set.centre == ShownCentre::mean && set.floor) set.centre = ShownCentre::geometric_mean;
     std::size_t next = 0;
     for (const auto& facet : comparison.facets) {
       for (const auto& group : facet.groups) {
@@ -183,6 +205,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
           const auto& read = all[next++];
           if (!read.problem.empty()) set.notes.push_back("not drawn: " + read.problem);
           else curves.runs.push_back({&run, values_at(set.steps, read.rows, m)});
+          if (set.floor && read.problem.empty()) raise_to(*set.floor, curves.runs.back().values);
         }
         curves.points = curve_points(set.steps, curves.runs, set.higher_is_better, set.centre, comparison.alpha, set.range);
       }

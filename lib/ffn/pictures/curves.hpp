@@ -50,7 +50,15 @@ struct CurveSet {
   std::map<const GroupResult*, GroupCurves> groups;
   std::vector<std::string> notes;
   ValueRange range = {};
+  std::optional<double> floor = {};  ///< of a loss, where values lie below: they count as this
 };
+
+/// What smaller values of a metric count as: of losses and their gradients 1e-8, where float32 has the right class's probability at 1, so
+/// that 1e-20 says no more than 0 does. Nothing for other metrics.
+std::optional<double> floor_of(const std::string& metric);
+
+/// "values below 10⁻⁸ count as 10⁻⁸"; empty where none does.
+std::string floor_text(const CurveSet& set);
 
 /// A metric whose curve is asked for.
 struct CurveRequest {

@@ -17,6 +17,7 @@ namespace ffn::pictures {
 namespace {
 
 constexpr std::size_t kRunsDrawnWhole = 400, kMostOfVariant = 40, kMostSeeds = 480;
+constexpr std::size_t kLostMarker = 4;  // ✕
 
 /// How many seeds of a variant are drawn.
 struct SeedCap {
@@ -28,6 +29,8 @@ struct SeedCap {
     if (all > kRunsDrawnWhole) of_variant = std::clamp<std::size_t>(kMostSeeds / std::max<std::size_t>(1, set.groups.size()), 1, kMostOfVariant);
   }
 };
+
+bool is_lost(const RunCurve& curve) { return curve.run->state == RunState::diverged || curve.run->state == RunState::failed; }
 
 double last_value(const RunCurve& curve) {
   for (auto at = curve.values.rbegin(); at != curve.values.rend(); ++at) {
@@ -60,7 +63,7 @@ class LearningPanel {
     FrameRoom room;
     room.height = form.is_wide() ? 340 : 250;
     double widest = 0;
-    for (const auto* group : panel_.groups) widest = std::max(widest, text_width(series_.name(series_.index(group->value))));
+    for (const auto* group : panel_.groups) widest = std::max(widest, text_width(series_.name(series_.index(group->value)) + lost_text(*group)));
     room.right = form.is_wide() ? std::min(widest, 160.0) + 18 : 12;
     Frame frame(form, text, x_axis(form), y, room);
     frame.begin_clip();
@@ -145,9 +148,8 @@ class LearningPanel {
         if (std::isfinite(run->values[s])) points.push_back({frame.x.at(static_cast<double>(set_.steps[s])), frame.y.at(run->values[s])});
       }
       frame.svg.path(points, "seed");
-      const bool lost = run->run->state == RunState::diverged || run->run->state == RunState::failed;
-      if (lost && !points.empty())
-        frame.svg.marker(4, points.back().x, points.back().y, 7, false, "seed " + std::to_string(run->run->seed) + " " + to_string(run->run->state));
+      if (is_lost(*run) && !points.empty())
+        frame.svg.marker(kLostMarker, points.back().x, points.back().y, 7, false, "seed " + std::to_string(run->run->seed) + " " + to_string(run->run->state));
     }
     frame.svg.close();
   }
@@ -178,21 +180,38 @@ class LearningPanel {
     frame.svg.close();
   }
 
+  // " (diverged)", where the line has no value at the last step because runs are lost: all of them, or so many that the median is.
+  std::string lost_text(const GroupResult& group) const {
+    const auto& runs = curves_of(group).runs;
+    const auto& points = curves_of(group).points;
+    if (points.empty()) return "";
+    const auto count = [&](RunState state) {
+      return static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [&](const RunCurve& curve) { return curve.run->state == state; }));
+    };
+    const std::size_t diverged = count(RunState::diverged), failed = count(RunState::failed), lost = diverged + failed;
+    if (lost == 0 || (lost < runs.size() && std::isfinite(points.back().centre))) return "";
+    if (lost == runs.size() && points.back().step == set_.steps.back() && std::isfinite(points.back().centre)) return "";
+    return " (" + (lost < runs.size() ? std::to_string(lost) + " of " + std::to_string(runs.size()) + " " : "") +
+           (failed == 0 ? "diverged" : diverged == 0 ? "failed" : "lost") + ")";
+  }
+
+  // At the height where the line ends; of one that is lost, where the worst values are.
   void draw_labels(Frame& frame) const {
     std::vector<double> wanted;
     std::vector<const GroupResult*> labelled;
     for (const auto* group : panel_.groups) {
       const auto& points = curves_of(*group).points;
       if (points.empty()) continue;
-      const double end = points.back().centre;
-      wanted.push_back((std::isfinite(end) ? frame.y.at(end) : frame.top) + 4), labelled.push_back(group);
+      const bool lost = !lost_text(*group).empty();
+      wanted.push_back((!lost ? frame.y.at(points.back().centre) : set_.higher_is_better ? frame.bottom : frame.top) + 4), labelled.push_back(group);
     }
     const auto placed = spread_labels(wanted, 14, frame.top + 6, frame.bottom + 4);
     for (std::size_t i = 0; i < labelled.size(); ++i) {
       const std::size_t series = series_.index(labelled[i]->value);
       frame.svg.open(series_class(series));
-      frame.svg.marker(marker_of(series), frame.right + 8, placed[i] - 4, 7);
-      frame.svg.text(frame.right + 15, placed[i], fitted_text(series_.name(series), 150));
+      const std::string lost = lost_text(*labelled[i]);
+      frame.svg.marker(lost.empty() ? marker_of(series) : kLostMarker, frame.right + 8, placed[i] - 4, 7);
+      frame.svg.text(frame.right + 15, placed[i], fitted_text(series_.name(series), 150 - text_width(lost)) + lost);
       frame.svg.close();
     }
   }
@@ -216,7 +235,9 @@ class LearningPanel {
     std::vector<std::string> ends;
     for (const auto* group : panel_.groups) {
       const auto& points = curves_of(*group).points;
-      if (!points.empty()) ends.push_back(series_.name(series_.index(group->value)) + " " + estimate_text(points.back().centre, points.back().low, points.back().high));
+      if (points.empty()) continue;
+      const std::string name = series_.name(series_.index(group->value)), lost = lost_text(*group);
+      ends.push_back(lost.empty() ? name + " " + estimate_text(points.back().centre, points.back().low, points.back().high) : name + lost);
     }
     return "At the last step: " + join(ends, "; ") + ". The table below has the numbers.";
   }
@@ -281,11 +302,14 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   out.id = "learning-curves-" + slug(set.metric), out.heading = "Learning curves: " + set.metric;
   out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
-                (set.target ? "; the dotted line is the target" : "") + ".";
+                (set.target ? "; the dotted line is the target" : "") + (set.floor ? "; " + floor_text(set) : "") + ".";
   out.legend = series->legend(), out.names_lines = true;
   out.notes = set.notes;
-  if (std::any_of(set.groups.begin(), set.groups.end(), [](const auto& entry) { return !entry.second.points.empty() && entry.second.points.back().gone > 0; }))
+  const auto any_group = [&](auto holds) { return std::any_of(set.groups.begin(), set.groups.end(), [&](const auto& entry) { return holds(entry.second); }); };
+  if (any_group([](const GroupCurves& curves) { return !curves.points.empty() && curves.points.back().gone > 0; }))
     out.notes.push_back("✕: a run diverged or failed. From there the line, dotted, is the median and the band the quartiles of all runs, lost ones being worst, so that survivors do not flatter");
+  else if (any_group([](const GroupCurves& curves) { return std::any_of(curves.runs.begin(), curves.runs.end(), is_lost); }))
+    out.notes.push_back("✕: a run diverged or failed");
   if (cap.of_variant != SIZE_MAX && cap.all > cap.of_variant * set.groups.size())
     out.notes.push_back("of " + format_count(static_cast<std::int64_t>(cap.all)) + " runs at most " + std::to_string(cap.of_variant) + " seeds per variant are drawn, evenly by rank; lines and bands are of all");
   std::vector<std::shared_ptr<LearningPanel>> drawings;

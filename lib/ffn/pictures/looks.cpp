@@ -37,12 +37,17 @@ std::optional<std::size_t> settled_at(const PairResult& pair) {
 }
 
 std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, const Form& form, const std::string& style) {
-  double labels = 0;
-  for (const auto& row : rows) labels = std::max(labels, text_width(row.label));
+  double labels = 0, verdicts = 0;
+  for (const auto& row : rows) {
+    labels = std::max(labels, text_width(row.label));
+    verdicts = std::max(verdicts, text_width(stats::to_string(row.pair->judgement.verdict)));
+  }
   std::vector<std::string> parts;
   for (const auto& row : rows) parts.push_back(row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)));
   FrameRoom room;
-  room.height = 24 * static_cast<double>(rows.size()) + 62, room.least_left = std::min(labels, form.width * 0.4) + 12, room.y_ticks = false, room.right = 96;
+  room.height = 24 * static_cast<double>(rows.size()) + 62, room.least_left = std::min(labels, form.width * 0.4) + 12, room.y_ticks = false;
+  constexpr double kLeastPlot = 110, kBeforeVerdict = 6;
+  room.right = std::min(verdicts + 2 * kBeforeVerdict, std::max(96.0, form.width - room.least_left - kLeastPlot));
   Frame frame(form, {"Looks at the growing study", join(parts, "; ") + ".", "seeds", "comparison"},
               {0, static_cast<double>(c.sequential->maxima.back()) * 1.02}, {0, static_cast<double>(rows.size())}, room);
   for (const auto most : c.sequential->maxima) frame.svg.line(frame.x.at(static_cast<double>(most)), frame.top, frame.x.at(static_cast<double>(most)), frame.bottom, "target");
@@ -60,7 +65,7 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
       else frame.svg.line(x, y - 4, x, y + 4, "t");
     }
     frame.svg.close();
-    frame.svg.text(frame.right + 6, y + 4, fitted_text(std::string(stats::to_string(row.pair->judgement.verdict)), 90), settled ? "b" : "q");
+    frame.svg.text(frame.right + kBeforeVerdict, y + 4, fitted_text(std::string(stats::to_string(row.pair->judgement.verdict)), room.right - kBeforeVerdict), settled ? "b" : "q");
   }
   return frame.svg.element(style);
 }

@@ -43,12 +43,12 @@ std::size_t lost_by(const Reached& reached, double time) {
       std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) { return is_lost_by(*run, time); }));
 }
 
-// Kaplan and Meier's estimate has lost runs at risk to the end of their budget, since it is known that they never get there; for a reader
-// they are over.
+// Kaplan and Meier's estimate has a run at risk at the very time at which it gets there, and lost ones to the end of their budget, since it
+// is known that they never get there; for a reader both are over, and with the line's share the numbers make up all runs.
 std::size_t under_way(const Reached& reached, double time) {
   return static_cast<std::size_t>(std::count_if(reached.runs.begin(), reached.runs.end(), [&](const auto* run) {
     const auto& hit = *run->to_target;
-    return (hit.reached() ? *hit.time : hit.budget) >= time && !is_lost_by(*run, time);
+    return (hit.reached() ? *hit.time > time : hit.budget >= time) && !is_lost_by(*run, time);
   }));
 }
 
@@ -151,7 +151,7 @@ class SurvivalPanel {
     for (const auto i : evenly(count, 5)) {
       const auto& step = reached.curve.steps[i];
       frame.svg.marker(marker_of(series), frame.x.at(step.time), frame.y.at(1 - step.unreached), 7, false,
-                       name_of(reached) + ": " + format_percent(1 - step.unreached, 0) + " by " + format_short(step.time) + " " + unit_);
+                       name_of(reached) + ": a share of " + format_significant(1 - step.unreached, 2) + " by " + format_short(step.time) + " " + unit_);
     }
   }
 
@@ -242,7 +242,7 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   Figure out;
   out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
   out.reading =
-      "Each line climbs when runs reach the target: further left is sooner, and where it ends below 100 % the rest never got there. "
+      "Each line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. "
       "Band: " +
       format_percent(1 - c.alpha, 0) +
       " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get "

@@ -120,10 +120,10 @@ std::string who_leads(const Comparison& c) {
   const auto& first = all[0];
   if (std::isinf(first.mean)) return "";  // half of every variant's runs were lost
   if (std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.never; })) return "No run got to the target.";
-  double uncertainty = 0;  // one for all: the same digits
+  double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
   for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
   const auto shown = [&](const VariantStanding& s, const std::string& unit) {
-    const std::string text = s.never ? "never" : number_of(c, s.mean, uncertainty) + unit;
+    const std::string text = s.never ? "never" : number_of(c, s.mean, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
     return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
   const auto tied = [&](const VariantStanding& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };

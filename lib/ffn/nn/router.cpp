@@ -8,8 +8,10 @@ SoftmaxTopKRouterImpl::SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t
 }
 
 Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext&) {
-  const Tensor probability = gate_(x).softmax(-1);                                                  // (R, N, E)
-  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));                         // (R, N, K) int64, the largest first
+  const Tensor probability = gate_(x).softmax(-1);  // (R, N, E)
+  // topk promises no order among equals.
+  const auto sorted = probability.detach().sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const Tensor expert = std::get<1>(sorted).narrow(-1, 0, top_k_);                                  // (R, N, K) int64, the largest first
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
   const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
   const Tensor kept = probability * chosen;

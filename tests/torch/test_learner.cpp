@@ -199,6 +199,24 @@ TEST_CASE("verify compares what comes before a choice of experts within rounding
   CHECK(before.steps == result.steps);
 }
 
+TEST_CASE("verify counts a gradient's rounding in a large batch alike in the weights that it moved", "[torch]") {
+  // Biases of a norm begin at 0 and move little: next to the rounding of their gradients theirs is none.
+  auto blocks = shipped("sequence-xor.json");
+  SgdConfig sgd;
+  sgd.lr = 0.1;
+  blocks.model.norm.kind = "layer";
+  blocks.train.batch_size = 4096;
+  blocks.train.optimizer = sgd;
+  check_agrees(verified(blocks, 10));
+  auto vectors = shipped("xor.json");
+  vectors.model.norm.kind = "layer";
+  vectors.model.residual = true;
+  vectors.train.batch_size = 8192;
+  std::visit([&](const auto& optimizer) { sgd.lr = optimizer.lr; }, vectors.train.optimizer);
+  vectors.train.optimizer = sgd;
+  check_agrees(verified(vectors, 10));
+}
+
 TEST_CASE("verify moves on to the next seed where the first step has a choice of experts within rounding of a tie", "[torch]") {
   auto config = shipped("sequence-xor.json");
   config.seed = 5;  // one of 65,536 choices

@@ -124,6 +124,8 @@ class TorchSide {
   }
 
   const Outcome& outcome() const { return out_; }
+  /// What the last advance() added to the weights.
+  Row moved() const { return as_row(learner_.parameters() - before_); }
   std::int64_t step() const { return side_.step(); }
   /// Of all routers and tokens since the last advance() or finish().
   Row margins() const {
@@ -199,6 +201,8 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
   TorchSide exact(config, *task, request, torch::kFloat64);
   TorchSides rounded;
   for (int lot = 0; lot < kStarts; ++lot) rounded.push_back(std::make_unique<TorchSide>(config, *task, request, torch::kFloat32, lot));
+  const auto layout = fused::Network(config.model, task->shape()).layout();
+  Row path(layout.entries().size(), 0.0);  // each parameter's: the steps' largest moves added up
   const auto each = [&](const auto& f) {
     f(exact);
     for (const auto& side : rounded) f(*side);
@@ -213,6 +217,8 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
       break;
     }
     ++out.steps;
+    const Row moved = exact.moved();
+    for (std::size_t i = 0; i < path.size(); ++i) path[i] += largest(moved, layout.entries()[i]);
   }
   if (out.steps == 0) return out;
   each([](TorchSide& side) { side.finish(); });
@@ -225,17 +231,18 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
   out.loss = std::abs(fused.loss - judge.loss);
   out.loss_unit = kRounding * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other->outcome().loss - judge.loss));
-  const auto layout = fused::Network(config.model, task->shape()).layout();
   // Added up one after the other, as many terms as the batch has tokens leave about √N roundings of the sum.
   const auto tokens = static_cast<double>(config.train.batch_size * task->shape().sequence_length);
   const double rounding = kRounding * std::sqrt(tokens);
-  for (const auto& entry : layout.entries()) {
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const RowEntry& entry = layout.entries()[i];
     VerifiedParameter p;
     p.name = entry.name;
     p.gradient = difference(fused.gradient, judge.gradient, entry);
     p.gradient_unit = rounding * largest(judge.gradient, entry);
     p.weight = difference(fused.weights, judge.weights, entry);
-    p.weight_unit = kRounding * largest(judge.weights, entry);
+    // A step hands on what its gradient may be off; over the steps that adds up, even where they go back and forth.
+    p.weight_unit = larger(kRounding * largest(judge.weights, entry), rounding * path[i]);
     for (const auto& side : rounded) {
       const Outcome& other = side->outcome();
       p.gradient_unit = larger(p.gradient_unit, difference(other.gradient, judge.gradient, entry));

@@ -201,6 +201,30 @@ class Engines(ProgramTest):
         self.assertIn("cannot be compared, it diverges on both engines", said.stdout)
         self.assertNotIn("DIFFER", said.stdout)
 
+    def test_verify_compares_what_comes_before_a_choice_of_experts_within_rounding_of_a_tie(self):
+        said = " ".join(self.ok("verify", "moe", "train.optimizer.kind=sgd").stdout.split())
+        self.assertIn("agree, at most", said)
+        self.assertRegex(said, r"over [1-3] steps? and 32 parameters .*step [2-4]: (1 token's choice of experts lies|\d+ choices of experts lie) "
+                               r"within rounding of a tie; weights are compared after [1-3] steps?")
+        result = json.loads(self.ok("verify", "moe", "train.optimizer.kind=sgd", "--json").stdout)[0]
+        self.assertTrue(result["agrees"])
+        self.assertGreater(result["near_ties"], 0)
+        self.assertIn(result["steps"], (1, 2, 3))
+        self.assertEqual(result["seed"], result["seeds_passed_over"])
+
+    def test_verify_says_of_a_mixture_whose_choices_are_all_nearly_ties_that_it_cannot_be_compared(self):
+        # What each block makes smaller reaches the last routers as nearly nothing: all their experts are nearly equally likely.
+        self.write("faint.json", {"name": "faint", "task": {"kind": "xor"}, "model": {"blocks": 16, "ffn": {"kind": "moe", "bias": False}}})
+        said = self.run_program("verify", "faint.json")
+        self.assertEqual(said.returncode, 1)
+        text = " ".join(said.stdout.split())
+        self.assertIn("faint.json: cannot be compared, in the first step of each of 8 seeds a token's choice of experts lies within rounding", text)
+        self.assertIn("not all could be compared", text)
+        self.assertNotIn("DIFFER", text)
+        result = json.loads(self.run_program("verify", "faint.json", "--json").stdout)[0]
+        self.assertFalse(result["agrees"])
+        self.assertEqual(result["steps"], 0)
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv") and shutil.which("prlimit") and (os.cpu_count() or 1) > 1,
                          "a user without processes of his own is needed, and more than one core")
     def test_libtorch_without_its_threads_is_an_error_and_no_wait_without_end(self):

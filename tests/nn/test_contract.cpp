@@ -194,6 +194,22 @@ TEST_CASE("the task trains the router, also where a token goes to one expert", "
   }
 }
 
+TEST_CASE("of experts that are equally likely a token goes to the first", "[nn]") {
+  for (int experts = 2; experts <= 40; ++experts) {
+    for (int top_k = 1; top_k <= std::min(experts, 3); ++top_k) {
+      INFO(experts << " experts, top_k " << top_k);
+      MoeConfig config;
+      config.num_experts = experts;
+      config.top_k = top_k;
+      const auto router = nn::make_router(2, kModel, config);
+      nn::ParameterRow row(*router, torch::kFloat64);
+      row.initialise({1, 2});
+      const auto routing = router->forward(torch::zeros({2, 3, kModel}, torch::kFloat64), nn::ForwardContext{});
+      CHECK(torch::equal(routing.expert, torch::arange(top_k, torch::kInt64).expand({2, 3, top_k})));
+    }
+  }
+}
+
 TEST_CASE("a ReLU FFN without bias is homogeneous of degree 1, a bilinear one of degree 2", "[nn]") {
   const auto check = [](const FfnConfig& config, double degree) {
     const auto ffn = nn::make_ffn(1, kModel, config, 0);

@@ -114,6 +114,20 @@ inline void add_formulas(std::vector<Case>& out) {
   }
 }
 
+/// Two hidden units of ReLU without biases: many tokens reach the second block as zeros, where all experts are equally likely. Not a
+/// case to train for long: what is nearly zero is nearly a tie, and no two orders of operations settle it alike.
+inline RunConfig mixture_of_zeros() {
+  auto moe = some_ffn<MoeConfig>("relu", 0);
+  moe.num_experts = 4;
+  moe.top_k = 1;
+  moe.d_ff = 2;
+  moe.bias = false;
+  auto config = base(moe, false);
+  config.model.blocks = 2;
+  config.train.batch_size = 64;
+  return config;
+}
+
 inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, const std::string& routed) {
   for (const bool attention : {false, true}) {
     const std::string where = " routed by " + routed + (attention ? " in blocks" : " alone");

@@ -118,6 +118,16 @@ TEST_CASE("the fused step has the loss and the gradients of LibTorch's modules, 
   CHECK(checked > 200);
 }
 
+TEST_CASE("a token that reaches a mixture as zeros goes to the experts of LibTorch's router", "[train][fused]") {
+  for (const std::int64_t step : {0, 3}) {
+    const auto d = compare_step(test::mixture_of_zeros(), step);
+    INFO("step " << step << ", worst gradient of " << d.gradient.where());
+    CHECK(d.loss < 1e-6);
+    CHECK(d.balance < 1e-6);
+    CHECK(d.gradient.error() < kFusedTolerance);
+  }
+}
+
 TEST_CASE("attention over a long sequence, whose weights are not kept, has LibTorch's gradients", "[train][fused]") {
   for (const bool causal : {false, true}) {  // the weights of 64 positions are kept, or of 256
     for (const std::int64_t length : {64, 65, 150, 260}) {

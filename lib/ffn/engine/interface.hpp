@@ -113,6 +113,10 @@ class Engine {
   virtual void train(const Cohort& cohort, TrainObserver& observer) = 0;
 };
 
+/// Differences of LibTorch's own float32 from float64 scatter by less than this factor between one summation order and
+/// another; a factor of 1.001 in one gradient is off by hundreds.
+constexpr double kVerifyLimit = 16;
+
 /// How `ffn-train verify` compares the engines.
 struct VerifyRequest {
   std::int64_t steps = 10;     ///< whose weights are compared; the gradient is that of the first
@@ -131,7 +135,11 @@ struct VerifyResult {
   std::vector<VerifiedParameter> parameters;
   double loss = 0, loss_unit = 0;                  ///< of the validation set after the steps, in nats
   bool diverges = false;                           ///< on LibTorch, too: there is nothing to compare
-  std::int64_t steps = 0;                          ///< that were compared
+  std::int64_t steps = 0;                          ///< that were compared; 0 with near_ties: of no seed could any be
+  std::int64_t seed = 0;                           ///< of the run that was compared
+  std::int64_t seeds_passed_over = 0;              ///< before it: theirs have near ties in the first step
+  std::int64_t near_ties = 0;                      ///< tokens of step `steps` + 1 whose choice of experts is within rounding of a tie
+  std::int64_t validation_near_ties = 0;           ///< of the validation set: its loss is not compared then
   double fused_seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out
 };
 
@@ -184,6 +192,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 5";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 6";
 
 }  // namespace ffn

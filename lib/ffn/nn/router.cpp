@@ -1,5 +1,7 @@
 #include "ffn/nn/router.hpp"
 
+#include <limits>
+
 namespace ffn::nn {
 
 SoftmaxTopKRouterImpl::SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
@@ -7,9 +9,16 @@ SoftmaxTopKRouterImpl::SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t
   gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
 }
 
-Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext&) {
-  const Tensor probability = gate_(x).softmax(-1);                                                  // (R, N, E)
-  const Tensor expert = std::get<1>(probability.detach().topk(top_k_, -1));                         // (R, N, K) int64, the largest first
+Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
+  const Tensor probability = gate_(x).softmax(-1);  // (R, N, E)
+  // topk promises no order among equals.
+  const auto sorted = probability.detach().sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const Tensor expert = std::get<1>(sorted).narrow(-1, 0, top_k_);                                  // (R, N, K) int64, the largest first
+  if (context.margins && top_k_ < num_experts_) {
+    const Tensor last = std::get<0>(sorted).select(-1, top_k_ - 1), next = std::get<0>(sorted).select(-1, top_k_);
+    // What float32 cannot tell from 0 weighs nothing, whichever expert it is.
+    context.margins->push_back((last - next) / last.clamp_min(std::numeric_limits<float>::min()));
+  }
   const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
   const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
   const Tensor kept = probability * chosen;

@@ -25,7 +25,8 @@ class Router : public RunModule {
 
 /// p = softmax(x W_r), the K largest kept and divided by their sum; equal to a softmax over the K largest logits, as in
 /// Mixtral (Jiang et al. 2024, arXiv:2401.04088). For K = 1 the weight is the probability itself (Fedus et al. 2021): divided by
-/// itself it would be 1, and the task would not train the router. The router has no bias.
+/// itself it would be 1, and the task would not train the router. The router has no bias. Of equals the first are taken: a
+/// token that arrives as zeros goes to the first K experts, in every engine.
 /// Balance loss E·Σ fᵢPᵢ (Fedus et al. 2021, Switch Transformer, eq. 4, arXiv:2101.03961), with fᵢ the share of the N·K
 /// assignments that expert i got and Pᵢ its mean probability: 1 at perfect balance, whatever K.
 /// x: (R, N, D).

@@ -41,6 +41,9 @@ struct ForwardContext {
   Tensor step_number;      ///< (1) int64: selects the dropout masks
   Tensor rates;            ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
   Tensor seeds;            ///< (R) int64: the bits of the runs' dropout seeds
+  /// Where every router leaves how far each token's last expert lies above the first one that it does not go to, as a share
+  /// of the last one's score: (R, N), 0 where they tie.
+  std::vector<Tensor>* margins = nullptr;
   bool drops() const { return training && rates.defined(); }
 };
 

@@ -228,6 +228,7 @@ void TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
   const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.labels.size(0) - 1).to(options_.device);
   nn::ForwardContext context;
   context.host_free = options_.host_free;
+  context.margins = context_.margins;
   constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and no run's sums depend on its neighbours
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
   Tensor sums = torch::zeros({3, width}, loss_.options());

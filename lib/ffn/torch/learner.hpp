@@ -41,6 +41,8 @@ class TorchLearner final : public Learner {
   /// Gradients (R, P) of the objective on the batch of `step`, parameters untouched; valid until the next call.
   const torch::Tensor& gradients_at(std::int64_t step);
   const torch::Tensor& parameters() const { return row_.values(); }  ///< (R, P)
+  /// Every pass from now on leaves its routers' margins there, one after the other (ForwardContext::margins).
+  void watch_routers(std::vector<torch::Tensor>* margins) { context_.margins = margins; }
   /// Whether steps are replayed from a captured graph, and if not, why: for the log.
   const std::string& not_captured() const { return not_captured_; }
   bool on_gpu() const { return options_.device.is_cuda(); }

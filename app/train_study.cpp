@@ -304,7 +304,7 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
         "every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
         "with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);
-  else if (part.empty()) log_info(last_lines(plan, comparison, common));
+  else if (part.empty()) log_info(last_lines(plan, comparison, {outcome.failed.size(), all_diverged}, common));
   else
     log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
              " when the other shards are through (ffn-train merge first if they are elsewhere)");

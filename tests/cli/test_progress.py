@@ -162,6 +162,25 @@ class Ending(ProgramTest):
         self.assertIn("every run diverged", error)
         self.assertNotIn("next", error)
 
+    def test_a_study_that_takes_much_room_says_so_at_its_start(self):
+        # 80 runs of 20,000 evaluations would write 400 MB; the first is begun, and the rest is left.
+        self.write("large.json", {**STUDY, "seeds": 40, "train": {**STUDY["train"], "steps": 40000, "eval_every": 2}})
+        process = subprocess.Popen(self.command("large.json", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = [process.stderr.readline() for _ in range(2)]
+        process.terminate()
+        process.communicate(timeout=60)
+        self.assertRegex(said[1], r"^80 runs to train: they will take about 4\d\d MB on disk, in runs/study$")
+        self.assertNotIn("on disk", self.ok("large.json", "train.steps=40", "name=small").stderr)
+
+    def test_what_is_one_is_no_plural(self):
+        study = {**STUDY, "seeds": 1, "train": {**STUDY["train"], "steps": 40}}
+        result = self.ok(self.write("study.json", study), "-j", "2")
+        self.assertRegex(result.stderr, r"\[1/2\] activation=\w+, seed 0: 1 run\n")
+        self.assertIn(", 2 runs)", self.ok("report", "runs/study").stdout)
+        single = {k: v for k, v in study.items() if k not in ("seeds", "sweep")}
+        self.assertIn("parameters, 1 step in ", self.ok(self.write("run.json", single), "train.steps=1", "name=single").stdout)
+        self.assertIn(", 1 run)", self.ok("report", "runs/single").stdout)
+
     def test_fresh_is_not_suggested_again(self):
         self.write("study.json", {**STUDY, "seeds": 3, "train": {**STUDY["train"], "steps": 50}})
         self.ok("study.json")

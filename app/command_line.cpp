@@ -44,29 +44,49 @@ Option Option::at_least(std::int64_t low) {
   option_->check([low](const std::string& given) {
     std::int64_t value = 0;
     const bool fits = CLI::detail::lexical_cast(given, value) && value >= low;
-    return fits ? std::string() : "expected an integer of at least " + std::to_string(low) + ", got " + given;
+    return fits ? std::string() : "expected an integer of at least " + std::to_string(low) + ", got '" + given + "'";
   });
   return *this;
 }
+
+namespace {
+
+// CLI11's check and what its help says of it; what it refuses is said as configs say it.
+CLI::Validator saying(const CLI::Validator& check, const std::string& expected) {
+  const auto refuses = [check, expected](std::string& given) { return check(given).empty() ? std::string() : "expected " + expected + ", got '" + given + "'"; };
+  return CLI::Validator(refuses, check.get_description());
+}
+
+std::string plain_number(double x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+}  // namespace
+
 Option Option::integer_in(std::int64_t low, std::int64_t high) {
-  option_->check(CLI::Range(low, high));
+  option_->check(saying(CLI::Range(low, high), "an integer from " + std::to_string(low) + " to " + std::to_string(high)));
   return *this;
 }
 // CLI::Range lets NaN pass: it is neither below nor above.
 Option Option::real_in(double low, double high) {
-  const auto is_number = [](std::string& given) { return std::isnan(std::strtod(given.c_str(), nullptr)) ? "expected a number, got " + given : std::string(); };
-  option_->check(CLI::Validator(is_number, ""))->check(CLI::Range(low, high));
+  const std::string expected = "a number from " + plain_number(low) + " to " + plain_number(high);
+  const auto is_number = [](std::string& given) { return std::isnan(std::strtod(given.c_str(), nullptr)) ? given : std::string(); };
+  option_->check(saying(CLI::Validator(is_number, ""), expected))->check(saying(CLI::Range(low, high), expected));
   return *this;
 }
 Option Option::non_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(saying(CLI::NonNegativeNumber, "a number of at least 0"));
   return *this;
 }
 Option Option::one_of(std::vector<std::string> words, bool listed_in_help) {
   declarations_->words[option_] = words;
-  CLI::Validator is_member = CLI::IsMember(std::move(words));
-  if (!listed_in_help) is_member.description("");
-  option_->check(is_member);
+  const auto refuses = [words](std::string& given) {
+    const bool known = std::find(words.begin(), words.end(), given) != words.end();
+    return known ? std::string() : "expected one of " + join(words) + ", got '" + given + "'" + did_you_mean(given, words);
+  };
+  option_->check(CLI::Validator(refuses, listed_in_help ? CLI::IsMember(words).get_description() : ""));
   return *this;
 }
 Option Option::excludes(const Option& other) {
@@ -210,15 +230,73 @@ std::vector<std::string> words_of(int argc, char** argv) {
   throw UsageError(what + "; did you mean " + join(meant, " or ") + "?", "keys of the config are set without dashes: key=value");
 }
 
-// CLI11's text, or a better one where it is known what was meant.
-int refuse(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+// What a person may have wanted to type, of each command that takes a word or more.
+std::string example_of(const std::string& command) {
+  static const std::map<std::string, std::string> examples = {
+      {"", "xor model.ffn.activation=relu,gelu seeds=10"},
+      {"bench", "bench product"},
+      {"check", "check runs/activations"},
+      {"clean", "clean runs"},
+      {"compare", "compare runs/activations --details"},
+      {"completion", "completion bash"},
+      {"cp", "cp xor my.json"},
+      {"curves", "curves runs/activations"},
+      {"demo", "demo linear"},
+      {"export", "export runs/activations --csv"},
+      {"inspect", "inspect runs/xor/seed-0"},
+      {"list", "list keys model.ffn"},
+      {"merge", "merge part-1/activations part-2/activations -o runs/activations"},
+      {"params", "params --d-model 512 --d-ff 2048"},
+      {"plan", "plan activations"},
+      {"report", "report runs/activations"},
+      {"runs", "runs"},
+      {"sample", "sample runs/text/seed-0 --prompt 'Once'"},
+      {"slurm", "slurm activations --tasks 8"},
+      {"validate", "validate my.json"},
+      {"verify", "verify xor"},
+      {"watch", "watch runs/activations"},
+  };
+  const auto found = examples.find(command);
+  const std::string help = "`ffn-train " + command + (command.empty() ? "" : " ") + "--help` shows what there is";
+  return found == examples.end() ? help : "for example `ffn-train " + found->second + "`; " + help;
+}
+
+// "DIR" of an option whose help has "DIR... REQUIRED".
+std::string value_name(const CLI::Option& option, const Declarations& declarations) {
+  if (const auto words = declarations.words.find(&option); words != declarations.words.end()) return "one of " + join(words->second);
+  const std::string type = option.get_type_name();
+  return type.substr(0, std::min(type.find(':'), type.find("...")));
+}
+
+std::string problem_of(const CLI::App& command, const CLI::ParseError& error, const Declarations& declarations) {
+  const std::string text = error.what(), name = text.substr(0, text.find_first_of(": "));
+  const auto* option = command.get_option_no_throw(name);
+  const std::string who = command.get_parent() ? command.get_name() : "ffn-train";
+  if (option && dynamic_cast<const CLI::RequiredError*>(&error)) {
+    return who + " needs " + (option->get_positional() ? "" : name + " ") + value_name(*option, declarations) +
+           (declarations.words.count(option) ? "" : ": " + option->get_description());
+  }
+  if (option && dynamic_cast<const CLI::ArgumentMismatch*>(&error) && text.find("missing") != std::string::npos)
+    return name + " needs a value: " + value_name(*option, declarations);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error)) {
+    const auto other = text.rfind(' ');
+    return name + " and " + text.substr(other == std::string::npos ? 0 : other + 1) + " exclude each other";
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
+    return "more than " + who + " takes: " + join(command.remaining(true), " ");
+  }
+  return option && option->get_positional() ? who + text.substr(name.size()) : text;
+}
+
+// What CLI11 found wrong, as every other error is said.
+int refuse(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words, const Declarations& declarations) {
   if (dynamic_cast<const CLI::Success*>(&error)) return app.exit(error);
+  const auto& command = app.get_subcommands().empty() ? app : *app.get_subcommands()[0];
   for (const auto& left : app.remaining(true)) {
     if (left.size() < 2 || left[0] != '-' || left.find_first_not_of('-') == std::string::npos) continue;
-    refuse_option(app.get_subcommands().empty() ? app : *app.get_subcommands()[0], left, words);
+    refuse_option(command, left, words);
   }
-  app.exit(error);  // CLI11's own codes (100 and up) would mean nothing to a script
-  return static_cast<int>(ExitCode::usage);
+  throw UsageError(problem_of(command, error, declarations), example_of(command.get_parent() ? command.get_name() : ""));
 }
 
 }  // namespace
@@ -243,7 +321,7 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return refuse(app, error, words);
+    return refuse(app, error, words, declarations);
   }
   check_chosen_build();
   return declarations.chosen();

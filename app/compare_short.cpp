@@ -13,18 +13,24 @@ namespace ffn::app {
 
 namespace {
 
-// One axis for all pairs, with 0 on it.
+// One axis for all pairs, with 0 on it, and beside what is finite room for the arrow of what goes on for ever.
 IntervalAxis axis_of_pairs(const Comparison& c, int columns) {
+  constexpr double kRoomOfArrow = 0.2;
   double low = 0, high = 0;
+  bool endless_left = false, endless_right = false;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
       const auto e = effect_of(pair);
       if (!e) continue;
       for (const double x : {e->size, e->low, e->high}) {
         if (std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
+        endless_left = endless_left || x == -INFINITY, endless_right = endless_right || x == INFINITY;
       }
     }
   }
+  const double room = high > low ? kRoomOfArrow * (high - low) : 1;
+  if (endless_left) low = std::min(low, -room);
+  if (endless_right) high = std::max(high, room);
   return {low, high, columns, 0.0};
 }
 

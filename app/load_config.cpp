@@ -1,5 +1,6 @@
 #include "load_config.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "ffn/config/study_config.hpp"
@@ -70,9 +71,42 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
   return document;
 }
 
+namespace {
+
+// Up to two runs below a directory, as a run (xor/seed-0), a study and a directory of both have them. Where much else lies, it is not looked through.
+void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at, std::vector<fs::path>& found) {
+  constexpr std::size_t kMost = 10'000;
+  std::error_code error;
+  std::vector<fs::path> children;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end && looked_at < kMost; at.increment(error), ++looked_at) {
+    std::error_code unknown;
+    const bool aside = at->path().filename().string().find(".old-") != std::string::npos;
+    if (!aside && at->is_directory(unknown)) children.push_back(at->path());
+  }
+  std::sort(children.begin(), children.end());
+  for (const auto& child : children) {
+    if (found.size() == 2) return;
+    const RunDirectory run{child};
+    if (path_exists(run.config_path()) && path_exists(run.weights_path())) found.push_back(child);
+    else if (depth > 1) find_two_runs(child, depth - 1, looked_at, found);
+  }
+}
+
+}  // namespace
+
+RunDirectory named_run(const std::string& path) {
+  RunDirectory named{fs::path(expand_home(path))};
+  if (path_exists(named.config_path())) return named;
+  std::vector<fs::path> found;
+  std::size_t looked_at = 0;
+  find_two_runs(named.path(), 3, looked_at, found);
+  if (found.empty()) throw UsageError("no run at " + path, "name the directory that a training ended with, for example runs/text/seed-0");
+  if (found.size() == 1) return RunDirectory{found[0]};
+  throw UsageError("there are several runs in " + path, "name one of them, for example " + found[0].string());
+}
+
 RunConfig trained_config(const RunDirectory& directory) {
   const std::string run = directory.path().string(), config = directory.config_path().string();
-  if (!path_exists(directory.config_path())) throw UsageError("no run at " + run, "name the directory that a training ended with, for example runs/text/seed-0");
   if (!path_exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
   require_as_trained(directory);
   return read_run_config(load_document(config), config);

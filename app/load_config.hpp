@@ -26,7 +26,10 @@ bool names_config(const std::string& config);
 /// The config, its bases and the overrides.
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
 
-/// The config of a run that has weights. Throws UsageError where there is no run, DataError for one that is not trained yet.
+/// The run that is named; of a directory that is none, the one run below it. Throws UsageError where there is none or there are several, naming one.
+RunDirectory named_run(const std::string& path);
+
+/// The config of a run that has weights. Throws DataError for one that is not trained yet.
 RunConfig trained_config(const RunDirectory& directory);
 
 }  // namespace ffn::app

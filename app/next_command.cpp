@@ -1,10 +1,15 @@
 #include "next_command.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "ffn/core/json.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/report/shown.hpp"
 
 namespace ffn::app {
 
@@ -32,21 +37,73 @@ void set_key(std::vector<std::string>& words, const std::string& key, const std:
   words = std::move(out);
 }
 
-}  // namespace
-
-std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
-  const auto& study = plan.study;
-  const bool open = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell); });
-  if (!open || study.growing || study.seeds.empty()) return "";
+// What moved earlier results aside is not asked for again.
+std::vector<std::string> words_again(const CommonOptions& common) {
   auto words = common.argv;
   words.erase(std::remove(words.begin(), words.end(), "--fresh"), words.end());
+  return words;
+}
+
+bool is_to_be_settled(const Plan& plan, const Comparison& c) {
+  const bool open = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell); });
+  return open && !plan.study.growing && !plan.study.seeds.empty();
+}
+
+// The smallest difference that may matter, for whoever named none: a tenth of a time, but no less than lies between two evaluations, of a
+// loss a tenth, of an accuracy a hundredth. Of levels, never of differences that were seen. Empty: not known.
+std::string usual_min_effect(const Plan& plan, const Comparison& c) {
+  if (c.min_effect > 0) return "";
+  if (c.as_ratios) return "0.1";
+  if (c.metric.find("accuracy") != std::string::npos) return "0.01";
+  if (!is_time_metric(c.metric)) return "";
+  double least = INFINITY, interval = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      if (const auto centre = shown_centre(group); centre && *centre > 0) least = std::min(least, *centre);
+    }
+  }
+  if (c.metric == "steps_to_target") {
+    for (const auto& variant : plan.study.variants) interval = std::max(interval, static_cast<double>(variant.config.train.eval_every));
+  }
+  double tenth = 0;
+  if (std::isfinite(least)) {
+    const double power = std::pow(10.0, std::floor(std::log10(least / 10)));
+    tenth = std::round(least / 10 / power) * power;
+  }
+  const double size = std::max(tenth, interval);
+  if (!(size > 0)) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", size);
+  return text;
+}
+
+// More seeds of a study that has too few for any verdict: nothing was looked at yet that they could be chosen by. Nothing where they are enough.
+std::string more_seeds_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
+  const auto& seeds = plan.study.seeds;
+  std::size_t needed = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      if (pair.judgement.verdict == stats::Verdict::too_few_seeds && pair.paired.num_seeds == 1) needed = std::max(needed, pair.judgement.seeds_for_verdict);
+    }
+  }
+  if (plan.study.growing || seeds.empty() || needed <= seeds.size()) return "";
+  auto all = seeds;
+  for (auto next = *std::max_element(seeds.begin(), seeds.end()) + 1; all.size() < needed; ++next) all.push_back(next);
+  const bool from_zero = all.front() == 0 && all.back() == static_cast<std::int64_t>(needed) - 1 && std::is_sorted(all.begin(), all.end());
+  auto words = words_again(common);
+  set_key(words, "seeds", from_zero ? std::to_string(needed) : dump_json_lossy(Json(all)), common.description);
+  return shell_command(words);
+}
+
+std::string settling_command(const Plan& plan, const CommonOptions& common, const std::string& min_effect) {
+  const auto& study = plan.study;
+  auto words = words_again(common);
   const auto first = *std::max_element(study.seeds.begin(), study.seeds.end()) + 1;
+  if (!min_effect.empty()) set_key(words, "compare.min_effect", min_effect, common.description);
   set_key(words, "name", study.name + "-settled", common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);
 }
-
-namespace {
 
 // A shell takes it as one line: what does not fit goes on behind a backslash.
 std::string folded_command(const std::string& command, int width) {
@@ -68,17 +125,37 @@ std::string folded_command(const std::string& command, int width) {
   return out + line;
 }
 
+// What to try next, and what there is beside it.
+struct Next {
+  std::string why, command, beside, note;
+};
+
+Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
+  const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
+  const std::string numbers = "numbers: ffn-train compare " + directory + " --details";
+  if (end.num_failed > 0) return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)), "", ""};
+  if (end.all_diverged) return {"", "", numbers, ""};
+  if (is_to_be_settled(plan, c)) {
+    const std::string effect = usual_min_effect(plan, c);
+    const std::string note = "compare.min_effect=" + effect + ", or what matters to you: without it variants that do not differ take all the seeds and end undecided";
+    return {"next, for what is not sure:", settling_command(plan, common, effect), "pictures: " + pictures, effect.empty() ? "" : note};
+  }
+  if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures: " + pictures, ""};
+  return {"next:", pictures, numbers, ""};
+}
+
 }  // namespace
 
-std::string last_lines(const Plan& plan, const Comparison& c, const CommonOptions& common) {
-  const std::string directory = shell_word(plan.directory.string()), results = "results: " + plan.directory.string();
-  const std::string pictures = "ffn-train report " + directory, settling = settling_command(plan, c, common);
-  const std::string beside = settling.empty() ? "numbers: ffn-train compare " + directory + " --details" : "pictures: " + pictures;
-  const std::string what = settling.empty() ? "next:" : "next, for what is not sure:", next = settling.empty() ? pictures : settling;
+std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
+  const auto next = next_of(plan, c, end, common);
+  const std::string results = "results: " + plan.directory.string();
   const int width = is_terminal(2) ? terminal_width_of(2) : 0;
   const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
-  const std::string above = results + "    " + beside, below = what + " " + next;
-  return (fits(above) ? above : results + "\n" + beside) + "\n" + (fits(below) ? below : what + "\n" + folded_command(next, width));
+  const std::string above = next.beside.empty() ? results : results + "    " + next.beside, below = next.why + " " + next.command;
+  std::string out = fits(above) ? above : results + "\n" + next.beside;
+  if (!next.note.empty()) out += "\n" + next.note;
+  if (!next.command.empty()) out += "\n" + (fits(below) ? below : next.why + "\n" + folded_command(next.command, width));
+  return out;
 }
 
 }  // namespace ffn::app

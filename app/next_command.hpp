@@ -1,6 +1,7 @@
 // What a finished study names as the command to try next.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "commands.hpp"
@@ -9,12 +10,16 @@
 
 namespace ffn::app {
 
-/// The command that trained it, with another name and seeds that nobody has looked at, until its own question is settled; nothing where every
-/// comparison has a verdict, or where the study adds seeds by itself. Never another metric or reference: whoever looks at several finds one
-/// that wins.
-std::string settling_command(const Plan& plan, const Comparison& comparison, const CommonOptions& common);
+/// How a study ended, beside its numbers.
+struct StudyEnd {
+  std::size_t num_failed = 0;
+  bool all_diverged = false;
+};
 
-/// Where the results lie, and what to try next: two lines.
-std::string last_lines(const Plan& plan, const Comparison& comparison, const CommonOptions& common);
+/// Where the results lie, and what to try next. Where runs failed: the same command. Where one seed is too few: as many as a verdict takes.
+/// Where comparisons are not sure: the same question with another name and seeds that nobody has looked at, until it is settled, and with a
+/// smallest difference where none was named; never another metric or reference: whoever looks at several finds one that wins. Nothing where
+/// every run diverged, else the report.
+std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 
 }  // namespace ffn::app

@@ -101,8 +101,8 @@ std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerM
     low = std::min(low, plan_.runs[index].config.seed), high = std::max(high, plan_.runs[index].config.seed);
   }
   const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
-  return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + ", seeds " + std::to_string(low) + " to " +
-         std::to_string(high) + ": " + std::to_string(m.outcome.trained) + " runs";
+  return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + (low == high ? ", seed " + std::to_string(low) : ", seeds " + std::to_string(low) + " to " + std::to_string(high)) + ": " +
+         format_counted(m.outcome.trained, "run");
 }
 
 }  // namespace ffn::app

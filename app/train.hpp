@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "ffn/compare/compare.hpp"
+#include "ffn/config/accounting.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/study/run_study.hpp"
 
@@ -74,6 +75,9 @@ void check_study(const Study& study, const std::string& source);
 
 /// Throws UsageError for a config that this machine cannot hold.
 void require_memory(const RunConfig& config);
+
+/// What remains on disk of one run: weights, metrics, and small files. A checkpoint exists while it trains.
+double disk_bytes(const RunConfig& config, const Cost& cost);
 
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);

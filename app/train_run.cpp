@@ -88,7 +88,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     return;
   }
   print_metrics(directory, summary, common);
-  print_text("\n" + format_count(summary.cost.parameters) + " parameters, " + format_count(summary.steps) + " steps in " + format_duration(summary.train_seconds));
+  print_text("\n" + format_count(summary.cost.parameters) + " parameters, " + format_counted(static_cast<std::size_t>(summary.steps), "step") + " in " + format_duration(summary.train_seconds));
   if (config.train.target) {
     const auto& target = *config.train.target;
     const std::string goal =

@@ -66,6 +66,11 @@ std::string engine_line(const EngineShare& share) {
          (share.stack > 0 ? "; up to " + format_count(share.stack) + " runs as one stack" : "");
 }
 
+double disk_bytes(const RunConfig& config, const Cost& cost) {
+  const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
+  return 4.0 * static_cast<double>(cost.parameters) + 260.0 * evaluations + 6000.0;
+}
+
 const FfnSize* matched_size(const Variant& variant) {
   const FfnSize* size = size_of(variant.config.model.ffn);
   return size && size->matched_width ? size : nullptr;
@@ -189,6 +194,24 @@ void check_study(const Study& study, const std::string& source) {
   check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
 }
 
+namespace {
+
+// Who has little room should know before it is full.
+void say_room(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
+  constexpr double kWorthSaying = 200e6;
+  std::vector<double> of_variant;
+  for (const auto& variant : plan.study.variants)
+    of_variant.push_back(disk_bytes(variant.config, model_cost(variant.config.model, task_shape(variant.config.task)).total));
+  double bytes = 0;
+  std::size_t pending = 0;
+  for (const auto i : runs) {
+    if (found[i] != Progress::finished) bytes += of_variant[plan.runs[i].variant], ++pending;
+  }
+  if (bytes > kWorthSaying) log_info(format_counted(pending, "run") + " to train: they will take about " + format_bytes(bytes) + " on disk, in " + plan.directory.string());
+}
+
+}  // namespace
+
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common) {
   const auto shard = options.shard.empty() ? Shard() : parse_shard(options.shard);
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
@@ -217,6 +240,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
       log_info("earlier results moved to " + move_aside(plan.directory).string());
       found.assign(plan.runs.size(), Progress::pending);
     }
+    say_room(plan, runs, found);
     lock->share();
     if (uncertain) {
       beacon.emplace(plan.directory);
@@ -308,7 +332,7 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
         "every run diverged: there is nothing to compare. A lower train.optimizer.lr or train.clip_norm=1 may help, "
         "with --fresh or another name");
   if (outcome.interrupted) say_how_to_go_on(common);
-  else if (part.empty()) log_info(last_lines(plan, comparison, common));
+  else if (part.empty()) log_info(last_lines(plan, comparison, {outcome.failed.size(), all_diverged}, common));
   else
     log_info("results: " + plan.directory.string() + "    more: ffn-train compare " + shell_word(plan.directory.string()) +
              " when the other shards are through (ffn-train merge first if they are elsewhere)");

@@ -20,7 +20,6 @@
 #include "ffn/version.hpp"
 
 namespace ffn::app {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -68,8 +67,9 @@ std::vector<std::string> notes_of(const RunDirectory& directory) {
 }
 
 int inspect_run(const InspectOptions& options, bool traced, const CommonOptions& common) {
-  const RunDirectory directory{fs::path(options.run)};
-  const auto page_facts = [&](const ModelConfig& model) { return inspect::PageFacts{options.run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model), kVersion, utc_now()}; };
+  const RunDirectory directory = named_run(options.run);
+  const std::string run = directory.path().string();
+  const auto page_facts = [&](const ModelConfig& model) { return inspect::PageFacts{run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model), kVersion, utc_now()}; };
   const auto config = trained_config(directory);
   const auto weights = read_safetensors(directory.weights_path());
   inspect::TrainedNetwork network(config, weights);
@@ -89,7 +89,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
   if (common.json) print_json(options.neuron.empty() ? inspect::to_json(inspection) : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
   else if (!options.neuron.empty()) print_neuron(inspection, options.neuron);
-  else if (options.out.empty()) print_inspection(inspection, options.run, config.model, common);
+  else if (options.out.empty()) print_inspection(inspection, run, config.model, common);
   return 0;
 }
 

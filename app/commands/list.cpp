@@ -2,6 +2,7 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
@@ -13,6 +14,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/named_file.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/pictures/activations.hpp"
@@ -48,6 +50,34 @@ Listing list_files(const std::string& what) {
   return listing;
 }
 
+// Keys and their sections that may be meant: those of that last part, or the one that is written nearly so.
+std::string keys_meant(const std::string& typed) {
+  std::set<std::string> all;
+  for (const auto& key : key_docs(describe_document)) {
+    const std::string path = override_path(key.path);
+    for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) all.insert(path.substr(0, dot));
+    all.insert(path);
+  }
+  std::vector<std::string> meant;
+  std::map<std::string, std::string> by_last;
+  for (const auto& path : all) {
+    const std::string last = path.substr(path.rfind('.') + 1);
+    if (last == typed) meant.push_back(path);
+    by_last.insert({last, path});
+  }
+  if (meant.empty()) {
+    std::vector<std::string> lasts;
+    for (const auto& [last, path] : by_last) lasts.push_back(last);
+    std::string near = nearest(typed, {all.begin(), all.end()});
+    if (near.empty()) near = nearest(typed, lasts);
+    if (near.empty()) return "";
+    meant.push_back(all.count(near) ? near : by_last[near]);
+  }
+  constexpr std::size_t kMost = 4;
+  if (meant.size() > kMost) meant.resize(kMost);
+  return "; did you mean " + join(meant, " or ") + "?";
+}
+
 Listing list_keys(const std::string& prefix) {
   Listing listing{{"key", "of kind", "type", "default", "allowed", "meaning"}, {}};
   std::map<std::vector<std::string>, std::size_t> row_of;  // what is the same for several kinds is one row
@@ -64,7 +94,7 @@ Listing list_keys(const std::string& prefix) {
     if (is_new) listing.rows.push_back({path, kind, type, fallback, allowed, key.doc});
     else listing.rows[at->second][1] += ", " + kind;
   }
-  if (listing.rows.empty()) throw UsageError("no key begins with '" + prefix + "'", "`ffn-train list keys` shows all of them");
+  if (listing.rows.empty()) throw UsageError("no key begins with '" + prefix + "'" + keys_meant(prefix), "`ffn-train list keys` shows all of them");
   return listing;
 }
 

@@ -32,12 +32,6 @@ struct Line {
   std::size_t runs = 0, finished = 0;
 };
 
-// What remains on disk of one run: weights, metrics, and small files. A checkpoint exists while it trains.
-double disk_bytes(const RunConfig& config, const Cost& cost) {
-  const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
-  return 4.0 * static_cast<double>(cost.parameters) + 260.0 * evaluations + 6000.0;
-}
-
 /// What a study costs.
 struct PlanEstimate {
   std::vector<Line> lines;  ///< per variant
@@ -121,7 +115,7 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
-  return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + std::to_string(e.tuning_pending) + " to train (" +
+  return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.tuning_pending)) + " to train (" +
          std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
                         : "retune per_seed, with 1 seed each: " + format_counted(per_seed, "run")) +
@@ -232,7 +226,7 @@ std::string power_text(const Power& power) {
 
 void print_plan(const Study& study, const PlanEstimate& e, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
-  print_text("\n" + format_counted(e.runs, "run") + ", " + std::to_string(e.pending) + " to train in " +
+  print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
              " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
@@ -276,7 +270,7 @@ int plan_study(const CommonOptions& common, bool probe) {
 }  // namespace
 
 void add_plan(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing");
+  auto command = program.subcommand("plan", "what would run: runs, parameters, FLOPs, time, disk; trains nothing but a short probe");
   auto no_probe = std::make_shared<bool>(false);
   add_config_options(command, common);
   command.option("-o,--out", common.out, "where results would go").type("DIR").shows_default().directory();

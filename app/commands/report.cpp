@@ -84,7 +84,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
 
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
   else if (!page.is_stdout()) {
-    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " + format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs)");
+    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " + format_counted(facts.num_runs, "run") + ")");
     if (!files.empty()) print_text(printable(options.figures) + ": " + std::to_string(files.size() - 1) + " pictures as SVG, and table.tex");
   }
   std::cout.flush();

@@ -10,12 +10,11 @@
 #include "ffn/train/sampler.hpp"
 
 namespace ffn::app {
-namespace fs = std::filesystem;
 
 namespace {
 
 int sample(const std::string& run, const SampleRequest& request, bool json) {
-  const RunDirectory directory{fs::path(run)};
+  const RunDirectory directory = named_run(run);
   const auto config = trained_config(directory);
   const auto weights = read_safetensors(directory.weights_path());
   std::string text;

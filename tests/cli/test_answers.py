@@ -119,6 +119,9 @@ class Membership(ProgramTest):
         self.assertIn("different tasks", error)
         self.assertIn("xor: runs/a", error)
         self.assertIn("sequence_xor: runs/b", error)
+        for name, steps in (("single", 20), ("other", 30)):
+            self.ok("xor", f"train.steps={steps}", f"name={name}", "-q")
+        self.assertIn("\n  xor: runs/a, runs/other, runs/single\n", self.fails(2, "compare", "runs"))
 
 
 class Notes(ProgramTest):

@@ -315,5 +315,35 @@ class Tidying(ProgramTest):
             self.assertEqual(aside.exists(), answer == "n")
 
 
+class Usage(ProgramTest):
+    def test_what_cannot_be_parsed_is_said_as_every_error_with_an_example(self):
+        for words, said in ((["report"], "report needs DIR: studies or runs"), (["compare"], "compare needs DIR"), (["curves"], "curves needs DIR"), (["cp", "xor"], "cp needs FILE"),
+                            (["merge", "a"], "merge needs --out DIR"), (["completion"], "completion needs one of bash, zsh, fish"),
+                            (["list", "foo"], "list: expected one of activations, ffns, tasks, metrics, keys, configs, experiments, got 'foo'"),
+                            (["list", "activation"], 'did you mean "activations"?'), (["xor", "-j", "0"], "--jobs: expected an integer from 1 to 4096, got '0'"),
+                            (["xor", "-j", "many"], "--jobs: expected an integer from 1 to 4096, got 'many'"), (["xor", "-o"], "--out needs a value: DIR"),
+                            (["compare", "a", "--alpha", "nan"], "--alpha: expected a number from 1e-06 to 0.49, got 'nan'"),
+                            (["compare", "a", "--min-effect", "-1"], "--min-effect: expected a number of at least 0, got '-1'"),
+                            (["inspect", "a", "b", "c"], "more than inspect takes: b c"), (["-q", "-v", "xor"], "--verbose and --quiet exclude each other")):
+            command = "" if words[0] in ("xor", "-q") else words[0] + " "
+            error = self.fails(2, *words)
+            self.assertRegex(error, rf"^error: .*\nhint: for example `ffn-train {command or 'xor '}[^`]+`; `ffn-train {command}--help` shows what there is\n$")
+            self.assertIn(said, error)
+        self.assertEqual(self.files(), [])
+
+    def test_every_command_that_lacks_a_word_names_an_example(self):
+        commands = re.findall(r"(?m)^  ([a-z]+) ", re.split("(?i)subcommands:", self.ok("--help").stdout)[-1])
+        self.assertGreater(len(commands), 20)
+        lacking = [command for command in commands if "REQUIRED" in self.ok(command, "--help").stdout]
+        self.assertGreater(len(lacking), 8)
+        for command in lacking:
+            self.assertIn(f"hint: for example `ffn-train {command} ", self.fails(2, command))
+
+    def test_a_key_that_is_none_is_answered_with_those_that_may_be_meant(self):
+        for typed, meant in (("optimizer", "train.optimizer"), ("model.fnn", "model.ffn"), ("lr", "train.optimizer.lr"), ("optimzer", "train.optimizer")):
+            self.assertIn(f"no key begins with '{typed}'; did you mean {meant}?", self.fails(2, "list", "keys", typed))
+        self.assertIn("no key begins with 'zzzzzz'\n", self.fails(2, "list", "keys", "zzzzzz"))
+
+
 if __name__ == "__main__":
     main()

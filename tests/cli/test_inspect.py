@@ -177,6 +177,19 @@ class Text(InspectTest):
             (run / name).unlink()
         self.assertIn("cannot look into the FFN kind conv1x1", self.fails(2, "inspect", run))
 
+    def test_of_a_directory_that_has_one_run_it_is_taken_and_of_several_the_first_is_named(self):
+        run = self.trained(XOR)
+        whole = self.ok("inspect", run).stdout
+        for above in ("runs/xor", "runs"):
+            self.assertEqual(self.ok("inspect", above).stdout, whole)
+        self.trained({**XOR, "name": "another"})
+        self.ok(self.write("study.json", {**XOR, "name": "study", "seeds": 2}), "-q")
+        for above, first in (("runs", "runs/another/seed-0"), ("runs/study", "runs/study/base/seed-0")):
+            for command in ("inspect", "sample"):
+                error = self.fails(2, command, above)
+                self.assertIn(f"there are several runs in {above}", error)
+                self.assertIn(f"for example {first}", error)
+
     def test_what_is_no_trained_run_is_refused(self):
         self.assertIn("no run at nowhere", self.fails(2, "inspect", "nowhere"))
         run = self.trained(XOR)

@@ -111,6 +111,7 @@ class Ending(ProgramTest):
         words = shlex.split(lines[-1].partition(": ")[2])
         self.assertEqual(words[0], str(PROGRAM))
         self.assertIn("compare.metric=val/loss", words)  # the question stays
+        self.assertIn("compare.min_effect=0.5", words)
         self.assertEqual(words[-2:], ["name=study-settled", 'seeds={"until":"settled","first":6}'])
         done = self.ok(*words[1:])  # safe to follow
         named = self.ok("study.json", *(word for word in words[2:-2]), "name=named", "seeds=3").stderr.strip().splitlines()[-1]
@@ -120,6 +121,65 @@ class Ending(ProgramTest):
         seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
         self.assertEqual(min(seeds), 6)  # that nobody has looked at
         self.assertEqual(len(list((self.tmp / "runs/study").glob("*/seed-*"))), 18)
+
+    def test_without_a_smallest_difference_what_settles_a_study_has_one(self):
+        study = {**STUDY, "train": {**STUDY["train"], "steps": 300}}
+        for number, (changes, effect) in enumerate(((["train.eval_every=20"], "20"), (["train.eval_every=1"], None), (["compare.metric=val/loss"], "0.1"))):
+            result = self.ok(self.write("study.json", study), *changes, "seeds=5", f"name=n{number}", "model.ffn.activation=gelu,gelu_tanh,silu", "train.optimizer.lr=0.011")
+            lines = result.stderr.strip().splitlines()
+            words = shlex.split(lines[-1].partition("next, for what is not sure: ")[2])
+            given = [word.partition("=")[2] for word in words if word.startswith("compare.min_effect=")]
+            self.assertEqual(len(given), 1, lines)
+            if effect:
+                self.assertEqual(given, [effect])
+            else:
+                self.assertRegex(given[0], r"^[1-9]$")  # a tenth of some tens of steps
+            self.assertIn(f"compare.min_effect={given[0]}, or what matters to you", lines[-2])
+
+    def test_one_seed_names_as_many_as_a_verdict_takes(self):
+        self.write("study.json", STUDY)
+        for name, seeds, more in (("one", "1", "seeds=6"), ("five", "[5]", "seeds=[5,6,7,8,9,10]")):
+            result = self.ok("study.json", f"seeds={seeds}", f"name={name}", "train.steps=200")
+            self.assertIn("at least 6 are needed", " ".join(result.stdout.split()))
+            line = result.stderr.strip().splitlines()[-1]
+            words = shlex.split(line.partition("next, for a verdict: ")[2])
+            self.assertEqual(words[-1], more, line)
+            again = self.ok(*words[1:])  # safe to follow
+            self.assertNotIn("too few", again.stdout)
+            self.assertIn("12 runs: 10 trained now, 2 found finished", again.stderr)
+
+    def test_after_failures_the_same_command_comes_first(self):
+        self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 100}})
+        (self.tmp / "runs/study/activation=relu").mkdir(parents=True)
+        in_the_way = self.write("runs/study/activation=relu/seed-1", "")
+        line = self.fails(4, "study.json").strip().splitlines()[-1]
+        self.assertRegex(line, r"^next, once what made runs fail is put right \(see above\), the same command trains those: \S+ study.json$")
+        in_the_way.unlink()
+        self.assertIn("8 runs: 1 trained now, 7 found finished", self.ok(*shlex.split(line.rpartition(": ")[2])[1:]).stderr)
+
+    def test_where_all_diverged_no_report_is_named(self):
+        error = self.fails(1, self.write("study.json", STUDY), "train.optimizer.lr=1e30", "train.optimizer.kind=sgd")
+        self.assertIn("every run diverged", error)
+        self.assertNotIn("next", error)
+
+    def test_a_study_that_takes_much_room_says_so_at_its_start(self):
+        # 80 runs of 20,000 evaluations would write 400 MB; the first is begun, and the rest is left.
+        self.write("large.json", {**STUDY, "seeds": 40, "train": {**STUDY["train"], "steps": 40000, "eval_every": 2}})
+        process = subprocess.Popen(self.command("large.json", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = [process.stderr.readline() for _ in range(2)]
+        process.terminate()
+        process.communicate(timeout=60)
+        self.assertRegex(said[1], r"^80 runs to train: they will take about 4\d\d MB on disk, in runs/study$")
+        self.assertNotIn("on disk", self.ok("large.json", "train.steps=40", "name=small").stderr)
+
+    def test_what_is_one_is_no_plural(self):
+        study = {**STUDY, "seeds": 1, "train": {**STUDY["train"], "steps": 40}}
+        result = self.ok(self.write("study.json", study), "-j", "2")
+        self.assertRegex(result.stderr, r"\[1/2\] activation=\w+, seed 0: 1 run\n")
+        self.assertIn(", 2 runs)", self.ok("report", "runs/study").stdout)
+        single = {k: v for k, v in study.items() if k not in ("seeds", "sweep")}
+        self.assertIn("parameters, 1 step in ", self.ok(self.write("run.json", single), "train.steps=1", "name=single").stdout)
+        self.assertIn(", 1 run)", self.ok("report", "runs/single").stdout)
 
     def test_fresh_is_not_suggested_again(self):
         self.write("study.json", {**STUDY, "seeds": 3, "train": {**STUDY["train"], "steps": 50}})

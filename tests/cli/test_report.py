@@ -95,6 +95,21 @@ class Words(ReportTest):
         self.assertIn("ffn-train compare runs/study", commands)
         self.assertIn("model.ffn.expansion", page.text(next(page.all("section", id="varying"))))
 
+    def test_a_variant_that_alone_gets_there_is_an_arrow_on_an_axis_without_invented_numbers(self):
+        arguments = ("xor", "seeds=6", "train.steps=100", "-q", "--color=never")
+        for name, kinds, arrow in (("sooner", "none,positionwise", "←─+│ +better"), ("later", "positionwise,none", "│─+→ +worse")):
+            said = self.ok(*arguments, f"name={name}", f"model.ffn.kind={kinds}").stdout
+            self.assertRegex(said, arrow)
+            text = self.page(f"runs/{name}")
+            page = Page(text)
+            axis = next(page.all("svg", next(page.all("th", **{"class": "bar"}))))
+            self.assertEqual([page.text(t) for t in page.all("text", axis)], ["← better", "worse →", "0"])
+            bar = next(page.all("svg", next(page.all("td", **{"class": "bar"}))))
+            tips = [path[1]["d"] for path in page.all("path", bar) if path[1]["d"].count("L") == 2]
+            self.assertEqual(len(tips), 1, tips)
+            tip = float(tips[0].split("L")[1].split()[0])
+            self.assertTrue(tip < 20 if name == "sooner" else tip > 240, tips)
+
     def test_nothing_of_the_page_comes_from_elsewhere(self):
         self.study()
         text = self.page("runs/study")

@@ -46,6 +46,10 @@ class Tuning(ProgramTest):
         path = self.write("close.json", {**STUDY, "tune": {"train.optimizer.lr": {"logspace": [0.01, 0.01001, 3]}}})
         self.refused("0.01 occurs twice (values are rounded to 3 digits); name each value once", "validate", path)
 
+    def test_many_tuning_runs_are_counted_in_thousands_throughout(self):
+        path = self.write("study.json", {**STUDY, "seeds": 100, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "retune": "per_seed", "seeds": 2}})
+        self.assertIn("tuned before: 1,200 runs, 1,200 to train", self.ok("plan", path, "--no-probe").stdout)
+
     def test_the_note_on_one_choice_says_how_many_seeds_chose(self):
         for seeds, said in ((1, "and tune.seeds is only 1 here, which leaves more to chance (5 is the default). Judge with"), (5, "in up to 23 % of studies. Judge with")):
             self.trained({**STUDY, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": seeds}}, "--fresh")
@@ -256,12 +260,16 @@ class Tuning(ProgramTest):
 class Readme(ProgramTest):
     def test_the_command_for_fair_tuning_ends_well_and_that_of_other_claims_as_it_says(self):
         text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-        command = re.search(r"`ffn-train ([^`]*name=fair[^`]*)`", text)[1].split()
-        self.ok(*command, "-q")
-        self.assertIn("ends with exit code 5", text)
-        changed = ["activations", "name=tuned", *[word for word in command if word.startswith("tune.")], "-q"]
-        result = self.run_program(*changed)
-        self.assertIn("DOES NOT HOLD", result.stdout)
+        command = re.search(r" ffn-train ([^`]*name=fair[^`]*) ```", text)[1].split()
+        fair = json.loads(self.ok(*command, "-q", "--json").stdout)
+        centre = {group["value"]: group["mean"] for group in fair["facets"][0]["groups"]}
+        said = re.search(r"where ReLU is first at (\S+) steps, and GELU \((\S+)\) and SiLU \((\S+)\) are worse", text).groups()
+        for value, number in zip(("relu", "gelu", "silu"), said):
+            self.assertAlmostEqual(centre[value], float(number), delta=0.5)  # other instruction sets round differently
+        self.assertIn("says of both claims that they do not hold, and ends with exit code 5", text)
+        changed = re.search(r"`ffn-train (activations name=tuned [^`]*)`", text)[1].split()
+        result = self.run_program(*changed, "-q")
+        self.assertEqual(result.stdout.count("DOES NOT HOLD"), 2)
         self.assertEqual(result.returncode, 5)
 
 

@@ -16,9 +16,12 @@ TEST_CASE("a problem reads place, pointer, message; what is empty is left out") 
 
 TEST_CASE("a config error shows one problem in its line and several below it") {
   const ConfigError one("a.json", {{"a.json:1", "/x", "bad"}}, "look it up");
-  CHECK(one.what() == std::string("a.json: a.json:1  /x: bad"));
+  CHECK(one.what() == std::string("a.json:1  /x: bad"));
   CHECK(one.hint() == "look it up");
   CHECK(one.code() == ExitCode::usage);
+  CHECK(ConfigError("a.json", {{"", "/x", "bad"}}).what() == std::string("a.json: /x: bad"));
+  CHECK(ConfigError("a.json", {{"base.json:1", "/x", "bad"}}).what() == std::string("a.json: base.json:1  /x: bad"));
+  CHECK(ConfigError("a.json", {{"a.json5:1", "/x", "bad"}}).what() == std::string("a.json: a.json5:1  /x: bad"));
   const ConfigError two("a.json", {{"a.json:1", "/x", "bad"}, {"a.json:2", "/y", "worse"}});
   CHECK(two.what() == std::string("a.json: 2 problems\n  a.json:1  /x: bad\n  a.json:2  /y: worse"));
   CHECK(two.problems().size() == 2);

@@ -176,7 +176,7 @@ TEST_CASE("text that is not UTF-8 is refused with its place") {
         "e\" }");
   });
   REQUIRE(error);
-  CHECK(error->what() == std::string("x.json: x.json:2:17  not valid UTF-8 (byte 19)"));
+  CHECK(error->what() == std::string("x.json:2:17  not valid UTF-8 (byte 19)"));
   CHECK(error->hint() == "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 FILE");
 }
 

@@ -23,6 +23,16 @@ TEST_CASE("differences have an upright stroke at 0") {
   CHECK(axis.bar({INFINITY, 2, INFINITY}) == "     │────→");
 }
 
+TEST_CASE("a side that never gets there is an arrow to the end of the axis, from 0 or from beyond it") {
+  const IntervalAxis axis(-5, 5, 11, 0.0), left(-1, 0, 6, 0.0), right(0, 1, 6, 0.0);
+  CHECK(axis.bar({-INFINITY, -INFINITY, -2}) == "←────│     ");
+  CHECK(axis.bar({INFINITY, -3, INFINITY}) == "  ├──┼────→");
+  CHECK(axis.bar({INFINITY, -INFINITY, INFINITY}) == "←────┼────→");
+  CHECK(axis.bar({-INFINITY, -INFINITY, INFINITY}) == "←────┼────→");
+  CHECK(left.bar({-INFINITY, -INFINITY, -INFINITY, true, true}) == "←────│");
+  CHECK(right.bar({INFINITY, INFINITY, INFINITY}) == "│────→");
+}
+
 TEST_CASE("every bar is as wide as its axis") {
   for (const double low : {-100.0, 0.0, 3.0}) {
     CHECK(display_width(IntervalAxis(0, 10, 25).bar({low, low - 1, low + 50})) == 25);

@@ -15,6 +15,7 @@
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/record/study_file.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn {
@@ -99,11 +100,14 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
 // One table over several tasks would rank what has no common scale.
 void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by) {
   if (by.rfind("task.", 0) == 0) return;
-  std::map<std::string, std::set<std::string>> places;  // task → studies
-  for (const auto& run : runs) places[value_of(run, "task.kind")].insert(run.path.parent_path().parent_path().string());
+  std::map<std::string, std::set<std::string>> places;  // task → studies, and runs that belong to none
+  for (const auto& run : runs) {
+    const auto study = run.path.parent_path().parent_path();
+    places[value_of(run, "task.kind")].insert((has_study_file(study) ? study : run.path.parent_path()).string());
+  }
   if (places.size() < 2) return;
   std::string list;
-  for (const auto& [task, studies] : places) list += "\n  " + task + ": " + join({studies.begin(), studies.end()});
+  for (const auto& [task, there] : places) list += "\n  " + task + ": " + join({there.begin(), there.end()});
   throw UsageError("these are runs of different tasks:" + list, "compare the directories of one task, or --by task.kind");
 }
 
@@ -219,7 +223,7 @@ void judge_all(Comparison& out, std::size_t planned) {
   for (auto& facet : out.facets) {
     for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
   }
-  if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + " seeds are finished on one side of a pair only and are left out of it");
+  if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + (unpaired == 1 ? " seed is finished on one side of a pair only and is left out of it" : " seeds are finished on one side of a pair only and are left out of it"));
 }
 
 }  // namespace

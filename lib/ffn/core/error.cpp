@@ -18,7 +18,10 @@ std::string Problem::text() const {
 }
 
 static std::string summary(const std::string& source, const std::vector<Problem>& problems) {
-  if (problems.size() == 1) return source + ": " + problems[0].text();
+  if (problems.size() == 1) {
+    const bool says_where = problems[0].place.compare(0, source.size() + 1, source + ":") == 0;  // as "xor.json:3" does
+    return (says_where ? "" : source + ": ") + problems[0].text();
+  }
   constexpr std::size_t kShown = 50;  // more than that is no slip but the wrong file
   std::string out = source + ": " + std::to_string(problems.size()) + " problems";
   for (std::size_t i = 0; i < problems.size() && i < kShown; ++i) out += "\n  " + problems[i].text();

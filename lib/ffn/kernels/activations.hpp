@@ -1,5 +1,5 @@
 // The activation catalogue: one row each, torch-free so that configs can name them without loading LibTorch.
-// To add one, add a row in activation_rows.cpp; parsing, docs, schema, tests and all three FFN kinds follow.
+// To add one, add a row in activation_rows.cpp; parsing, docs, schema, tests and every FFN kind that has an activation (or phi) follow.
 #pragma once
 
 #include <cstddef>

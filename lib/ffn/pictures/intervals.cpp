@@ -14,7 +14,8 @@ namespace ffn::pictures {
 
 namespace {
 
-/// All pairs' effects on one line, 0 among them: differences in the metric's units, or log ratios.
+/// All pairs' effects on one line, 0 among them: differences in the metric's units, or log ratios. Beside what is finite there is room for
+/// an arrow where one goes on for ever; where nothing is finite but 0, the axis has no numbers.
 class EffectAxis {
  public:
   EffectAxis(const Comparison& c, double from, double to) : ratios_(c.as_ratios), form_(c.ratio_form), unit_(NumberUnit(c).size()) {
@@ -25,10 +26,18 @@ class EffectAxis {
         if (effect) ends.insert(ends.end(), {effect->size, effect->low, effect->high});
       }
     }
-    axis_ = axis_for(std::move(ends), AxisKind::linear, true);
-    if (axis_.low == 0) axis_.low = -(axis_.high - axis_.low) * 0.03;
+    const auto any = [&ends](auto&& holds) { return std::any_of(ends.begin(), ends.end(), holds); };
+    const bool endless_left = any([](double x) { return x == -INFINITY; }), endless_right = any([](double x) { return x == INFINITY; });
+    has_numbers_ = (!endless_left && !endless_right) || any([](double x) { return std::isfinite(x) && x != 0; });
+    if (has_numbers_) axis_ = axis_for(std::move(ends), AxisKind::linear, true);
+    else axis_ = {endless_left ? -1.0 : 0.0, endless_right ? 1.0 : 0.0};
+    const double length = axis_.high - axis_.low;
+    if (endless_left) axis_.low = std::min(axis_.low, -kRoomOfArrow * length);
+    else if (axis_.low == 0) axis_.low = -0.03 * length;
+    if (endless_right) axis_.high = std::max(axis_.high, kRoomOfArrow * length);
+    else if (axis_.high == 0) axis_.high = 0.03 * length;
     axis_.from = from, axis_.to = to;
-    margin_ = ratios_ ? std::log1p(c.min_effect) : c.min_effect;
+    if (has_numbers_) margin_ = ratios_ ? std::log1p(c.min_effect) : c.min_effect;
   }
 
   double at(double effect) const { return axis_.at(effect); }
@@ -39,6 +48,7 @@ class EffectAxis {
   // At effects, labelled as tables do it: in the table's unit, in percent, or as factors.
   std::vector<Tick> marks(int count) const {
     std::vector<Tick> out;
+    if (!has_numbers_) return {{0, "0"}};
     if (!ratios_) {
       for (const double x : linear_ticks(axis_.low / unit_, axis_.high / unit_, count)) out.push_back({x * unit_, signed_label(x)});
     } else if (form_ == stats::RatioForm::percent) {
@@ -55,10 +65,11 @@ class EffectAxis {
   }
 
  private:
+  static constexpr double kRoomOfArrow = 0.2;
   static std::string signed_label(double x) { return (x > 0 ? "+" : "") + tick_label(x); }
 
   Axis axis_{0, 1};
-  bool ratios_;
+  bool ratios_, has_numbers_ = true;
   stats::RatioForm form_;
   double unit_, margin_ = 0;
 };
@@ -76,15 +87,16 @@ void draw_bar(Svg& svg, const EffectAxis& axis, const PairResult& pair, std::siz
   const auto effect = effect_of(pair);
   if (!effect) return;
   svg.open(series_class(series));
-  const bool endless = std::isinf(effect->size);  // one side never got there
-  const double low = endless && effect->size > 0 ? axis.at(0) : axis.at(effect->low), high = endless && effect->size < 0 ? axis.at(0) : axis.at(effect->high);
+  const bool endless = std::isinf(effect->size), left = effect->size < 0;  // one side never got there: an arrow from 0, or from beyond it
+  const double low = axis.at(endless && !left ? std::min(0.0, effect->low) : effect->low);
+  const double high = axis.at(endless && left ? std::max(0.0, effect->high) : effect->high);
   svg.line(low, middle, high, middle, "t");
   const auto end = [&](double x, double limit, double way) {
     if (std::isfinite(limit)) svg.line(x, middle - 4, x, middle + 4, "t");
     else svg.raw("<path class=\"t\" d=\"M" + px(x - way * 5) + " " + px(middle - 4) + "L" + px(x) + " " + px(middle) + "L" + px(x - way * 5) + " " + px(middle + 4) + "\"/>");
   };
-  if (!(endless && effect->size > 0) && !effect->empty()) end(low, effect->low, -1);
-  if (!(endless && effect->size < 0) && !effect->empty()) end(high, effect->high, 1);
+  if (endless ? left || effect->low < 0 : !effect->empty()) end(low, effect->low, -1);
+  if (endless ? !left || effect->high > 0 : !effect->empty()) end(high, effect->high, 1);
   if (!endless) svg.marker(marker_of(series), axis.at(effect->size), middle, 8, !is_decided(pair));
   svg.close();
 }

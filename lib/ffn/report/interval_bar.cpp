@@ -17,16 +17,17 @@ int IntervalAxis::column_of(double x) const {
 std::string IntervalAxis::bar(const Effect& e) const {
   std::vector<std::string> cells(static_cast<std::size_t>(columns_), " ");
   const auto cell = [&](double x) -> std::string& { return cells[static_cast<std::size_t>(column_of(x))]; };
-  const bool endless = std::isinf(e.size);
+  const bool endless = std::isinf(e.size), left = e.size < 0;  // one side never got there: an arrow from 0, or from beyond it
   const double from = stroke_.value_or(low_);
-  const int first = endless && e.size > 0 ? column_of(from) : column_of(e.low), last = endless && e.size < 0 ? column_of(from) : column_of(e.high);
+  const double low = endless && !left ? std::min(from, e.low) : e.low, high = endless && left ? std::max(from, e.high) : e.high;
+  const int first = column_of(low), last = column_of(high);
   for (int i = first; i <= last; ++i) cells[static_cast<std::size_t>(i)] = "─";
-  cells[static_cast<std::size_t>(first)] = std::isinf(e.low) ? "←" : "├";
-  cells[static_cast<std::size_t>(last)] = std::isinf(e.high) ? "→" : "┤";
+  if (!endless || low < from) cells[static_cast<std::size_t>(first)] = std::isinf(low) ? "←" : "├";
+  if (!endless || high > from) cells[static_cast<std::size_t>(last)] = std::isinf(high) ? "→" : "┤";
   if (stroke_) {
-    if (endless) cell(*stroke_) = "│";
     auto& upright = cell(*stroke_);
-    if (upright == " ") upright = "│";
+    const bool is_end = endless && (low == from || high == from);
+    if (upright == " " || is_end) upright = "│";
     else if (upright == "─") upright = "┼";
   }
   if (!endless) cell(e.size) = "●";

@@ -19,6 +19,12 @@
 namespace ffn {
 namespace {
 
+#if defined(__clang__)
+constexpr const char* kCompiler = __VERSION__;  // "Clang 16.0.6 (…)"
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
 std::string read_cpu_model() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -69,7 +75,7 @@ Json meta_json(const RunMeta& meta) {
                {"argv", meta.argv},
                {"version", FFN_VERSION},
                {"git_commit", FFN_GIT_COMMIT},
-               {"compiler", __VERSION__},
+               {"compiler", kCompiler},
                {"host", host_name()},
                {"kernel", kernel()},
                {"cpu", cpu_model()},

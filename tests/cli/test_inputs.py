@@ -360,7 +360,8 @@ class Weights(Program):
         self.ok("--config", self.write("text.json", {"name": "t", "task": {"kind": "text", "file": text.name, "context": 8},
                                                      "model": {"d_model": 8}, "train": {"steps": 2, "eval_every": 2}}))
         run = self.tmp / "runs/t/seed-0"
-        (run / "summary.json").unlink()  # it vouches for both files: what is changed in them would be refused for that
+        for name in ("summary.json", "status.json"):  # they vouch for both files: what is changed in them would be refused for that
+            (run / name).unlink()
         return run
 
     def test_shapes_are_compared_before_a_network_is_built(self):

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "../load_config.hpp"
 #include "../train.hpp"
@@ -11,6 +12,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
+#include "ffn/study/adopt.hpp"
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
@@ -55,13 +57,17 @@ PlanEstimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
     line.flops = 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(train.steps);
     out.lines.push_back(std::move(line));
   }
+  const auto found = progress_of(plan.runs);
+  std::vector<std::size_t> all(plan.runs.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const auto adoptable = adoptable_runs(plan, all, found);  // copied, not trained again
   std::vector<std::size_t> pending;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     const auto& run = plan.runs[i];
     auto& line = out.lines[run.variant];
     ++line.runs;
     out.bytes += line.bytes;
-    if (progress_of(run) == Progress::finished) {
+    if (found[i] == Progress::finished || adoptable.count(i)) {
       ++line.finished;
       continue;
     }

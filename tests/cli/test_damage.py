@@ -272,6 +272,33 @@ class Strangers(Damage):
             self.assertNotIn("not what the study trains", result.stdout, study)
             self.assertIn(" whole", self.ok("check", "runs/" + study).stdout)
 
+    def test_objects_texts_and_widths_that_vary_are_no_strangers(self):
+        xor = {"task": {"kind": "xor"}, "train": {"steps": 60, "eval_every": 5, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
+        self.write("sub/b.txt", "the rain in spain stays\n" * 60)
+        self.write("a.txt", "mainly in the plain, they say\n" * 60)
+        text = {"task": {"kind": "text", "context": 8, "file": "a.txt"}, "model": {"d_model": 8, "blocks": 1},
+                "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "seeds": 2}
+        objects = [{"kind": "adamw", "lr": 0.01, "weight_decay": 0.1}, {"kind": "adamw", "lr": 0.05}, {"kind": "adamw"}]
+        for name, study in (("tuned", {**xor, "seeds": 3, "sweep": {"grid": {"train.optimizer": objects}}, "tune": {"train.optimizer.lr": [0.01, 0.05, 0.1], "retune": "per_seed"}}),
+                            ("once", {**xor, "seeds": 3, "sweep": {"grid": {"train.optimizer": objects[1:]}}, "tune": {"train.optimizer.lr": [0.02, 0.05, 0.1]}}),
+                            ("include", {**text, "sweep": {"include": [{"task.file": "a.txt"}, {"train.optimizer.lr": 0.003}, {"model.ffn.activation": "gelu"}]}}),
+                            ("files", {**text, "sweep": {"grid": {"task.file": ["a.txt", "sub/b.txt"]}, "include": [{"model.ffn.activation": "gelu"}]}})):
+            self.ok("--config", self.write(name + ".json", {"name": name, **study}))
+            whole = self.ok("check", "runs/" + name).stdout
+            self.assertNotIn("another", whole, name)
+            self.assertNotIn("not what the study trains", self.ok("compare", "runs/" + name, "--json").stdout, name)
+        files = self.tmp / "runs/files"
+        one, other = sorted(path for path in files.iterdir() if path.name.startswith("file="))
+        for start, end in ((one, files / "x"), (other, one), (files / "x", other)):
+            start.rename(end)
+        self.assertIn("4 in another run's directory", " ".join(self.run_program("check", files).stdout.split()))
+        self.train()
+        self.ok("--config", "study.json", "name=wide", "model.ffn.d_ff=64")
+        shutil.rmtree(self.run_path())
+        shutil.copytree(self.tmp / "runs/wide" / RUNS[0], self.run_path())
+        self.assertIn("model.ffn.", self.notes("compare", "runs/study"))
+        self.assertEqual(self.run_program("check", "runs/study").returncode, 3)
+
     def test_a_study_file_of_another_study_is_said_to_be_one(self):
         self.train()
         self.write("second.json", {**STUDY, "name": "second", "seeds": [7, 8]})
@@ -296,7 +323,7 @@ class Strangers(Damage):
         self.train()
         (self.tmp / "runs/study/loop").symlink_to("..")
         self.assertIn("activation", self.ok("compare", "runs").stdout)
-        for i in range(50_001):
+        for i in range(50_010):
             os.mkdir(self.tmp / f"runs/study/{i}")
         self.assertIn("more than 50000 directories to search", self.fails(3, "compare", "runs/study"))
 

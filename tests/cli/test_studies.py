@@ -327,6 +327,11 @@ class Adopted(ProgramTest):
         self.assertIn("8 runs: 5 trained now, 3 found finished", said)
         said = self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr
         self.assertIn("16 runs: 8 trained now, 8 found finished", said)
+        (self.tmp / "runs/mix/activation=gelu+lr=0.01/seed-3").rename(self.tmp / "runs/mix/activation=gelu+lr=0.01/seed-3.tmp-7")  # of a killed copy
+        (self.tmp / "runs/mix/activation=gelu+lr=0.01/seed-3.tmp-7/summary.json").unlink()
+        self.assertIn("1 missing", self.run_program("check", "runs/mix").stdout)
+        self.assertIn("1 run was trained before", self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr)
+        self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
         self.ok(*common, "model.ffn.activation=gelu", "train.optimizer.lr=0.03", "-o", "alone")
         for name in ("config.json", "model.safetensors"):
             one, other = (self.tmp / place / "seed-1" / name for place in ("runs/mix/activation=gelu+lr=0.03", "alone/mix/activation=gelu+lr=0.03"))
@@ -337,6 +342,16 @@ class Adopted(ProgramTest):
             paths = [self.tmp / "runs/mix" / variant / "seed-0" / name for variant in ("base", "activation=relu", "activation=relu+lr=0.01")]
             self.assertEqual(len({path.read_bytes() for path in paths}), 1, name)
         self.assertIn("0 trained now, 16 found finished", self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr)
+
+
+    def test_what_another_engine_computed_is_not_taken_where_one_is_asked_for(self):
+        common = ("xor", "name=mix", "seeds=2", "train.steps=20", "model.ffn.activation=relu,gelu")
+        self.ok(*common)
+        more = (*common, "train.optimizer.lr=0.01,0.03")
+        self.assertIn("8 runs, 4 to train", self.ok("plan", *more).stdout)
+        self.assertIn("8 runs, 8 to train", self.ok("plan", *more, "compute.engine=libtorch").stdout)
+        self.assertIn("8 trained now", self.ok(*more, "--engine", "libtorch").stderr)
+        self.assertIn("0 trained now", self.ok(*more, "--engine", "libtorch").stderr)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/misplaced.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/tasks/run_identity.hpp"
@@ -131,7 +132,7 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   }
   const std::string mark = RunDirectory(directory).mark();
   if (!mark.empty() && !places.searched.insert(mark).second) return;
-  if (places.searched.size() > kMostDirectories)
+  if (places.searched.size() > kMostDirectories + places.all.size())
     throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(), "name the directory that results went to");
   Listed of_study;
   try {
@@ -154,8 +155,9 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   std::error_code error;
   std::vector<fs::path> children;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    // Directories that were moved aside hold earlier results, not this study's.
-    const bool aside = at->path().filename().string().find(".old-") != std::string::npos;
+    // Directories that were moved aside hold earlier results, not this study's; a copy that was killed left no result.
+    const std::string name = at->path().filename().string();
+    const bool aside = name.find(".old-") != std::string::npos || is_incoming_run(name);
     std::error_code unknown;
     if (!aside && at->is_directory(unknown)) children.push_back(at->path());
   }

@@ -16,21 +16,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A resolved config has more than a sweep assigns, and may write a value in another way: only what stands in both and differs is told.
-bool contradicts(const Json& assigned, const Json& resolved) {
-  if (assigned.is_object() && resolved.is_object()) {
-    return std::any_of(assigned.items().begin(), assigned.items().end(), [&](const auto& item) {
-      return resolved.contains(item.key()) && contradicts(item.value(), resolved[item.key()]);
-    });
-  }
-  return assigned != resolved;
+const Json* value_at(const Json& config, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return config.contains(at) ? &config[at] : nullptr;
 }
 
-bool contradicts(const StudyFile::Variant& variant, const Json& config) {
-  return std::any_of(variant.assignments.begin(), variant.assignments.end(), [&](const Assignment& assignment) {
-    const Json::json_pointer at(pointer_of(assignment.key));
-    return config.contains(at) && contradicts(*assignment.value, config[at]);
-  });
+bool covers_key(const std::string& section, const std::string& key) { return key == section || key.rfind(section + ".", 0) == 0; }
+
+// Of two keys for the same width a config has one.
+bool is_width(const std::string& key) {
+  const std::string last = key.substr(key.rfind('.') + 1);
+  return last == "d_ff" || last == "expansion";
 }
 
 }  // namespace
@@ -52,15 +48,25 @@ struct StudyOrder::Expected {
     return at->second;
   }
 
-  // What both configs have and differs. Where a text lies makes no other run, and its path may have been written in another way.
+  // A tuned key has a value of its own for each variant, or each seed.
+  bool is_tuned(const std::string& key) const {
+    if (!file.tuned) return false;
+    return std::any_of(file.tuned->keys.begin(), file.tuned->keys.end(), [&](const std::string& tuned) {
+      return covers_key(tuned, key) || covers_key(key, tuned) || (is_width(key) && is_width(tuned) && key.substr(0, key.rfind('.')) == tuned.substr(0, tuned.rfind('.')));
+    });
+  }
+
+  // What both configs have and differs; keys that one of them lacks may be another version's. Of a text's path the name of the file counts:
+  // study.json has it as it was typed.
   std::vector<std::string> differences(const Json& config, const Json& wanted) const {
-    const auto left_out = [&](const std::string& key) {
-      const bool is_tuned = file.tuned && std::find(file.tuned->keys.begin(), file.tuned->keys.end(), key) != file.tuned->keys.end();
-      return key == "seed" || key == "task.file" || is_tuned;
-    };
-    auto lines = differing_keys(config, wanted, left_out);
-    const auto one_sided = [](const std::string& line) { return line.find("not there") != std::string::npos; };
+    auto lines = differing_keys(config, wanted, [&](const std::string& key) { return key == "seed" || key == "task.file" || is_tuned(key); });
+    const auto one_sided = [](const std::string& line) { return line.find("not there") != std::string::npos && !is_width(line.substr(0, line.find(':'))); };
     lines.erase(std::remove_if(lines.begin(), lines.end(), one_sided), lines.end());
+    const Json *file_of_it = value_at(config, "/task/file"), *file_of_study = value_at(wanted, "/task/file");
+    if (file_of_it && file_of_study && file_of_it->is_string() && file_of_study->is_string() && !is_tuned("task.file")) {
+      const fs::path found = file_of_it->get<std::string>(), asked = file_of_study->get<std::string>();
+      if (found.filename() != asked.filename()) lines.push_back("task.file: " + shortened(*file_of_it) + " → " + shortened(*file_of_study));
+    }
     return lines;
   }
 };
@@ -80,15 +86,17 @@ std::string StudyOrder::stranger(const std::string& name, const Json& config) co
   const auto& variants = expected_->file.variants;
   const auto named = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) { return variant.name == name; });
   if (named == variants.end()) return "";
-  if (contradicts(*named, config)) {
-    const auto other = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) { return !contradicts(variant, config); });
-    if (other != variants.end()) return "is a run of " + other->name;
-  }
   const Json& wanted = expected_->config_of(*named);
   const auto differences = wanted.is_object() ? expected_->differences(config, wanted) : std::vector<std::string>();
+  if (differences.empty()) return "";
+  const auto other = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
+    const Json& its = expected_->config_of(variant);
+    return its.is_object() && expected_->differences(config, its).empty();
+  });
+  if (other != variants.end()) return "is a run of " + other->name;
   constexpr std::size_t kShown = 3;
   const std::vector<std::string> shown(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, differences.size())));
-  return differences.empty() ? "" : "is a run of another config (" + join(shown) + (differences.size() > kShown ? ", …" : "") + ")";
+  return "is a run of another config (" + join(shown) + (differences.size() > kShown ? ", …" : "") + ")";
 }
 
 std::string misplaced(const fs::path& run, const Json& config, const StudyOrder* order) {

@@ -114,7 +114,8 @@ std::string over_which(const Comparison& c, const Standings& standings, std::siz
 
 std::string who_leads(const Comparison& c) {
   const auto standings = standings_of(c);
-  const auto& [all, facets] = standings;
+  const auto& all = standings.all;
+  const auto facets = standings.facets;
   const bool time = is_time_metric(c.metric);
   if (all.size() < 2 || facets == 0 || (time && c.mixed_budgets)) return "";
   const auto& first = all[0];

@@ -26,8 +26,13 @@ std::vector<fs::path> directories_in(const fs::path& parent) {
   return out;
 }
 
-// Runs in the study's directory that lie where the plan has none: identity → place.
-std::map<std::string, fs::path> runs_elsewhere(const Plan& plan) {
+struct Elsewhere {
+  fs::path place;
+  std::vector<std::string> computed_by;
+};
+
+// Finished runs in the study's directory that lie where the plan has none, by identity.
+std::multimap<std::string, Elsewhere> runs_elsewhere(const Plan& plan) {
   std::set<std::string> planned;
   for (const auto& variant : plan.study.variants) planned.insert(variant.name);
   std::vector<fs::path> places;
@@ -37,10 +42,10 @@ std::map<std::string, fs::path> runs_elsewhere(const Plan& plan) {
       for (auto& run : directories_in(child)) places.push_back(std::move(run));
     }
   }
-  std::map<std::string, fs::path> out;
+  std::multimap<std::string, Elsewhere> out;
   for (const auto& place : places) {
     try {
-      if (const auto summary = read_summary(place)) out.emplace(summary->identity, place);
+      if (const auto summary = read_summary(place)) out.emplace(summary->identity, Elsewhere{place, summary->computed_by});
     } catch (const Error&) {  // damaged: no help
     }
   }
@@ -49,9 +54,9 @@ std::map<std::string, fs::path> runs_elsewhere(const Plan& plan) {
 
 bool adopt(const PlannedRun& run, const fs::path& from) {
   try {
-    if (check_run(RunDirectory(from)).verdict != RunCheck::Verdict::whole) return false;
     const auto claim = RunClaim::take(run.directory);
     if (!claim || path_exists(run.directory)) return false;  // somebody is at it
+    remove_incoming(run.directory);
     copy_run(from, run.directory, InTheWay::nothing);
     return true;
   } catch (const std::exception& error) {
@@ -62,17 +67,28 @@ bool adopt(const PlannedRun& run, const fs::path& from) {
 
 }  // namespace
 
-std::size_t adopt_runs(const Plan& plan, const std::vector<std::size_t>& runs, std::vector<Progress>& found) {
+std::map<std::size_t, fs::path> adoptable_runs(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
   std::vector<std::size_t> absent;
   for (const auto i : runs) {
     if (found[i] == Progress::pending && !path_exists(plan.runs[i].directory)) absent.push_back(i);
   }
-  if (absent.empty() || !path_exists(plan.directory)) return 0;
+  std::map<std::size_t, fs::path> out;
+  if (absent.empty() || !path_exists(plan.directory)) return out;
   const auto elsewhere = runs_elsewhere(plan);
-  std::size_t adopted = 0;
   for (const auto i : absent) {
-    const auto at = elsewhere.find(plan.runs[i].identity);
-    if (at == elsewhere.end() || !adopt(plan.runs[i], at->second)) continue;
+    const auto [first, last] = elsewhere.equal_range(plan.runs[i].identity);
+    const auto fits = std::find_if(first, last, [&](const auto& at) {
+      return computed_as_asked(plan.runs[i].config.compute, at.second.computed_by) && check_run(RunDirectory(at.second.place)).verdict == RunCheck::Verdict::whole;
+    });
+    if (fits != last) out.emplace(i, fits->second.place);
+  }
+  return out;
+}
+
+std::size_t adopt_runs(const Plan& plan, const std::vector<std::size_t>& runs, std::vector<Progress>& found) {
+  std::size_t adopted = 0;
+  for (const auto& [i, place] : adoptable_runs(plan, runs, found)) {
+    if (!adopt(plan.runs[i], place)) continue;
     found[i] = progress_of(plan.runs[i]);
     ++adopted;
   }

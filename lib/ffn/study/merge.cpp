@@ -185,15 +185,6 @@ InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& cop
   return InTheWay::lesser;
 }
 
-// A merge that was killed leaves the copy that it was writing. Only under the target's lock.
-void remove_incoming(const fs::path& run) {
-  std::error_code error;  // what cannot be read or removed harms nobody
-  for (const auto& entry : fs::directory_iterator(run.parent_path(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(run.filename().string(), 0) == 0 && is_incoming_run(name) && fs::is_directory(entry.symlink_status(error))) fs::remove_all(entry.path(), error);
-  }
-}
-
 // Whether somebody has been here. A merge that was killed at once leaves the beginning of a study.json.
 bool has_content(const fs::path& target) {
   if (!fs::is_directory(target)) return path_exists(target);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ffn/core/files.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_standing.hpp"
 
 namespace ffn {
@@ -53,6 +54,14 @@ fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
   const fs::path aside = there == InTheWay::lesser ? move_aside(to) : fs::path();
   fs::rename(incoming, to);
   return aside;
+}
+
+void remove_incoming(const fs::path& run) {
+  std::error_code error;  // what cannot be read or removed harms nobody
+  for (const auto& entry : fs::directory_iterator(run.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(run.filename().string() + ".tmp-", 0) == 0 && is_incoming_run(name) && fs::is_directory(entry.symlink_status(error))) fs::remove_all(entry.path(), error);
+  }
 }
 
 }  // namespace ffn

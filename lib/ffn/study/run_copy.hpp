@@ -19,4 +19,7 @@ enum class InTheWay { nothing, lesser };
 /// what cannot be read or written, std::filesystem::filesystem_error where something came in the way meanwhile.
 std::filesystem::path copy_run(const std::filesystem::path& from, const std::filesystem::path& to, InTheWay there);
 
+/// What killed copies of this run left. Only where nobody else copies it.
+void remove_incoming(const std::filesystem::path& run);
+
 }  // namespace ffn

@@ -16,10 +16,10 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/core/version.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/version.hpp"
 
 namespace ffn::app {
 

@@ -10,10 +10,10 @@
 #include "ffn/core/shell.hpp"
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
+#include "ffn/core/version.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/shown.hpp"
-#include "ffn/version.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;

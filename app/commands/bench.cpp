@@ -5,6 +5,7 @@
 
 #include "../commands.hpp"
 #include "../signals.hpp"
+#include "ffn/core/version.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/report/fit.hpp"
@@ -12,7 +13,6 @@
 #include "ffn/report/output.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/version.hpp"
 
 namespace ffn::app {
 

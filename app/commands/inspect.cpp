@@ -10,6 +10,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
+#include "ffn/core/version.hpp"
 #include "ffn/inspect/inspection_json.hpp"
 #include "ffn/inspect/page.hpp"
 #include "ffn/pictures/html.hpp"
@@ -17,7 +18,6 @@
 #include "ffn/record/safetensors.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/train/trained.hpp"
-#include "ffn/version.hpp"
 
 namespace ffn::app {
 

@@ -6,7 +6,7 @@
 
 #include "../commands.hpp"
 #include "ffn/core/suggest.hpp"
-#include "ffn/version.hpp"
+#include "ffn/core/version.hpp"
 
 namespace ffn::app {
 

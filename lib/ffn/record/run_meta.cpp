@@ -6,15 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/core/cores.hpp"
+#include "ffn/core/version.hpp"
 #include "ffn/record/run_files.hpp"
-
-// Set by the build for this file alone, so that a new commit does not recompile the rest.
-#ifndef FFN_VERSION
-#define FFN_VERSION "unknown"
-#endif
-#ifndef FFN_GIT_COMMIT
-#define FFN_GIT_COMMIT "unknown"
-#endif
 
 namespace ffn {
 namespace {
@@ -73,8 +66,8 @@ Json meta_json(const RunMeta& meta) {
   static const std::size_t cores = usable_cores();  // read once, as the processor is
   Json json = {{"schema_version", kSchemaVersion},
                {"argv", meta.argv},
-               {"version", FFN_VERSION},
-               {"git_commit", FFN_GIT_COMMIT},
+               {"version", kVersion},
+               {"git_commit", kGitCommit},
                {"compiler", kCompiler},
                {"host", host_name()},
                {"kernel", kernel()},

@@ -6,7 +6,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/record/run_check.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;

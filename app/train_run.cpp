@@ -8,6 +8,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/record/run_standing.hpp"

@@ -13,7 +13,7 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "ffn/core/error.hpp"
 #include "ffn/record/event_file.hpp"
 
 namespace ffn {
@@ -89,6 +90,16 @@ void search(const fs::path& directory, std::vector<MovedAside>& found) {
 }  // namespace
 
 bool is_incoming_run(const std::string& name) { return name.rfind("seed-", 0) == 0 && !name_before(name, ".tmp-").empty(); }
+
+fs::path move_aside(const fs::path& path) {
+  int n = 1;
+  while (fs::exists(fs::symlink_status(path.string() + ".old-" + std::to_string(n)))) ++n;
+  const fs::path aside = path.string() + ".old-" + std::to_string(n);
+  std::error_code error;
+  fs::rename(path, aside, error);
+  if (error) throw SystemError("cannot move " + path.string() + " to " + aside.string() + ": " + error.message());
+  return aside;
+}
 
 std::uintmax_t bytes_below(const fs::path& path) {
   std::error_code error;

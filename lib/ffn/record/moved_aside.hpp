@@ -1,4 +1,4 @@
-// What move_aside() and killed merges left below a directory, as far as it is ffn-train's own.
+// What steps aside under another name, and how it is found again with what killed merges left, as far as it is ffn-train's own.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,9 @@
 #include <vector>
 
 namespace ffn {
+
+/// Renames `path` to the first free "path.old-N" and returns the new name.
+std::filesystem::path move_aside(const std::filesystem::path& path);
 
 struct MovedAside {
   std::filesystem::path path;

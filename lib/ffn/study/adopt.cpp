@@ -6,8 +6,8 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_standing.hpp"
 #include "ffn/study/run_copy.hpp"
 
 namespace ffn {

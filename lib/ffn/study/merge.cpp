@@ -10,6 +10,7 @@
 #include "ffn/core/json_document.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/run_copy.hpp"

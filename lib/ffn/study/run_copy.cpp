@@ -7,7 +7,6 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_standing.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

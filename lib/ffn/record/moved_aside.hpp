@@ -19,8 +19,15 @@ struct MovedAside {
   std::string foreign;
 };
 
+/// Whether move_aside() gives such names; no study and no variant has one.
+bool is_moved_aside(const std::string& name);
+
 /// Whether this is the name of a run that a merge is copying: "seed-0.tmp-4711".
 bool is_incoming_run(const std::string& name);
+
+/// Whether something of this name in a study's own directory, or in a run's, is no result: moved aside, half written, hidden. Elsewhere such
+/// a name may be a person's.
+bool is_no_result(const std::string& name);
 
 /// By path, with the runs that a merge began to copy (it may still be at it). Links are not followed, and what lies in something that was
 /// moved aside is part of it.

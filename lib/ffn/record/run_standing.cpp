@@ -115,8 +115,7 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
     status = {std::nullopt, "status.json: of another run"};
   if (!status.value && summary.value && summary.value->identity != identity && config_is_ours(directory, config))
     summary = {std::nullopt, "summary.json: of another run"};
-  const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
-  if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
+  if (!holds_run(run)) return look_at_unnamed(directory, config);
 
   const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
   if (owner != identity) {

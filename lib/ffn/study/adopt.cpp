@@ -6,6 +6,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_check.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/study/run_copy.hpp"

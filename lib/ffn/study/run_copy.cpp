@@ -11,12 +11,6 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
-bool is_no_result(const std::string& name) {
-  return name.find(".old-") != std::string::npos || name.find(".tmp-") != std::string::npos || name[0] == '.';
-}
-
-bool holds_run(const fs::path& directory) { return path_exists(directory / "status.json") || path_exists(directory / "summary.json"); }
-
 namespace {
 
 constexpr std::uintmax_t kMaxRunFile = std::uintmax_t{8} << 30;

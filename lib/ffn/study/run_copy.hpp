@@ -6,12 +6,6 @@
 
 namespace ffn {
 
-/// Whether something of this name in a results directory is no result: moved aside, half written, hidden.
-bool is_no_result(const std::string& name);
-
-/// Whether a run has been here.
-bool holds_run(const std::filesystem::path& directory);
-
 /// What lies in the way of a copy: nothing or an empty directory, or a run that gives way to it.
 enum class InTheWay { nothing, lesser };
 

@@ -1,5 +1,7 @@
 #include "ffn/record/moved_aside.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
@@ -96,7 +98,9 @@ bool is_moved_aside(const std::string& name) { return name.find(kAside) != std::
 
 bool is_no_result(const std::string& name) { return is_moved_aside(name) || name.find(kTemporary) != std::string::npos || name[0] == '.'; }
 
-bool is_incoming_run(const std::string& name) { return name.rfind("seed-", 0) == 0 && !name_before(name, kTemporary).empty(); }
+fs::path incoming_path(const fs::path& run) { return run.string() + kTemporary + std::to_string(::getpid()); }
+
+std::string run_of_incoming(const std::string& name) { return name.rfind("seed-", 0) == 0 ? name_before(name, kTemporary) : ""; }
 
 fs::path move_aside(const fs::path& path) {
   int n = 1;

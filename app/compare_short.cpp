@@ -1,6 +1,5 @@
 // The short table of a comparison: one line a variant, with its interval as a bar.
 #include <algorithm>
-#include <cmath>
 
 #include "compare_text.hpp"
 #include "ffn/core/suggest.hpp"
@@ -13,24 +12,11 @@ namespace ffn::app {
 
 namespace {
 
-// One axis for all pairs, with 0 on it, and beside what is finite room for the arrow of what goes on for ever.
+// One axis for all pairs, with 0 on it.
 IntervalAxis axis_of_pairs(const Comparison& c, int columns) {
-  constexpr double kRoomOfArrow = 0.2;
-  double low = 0, high = 0;
-  bool endless_left = false, endless_right = false;
-  for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      const auto e = effect_of(pair);
-      if (!e) continue;
-      for (const double x : {e->size, e->low, e->high}) {
-        if (std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
-        endless_left = endless_left || x == -INFINITY, endless_right = endless_right || x == INFINITY;
-      }
-    }
-  }
-  const double room = high > low ? kRoomOfArrow * (high - low) : 1;
-  if (endless_left) low = std::min(low, -room);
-  if (endless_right) high = std::max(high, room);
+  const auto range = range_of_effects(c);
+  double low = range.low, high = range.high;
+  make_room_for_arrows(range, low, high);
   return {low, high, columns, 0.0};
 }
 

@@ -14,6 +14,8 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/demo/demo.hpp"
+#include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_directory.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -29,8 +31,6 @@ void add(Candidates& out, const Candidates& more) { out.insert(out.end(), more.b
 
 // ---- files
 
-bool is_run(const fs::path& directory) { return path_exists(directory / "status.json"); }
-
 // What stands in the directory part of `typed`; directories go on, unless they are runs.
 Candidates paths(const std::string& typed, bool directories_only, const std::string& extension = "") {
   const std::string before = typed.substr(0, typed.rfind('/') + 1);
@@ -41,9 +41,9 @@ Candidates paths(const std::string& typed, bool directories_only, const std::str
     const std::string name = at->path().filename().string();
     std::error_code unknown;
     const bool directory = at->is_directory(unknown);
-    if ((name[0] == '.') != hidden || name.find(".old-") != std::string::npos) continue;
+    if ((name[0] == '.') != hidden || is_moved_aside(name)) continue;
     if (!directory && (directories_only || (!extension.empty() && at->path().extension() != extension))) continue;
-    out.push_back({before + name + (directory && !is_run(at->path()) ? "/" : ""), ""});
+    out.push_back({before + name + (directory && !holds_run(at->path()) ? "/" : ""), ""});
   }
   std::sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.word < b.word; });
   return out;

@@ -6,7 +6,8 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_check.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -80,8 +81,7 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
   std::vector<fs::path> children;
   for (fs::directory_iterator at(directory, error), end; !error && at != end && looked_at < kMost; at.increment(error), ++looked_at) {
     std::error_code unknown;
-    const bool aside = at->path().filename().string().find(".old-") != std::string::npos;
-    if (!aside && at->is_directory(unknown)) children.push_back(at->path());
+    if (!is_moved_aside(at->path().filename().string()) && at->is_directory(unknown)) children.push_back(at->path());
   }
   std::sort(children.begin(), children.end());
   for (const auto& child : children) {

@@ -16,15 +16,14 @@ namespace ffn::app {
 
 StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found,
                            const CommonOptions& common)
-    : plan_(plan), verbosity_(common.verbosity), quiet_(common.verbosity < 0), color_(color_enabled(color_mode(common), 2)) {
-  ProgressOptions options;
-  options.label = plan.study.name;
+    : plan_(plan), verbosity_(common.verbosity), color_(color_enabled(color_mode(common), 2)) {
+  std::int64_t total = 0;
   for (const auto i : runs) {
-    options.total += plan.runs[i].config.train.steps;
+    total += plan.runs[i].config.train.steps;
     if (found[i] == Progress::finished) done_steps_ += plan.runs[i].config.train.steps;
   }
-  animate_ = options.animate = !quiet_ && animation_enabled(2);
-  if (quiet_) options.line_every_s = 1e300;
+  const auto options = progress_options(plan.study.name, total, common);
+  animate_ = options.animate;
   bar_ = std::make_unique<ProgressBar>(options);
   set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
   for (const auto& variant : plan.study.variants) {

@@ -39,7 +39,7 @@ class StudyDisplay {
 
   const Plan& plan_;
   int verbosity_;
-  bool quiet_, color_, animate_ = false;
+  bool color_, animate_ = false;
   std::string standing_;
   int standing_lines_ = 0;
   std::size_t shown_cohorts_ = 0;

@@ -5,6 +5,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/report/progress.hpp"
 #include "ffn/study/run_study.hpp"
 
 namespace ffn::app {
@@ -66,6 +67,9 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
 
 /// The study from its first run to its comparison. Returns the exit code.
 int train_study(const Study& study, const std::string& source, const TrainOptions& options, const CommonOptions& common);
+
+/// A bar on a terminal, lines elsewhere, nothing where the program is to be quiet.
+ProgressOptions progress_options(const std::string& label, std::int64_t total, const CommonOptions& common);
 
 /// Steps ran and what came out, nothing kept.
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common);

@@ -8,6 +8,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_claim.hpp"
 #include "ffn/record/run_recorder.hpp"
 #include "ffn/record/run_standing.hpp"
@@ -122,13 +123,8 @@ class Dummy final : public TrainObserver {
   ProgressBar& bar_;
 };
 
-ProgressOptions progress_options(const RunConfig& config, const CommonOptions& common) {
-  ProgressOptions options;
-  options.label = config.name + " seed " + std::to_string(config.seed);
-  options.total = config.train.steps;
-  options.animate = common.verbosity >= 0 && animation_enabled(2);
-  if (common.verbosity < 0) options.line_every_s = 1e300;
-  return options;
+ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& common) {
+  return progress_options(config.name + " seed " + std::to_string(config.seed), config.train.steps, common);
 }
 
 // What stands in the way of training, before anything is moved or written, the run's lock among it.
@@ -170,12 +166,20 @@ void require_memory(const RunConfig& config) {
                                                       : "a smaller train.batch_size or train.eval_examples takes less");
 }
 
+ProgressOptions progress_options(const std::string& label, std::int64_t total, const CommonOptions& common) {
+  const bool quiet = common.verbosity < 0;
+  ProgressOptions options;
+  options.label = label, options.total = total, options.animate = !quiet && animation_enabled(2);
+  if (quiet) options.line_every_s = 1e300;
+  return options;
+}
+
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common) {
   require_memory(config);
   take_all_cores();
   config.train.steps = std::min(config.train.steps, steps);
   config.train.eval_every = std::min(config.train.eval_every, steps);
-  ProgressBar bar(progress_options(config, common));
+  ProgressBar bar(progress_of_run(config, common));
   Dummy observer(bar);
   training_engine().train({{config}, {}}, observer);
   bar.finish();
@@ -225,7 +229,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
       log_warning("going on with " + info.text() + " what " + checkpoint->computed_by.back() +
                   " began: bits may differ from those of an undisturbed run");
   }
-  ProgressBar bar(progress_options(config, common));
+  ProgressBar bar(progress_of_run(config, common));
   ProgressObserver progress(bar);
   RunRecorder recorder({run}, common.argv, info);
   recorder.forward_to(&progress);

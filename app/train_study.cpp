@@ -13,7 +13,7 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
@@ -212,6 +212,28 @@ void say_room(const Plan& plan, const std::vector<std::size_t>& runs, const std:
 
 }  // namespace
 
+namespace {
+
+// Runs that were trained in another place of the study. Thousands take a while: there is a bar, and who stops is not kept waiting.
+void adopt_with_bar(const Plan& plan, const std::vector<std::size_t>& runs, std::vector<Progress>& found, const CommonOptions& common) {
+  const auto places = adoptable_runs(plan, runs, found);
+  if (places.empty()) return;
+  auto options = progress_options("copying", static_cast<std::int64_t>(places.size()), common);
+  options.unit = "run";
+  ProgressBar bar(options);
+  set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
+  const auto adopted = adopt_runs(plan, places, found, [&](std::size_t done) {
+    bar.update(static_cast<std::int64_t>(done));
+    return !stop_requested();
+  });
+  bar.finish();
+  set_up_log(log_options(common));
+  if (adopted > 0)
+    log_info(format_counted(adopted, "run") + (adopted == 1 ? " was" : " were") + " trained before, in another place of this study, and copied");
+}
+
+}  // namespace
+
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common) {
   const auto shard = options.shard.empty() ? Shard() : parse_shard(options.shard);
   const auto number = [](std::size_t n) { return format_count(static_cast<std::int64_t>(n)); };
@@ -246,8 +268,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
       beacon.emplace(plan.directory);
       check_nobody_unseen(*lock, *beacon, plan.directory);
     }
-    if (const auto adopted = adopt_runs(plan, runs, found); adopted > 0)
-      log_info(number(adopted) + (adopted == 1 ? " run was" : " runs were") + " trained before, in another place of this study, and copied");
+    adopt_with_bar(plan, runs, found, common);
   } else {
     tidy_up(plan);
   }

@@ -8,7 +8,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/side_by_side.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 

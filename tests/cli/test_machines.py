@@ -397,6 +397,14 @@ class Merging(MachinesTest):
         self.assertIn("machine-1/study/activation=relu/seed-0", result.stderr)
         self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
 
+    def test_of_a_run_whose_files_but_meta_are_lost_the_loss_is_said(self):
+        lost = self.tmp / "machine-1/study/activation=relu/seed-0"
+        for name in ("status.json", "summary.json"):
+            (lost / name).unlink()
+        result = self.merge()
+        self.assertIn("machine-1/study/activation=relu/seed-0: status.json: missing; this copy is left out", result.stderr)
+        self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
     def test_what_is_in_the_target_is_moved_aside_if_it_is_ours_and_refused_if_not(self):
         self.merge()
         run = self.tmp / "merged/study/activation=relu/seed-0"

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -342,6 +343,47 @@ class Adopted(ProgramTest):
             paths = [self.tmp / "runs/mix" / variant / "seed-0" / name for variant in ("base", "activation=relu", "activation=relu+lr=0.01")]
             self.assertEqual(len({path.read_bytes() for path in paths}), 1, name)
         self.assertIn("0 trained now, 16 found finished", self.ok(*common, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.03").stderr)
+
+    def trained(self, seeds):
+        """Trains a study without a sweep. Returns the config of the same with one."""
+        study = {**STUDY, "name": "many", "seeds": seeds, "train": {"steps": 2}, "sweep": {"grid": {"model.ffn.activation": ["relu"]}}}
+        plain, swept = self.write("plain.json", {**study, "sweep": {}}), self.write("swept.json", study)
+        self.ok(plain, "-q")
+        return swept
+
+    def contents(self, variant):
+        root = self.tmp / "runs/many" / variant
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file() and p.name != ".lock" and ".tmp-" not in str(p)}
+
+    def test_of_many_copies_that_are_killed_each_is_whole_or_not_there_and_the_next_start_copies_the_rest(self):
+        swept = self.trained(seeds=400)
+        before = self.contents("base")
+        for whole in (False, True):  # what is there when the kill comes
+            process = subprocess.Popen(self.command(swept), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while process.poll() is None and not [p for p in (self.tmp / "runs/many/activation=relu").glob("seed-*") if (".tmp-" in p.name) != whole]:
+                time.sleep(0.001)
+            process.kill()
+            process.wait(60)
+        arrived = self.contents("activation=relu")
+        self.assertTrue(0 < len(arrived) < len(before), len(arrived))
+        self.assertEqual(arrived, {name: before[name] for name in arrived})
+        runs = {name.split("/")[0] for name in arrived}
+        self.assertEqual(set(arrived), {name for name in before if name.split("/")[0] in runs})
+        said = self.ok(swept).stderr
+        self.assertIn(f"{400 - len(runs)} runs were trained before", said)
+        self.assertIn("400 runs: 0 trained now, 400 found finished", said)
+        self.assertEqual(self.contents("activation=relu"), before)
+        self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
+
+    def test_one_that_cannot_be_copied_keeps_no_other_from_it(self):
+        swept = self.trained(seeds=5)
+        (self.tmp / "runs/many/base/seed-2/notes").write_bytes(b"x" * 300_000)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        said = self.ok(swept, preexec_fn=limit).stderr
+        self.assertRegex(said, "runs/many/base/seed-2 is what runs/many/activation=relu/seed-2 will be, and could not be copied: .*; the run is trained again")
+        self.assertIn("4 runs were trained before", said)
+        self.assertIn("5 runs: 1 trained now, 4 found finished", said)
+        self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
 
 
     def test_what_another_engine_computed_is_not_taken_where_one_is_asked_for(self):

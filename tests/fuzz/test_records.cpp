@@ -7,6 +7,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/tasks/run_identity.hpp"

@@ -37,6 +37,18 @@ TEST_CASE("runs lie where the design says") {
   CHECK(study_run_path("runs", "activations", "relu-x4", 0) == std::filesystem::path("runs/activations/relu-x4/seed-0"));
 }
 
+TEST_CASE("any of a run's small files tells of it, and nothing else does") {
+  const ScratchDirectory scratch;
+  put(scratch.path() / "config.json", "{}");
+  CHECK_FALSE(holds_run(scratch.path()));
+  CHECK_FALSE(holds_run(scratch.path() / "none"));
+  for (const char* name : {"status.json", "summary.json", "meta.json"}) {
+    put(scratch.path() / name, "");  // damaged
+    CHECK(holds_run(scratch.path()));
+    std::filesystem::remove(scratch.path() / name);
+  }
+}
+
 TEST_CASE("config.json is the resolved config and trains the same run") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path() / "deep" / "run");

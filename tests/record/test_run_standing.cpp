@@ -1,4 +1,5 @@
 // How runs stand on disk after damage of every kind, and what is done about it.
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
 
 #include <nlohmann/json.hpp>

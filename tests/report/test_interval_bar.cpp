@@ -33,6 +33,18 @@ TEST_CASE("a side that never gets there is an arrow to the end of the axis, from
   CHECK(right.bar({INFINITY, INFINITY, INFINITY}) == "│────→");
 }
 
+TEST_CASE("an axis has room for the arrow of what goes on for ever") {
+  const auto with_room = [](double low, double high, bool endless_left, bool endless_right) {
+    make_room_for_arrows({low, high, endless_left, endless_right}, low, high);
+    return std::pair(low, high);
+  };
+  CHECK(with_room(0, 10, false, true) == std::pair(0.0, 10.0));  // beyond what is finite on that side
+  CHECK(with_room(0, 10, true, false) == std::pair(-2.0, 10.0));
+  CHECK(with_room(-1, 9, true, true) == std::pair(-2.0, 9.0));
+  CHECK(with_room(0, 0, true, false) == std::pair(-1.0, 0.0));  // nothing is finite but 0
+  CHECK(with_room(-3, 0, false, false) == std::pair(-3.0, 0.0));
+}
+
 TEST_CASE("every bar is as wide as its axis") {
   for (const double low : {-100.0, 0.0, 3.0}) {
     CHECK(display_width(IntervalAxis(0, 10, 25).bar({low, low - 1, low + 50})) == 25);

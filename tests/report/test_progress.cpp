@@ -161,6 +161,19 @@ TEST_CASE("a resumed run's speed counts from where it resumed") {
   CHECK(stage.taken() == "xor seed 0: step 1,101 of 2,000, loss 0.500, 10 steps/s, 1 min 30 s left\n");
 }
 
+TEST_CASE("what is counted need be no steps, and has no loss") {
+  Stage stage;
+  auto options = stage.options(false);
+  options.label = "copying", options.unit = "run";
+  ProgressBar bar(options);
+  bar.update(0);
+  stage.now += 5;
+  bar.update(500);
+
+  CHECK(stage.taken() == "copying: run 500 of 2,000, 100 runs/s, 15 s left\n");
+  CHECK(progress_bar({"copying", 500, 2000, {}, 100.0, "run"}, 100) == "copying  [=======>                      ]  500/2,000  100 runs/s  15 s left");
+}
+
 TEST_CASE("an observer passes a cohort's steps to the bar") {
   Stage stage;
   ProgressBar bar(stage.options(true));

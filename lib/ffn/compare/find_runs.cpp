@@ -107,14 +107,6 @@ struct Places {
 
 constexpr std::size_t kMostDirectories = 50'000;  // that hold no run themselves
 
-bool is_run(const fs::path& directory) {
-  std::error_code error;
-  for (const char* name : {"status.json", "summary.json", "meta.json"}) {
-    if (fs::exists(directory / name, error) || error) return true;
-  }
-  return false;
-}
-
 // What was lost, what is done instead, and the remedy.
 std::string lost_study(const std::string& problem, const std::string& remedy) {
   return problem + "; not known without it: which runs are the study's, its reference, smallest difference that matters, tuning and looks; every run below it counts instead; " + remedy;
@@ -126,7 +118,7 @@ using Listed = std::map<fs::path, bool>;  // whether there is a run
 void search(const fs::path& directory, const Listed* around, Places& places) {
   const auto known = around ? around->find(directory) : Listed::const_iterator();
   const bool listed = around && known != around->end();  // then it stands among the places already
-  if (listed ? known->second : is_run(directory)) {
+  if (listed ? known->second : holds_run(directory)) {
     if (!listed) places.all.push_back({directory, false, around != nullptr});
     return;
   }
@@ -142,7 +134,7 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
       const auto order = std::make_shared<const StudyOrder>(std::move(*study));
       for (const auto& run : runs) {
         if (of_study.count(run)) continue;
-        const bool there = of_study[run] = is_run(run);
+        const bool there = of_study[run] = holds_run(run);
         places.all.push_back({run, !there, false, order});
       }
       around = &of_study;
@@ -157,7 +149,7 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     // Directories that were moved aside hold earlier results, not this study's; a copy that was killed left no result.
     const std::string name = at->path().filename().string();
-    const bool aside = name.find(".old-") != std::string::npos || is_incoming_run(name);
+    const bool aside = is_moved_aside(name) || is_incoming_run(name);
     std::error_code unknown;
     if (!aside && at->is_directory(unknown)) children.push_back(at->path());
   }

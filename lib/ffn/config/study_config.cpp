@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ffn/config/expansion.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/config/named_formulas.hpp"
+#include "ffn/config/study_problems.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn {
@@ -71,8 +70,12 @@ namespace {
 using config_detail::Combination;
 using config_detail::Entry;
 using config_detail::Expansion;
+using config_detail::instead_of_grid;
 using config_detail::last_segment;
+using config_detail::refuse_name_of_another;
+using config_detail::SharedProblems;
 using config_detail::variant_name;
+using config_detail::where_written;
 
 // Each planned run takes some kilobytes and tens of microseconds before anything trains: these take seconds.
 constexpr std::size_t kMaxRuns = 100'000;
@@ -134,84 +137,6 @@ void check_metric(const Study& study, Expansion& expansion) {
   for (const auto& row : metric_catalogue()) names.push_back(row.name);
   const auto suggestion = did_you_mean(asked, names);
   bad("unknown metric " + shortened(asked) + (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names));
-}
-
-// Problems of variants, each said once.
-class SharedProblems {
- public:
-  void add(Problem problem, const std::string& variant) {
-    auto& where = variants_[problem.text()];
-    if (where.empty()) problems_.push_back(std::move(problem));
-    where.push_back(variant);
-  }
-
-  void move_to(std::vector<Problem>& all, std::size_t num_variants) {
-    for (auto& problem : problems_) {
-      const auto& where = variants_[problem.text()];
-      const std::string more = where.size() > 1 ? " and " + std::to_string(where.size() - 1) + " more" : "";
-      if (where.size() == 1 || where.size() < num_variants) problem.message += " (in variant " + where[0] + more + ")";
-      all.push_back(std::move(problem));
-    }
-  }
-
- private:
-  std::vector<Problem> problems_;
-  std::map<std::string, std::vector<std::string>> variants_;
-};
-
-// A key that only one kind has, swept in a grid together with the kind.
-std::string instead_of_grid(const Combination& combination, const std::string& pointer) {
-  const std::string section = pointer.substr(0, pointer.rfind('/') + 1);
-  bool swept = false;
-  const Entry* kind = nullptr;
-  for (const auto& entry : combination) {
-    if (entry.pointer.rfind("/sweep/grid/", 0) != 0) continue;
-    swept = swept || pointer_of(entry.key) == pointer;
-    if (pointer_of(entry.key) == section + "kind") kind = &entry;
-  }
-  if (!swept || !kind) return "";
-  return "; a grid crosses every value with every kind: give this one to sweep.include as {\"" + kind->key + "\": " + shortened(kind->value) +
-         "}, and the others to the grid";
-}
-
-// Where the file writes what is wrong with a variant: at the value that the sweep, or the tuning, gives it. As it is where the base or the
-// command line says it.
-Problem where_written(Problem problem, const Combination& combination, const Document& study) {
-  const auto begins = [](const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; };
-  for (const auto& entry : combination) {
-    const Origin& origin = study.origin(entry.pointer);
-    if (entry.pointer.empty() || origin.is_override() || problem.place != origin.text()) continue;
-    const std::string set = pointer_of(entry.key);
-    if (problem.pointer == set || begins(problem.pointer, set + "/")) {
-      problem.pointer = entry.pointer + problem.pointer.substr(set.size());
-    } else if (begins(set, problem.pointer + "/") && !study.tree().contains(Json::json_pointer(problem.pointer))) {
-      problem.pointer = entry.pointer;  // a section that this entry alone has made
-    } else {
-      continue;
-    }
-    if (begins(problem.message, "unknown key") && problem.pointer == entry.pointer && begins(entry.pointer, "/sweep")) {
-      const auto key_end = entry.pointer.find(escape_pointer(entry.key)) + escape_pointer(entry.key).size();
-      problem.pointer = entry.pointer.substr(0, key_end), problem.place = study.origin(problem.pointer).text();  // not this value of it
-    }
-    return problem;
-  }
-  return problem;
-}
-
-// The label of a variant's formula that is the name of another one: the two would be one in every table.
-void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion, SharedProblems& of_variants,
-                            const std::string& variant) {
-  const FormulaText* text = formula_of(config.model.ffn);
-  const std::string clash = text ? name_of_another(text->name, text->formula) : "";
-  if (clash.empty()) return;
-  for (const auto& entry : combination) {
-    const bool layer = entry.key == "model.ffn" || entry.key == "model.ffn.expert";
-    const std::string part = layer ? "" : last_segment(entry.key);
-    if (!layer && (entry.key.rfind("model.ffn.", 0) != 0 || (part != "name" && part != "formula"))) continue;
-    const bool in_expert = layer && entry.value.is_object() && entry.value.contains("expert");
-    const std::string pointer = entry.pointer + (!layer ? "" : in_expert ? "/expert/name" : "/name");
-    return of_variants.add({expansion.document.origin(pointer).text(), pointer, clash}, variant);
-  }
 }
 
 // The document that all variants share, with the variant's values in place.

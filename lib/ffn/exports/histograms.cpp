@@ -7,8 +7,8 @@
 #include "ffn/core/json_document.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/record/event_records.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_directory.hpp"
-#include "ffn/record/run_standing.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/train/trained.hpp"
 

@@ -9,6 +9,7 @@
 #include "ffn/pictures/series.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/interval_bar.hpp"
 
 namespace ffn::pictures {
 
@@ -19,23 +20,14 @@ namespace {
 class EffectAxis {
  public:
   EffectAxis(const Comparison& c, double from, double to) : ratios_(c.as_ratios), form_(c.ratio_form), unit_(NumberUnit(c).size()) {
-    std::vector<double> ends;
-    for (const auto& facet : c.facets) {
-      for (const auto& pair : facet.pairs) {
-        const auto effect = effect_of(pair);
-        if (effect) ends.insert(ends.end(), {effect->size, effect->low, effect->high});
-      }
-    }
-    const auto any = [&ends](auto&& holds) { return std::any_of(ends.begin(), ends.end(), holds); };
-    const bool endless_left = any([](double x) { return x == -INFINITY; }), endless_right = any([](double x) { return x == INFINITY; });
-    has_numbers_ = (!endless_left && !endless_right) || any([](double x) { return std::isfinite(x) && x != 0; });
-    if (has_numbers_) axis_ = axis_for(std::move(ends), AxisKind::linear, true);
-    else axis_ = {endless_left ? -1.0 : 0.0, endless_right ? 1.0 : 0.0};
-    const double length = axis_.high - axis_.low;
-    if (endless_left) axis_.low = std::min(axis_.low, -kRoomOfArrow * length);
-    else if (axis_.low == 0) axis_.low = -0.03 * length;
-    if (endless_right) axis_.high = std::max(axis_.high, kRoomOfArrow * length);
-    else if (axis_.high == 0) axis_.high = 0.03 * length;
+    const auto range = range_of_effects(c);
+    has_numbers_ = range.has_numbers();
+    if (has_numbers_) axis_ = axis_for({range.low, range.high}, AxisKind::linear, true);
+    else axis_ = {range.endless_left ? -1.0 : 0.0, range.endless_right ? 1.0 : 0.0};
+    const double margin = 0.03 * (axis_.high - axis_.low);
+    make_room_for_arrows(range, axis_.low, axis_.high);
+    if (axis_.low == 0) axis_.low = -margin;
+    if (axis_.high == 0) axis_.high = margin;
     axis_.from = from, axis_.to = to;
     if (has_numbers_) margin_ = ratios_ ? std::log1p(c.min_effect) : c.min_effect;
   }
@@ -65,7 +57,6 @@ class EffectAxis {
   }
 
  private:
-  static constexpr double kRoomOfArrow = 0.2;
   static std::string signed_label(double x) { return (x > 0 ? "+" : "") + tick_label(x); }
 
   Axis axis_{0, 1};

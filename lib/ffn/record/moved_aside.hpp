@@ -1,4 +1,4 @@
-// What move_aside() and killed merges left below a directory, as far as it is ffn-train's own.
+// What steps aside under another name, and how it is found again with what killed copies left, as far as it is ffn-train's own.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 
 namespace ffn {
 
+/// Renames `path` to the first free "path.old-N" and returns the new name.
+std::filesystem::path move_aside(const std::filesystem::path& path);
+
 struct MovedAside {
   std::filesystem::path path;
   std::uintmax_t bytes = 0;
@@ -16,10 +19,20 @@ struct MovedAside {
   std::string foreign;
 };
 
-/// Whether this is the name of a run that a merge is copying: "seed-0.tmp-4711".
-bool is_incoming_run(const std::string& name);
+/// Whether move_aside() gives such names; no study and no variant has one.
+bool is_moved_aside(const std::string& name);
 
-/// By path, with the runs that a merge began to copy (it may still be at it). Links are not followed, and what lies in something that was
+/// Where this process writes a copy of a run before it appears: "seed-0.tmp-4711".
+std::filesystem::path incoming_path(const std::filesystem::path& run);
+/// "seed-0" of such a name, "" of any other.
+std::string run_of_incoming(const std::string& name);
+inline bool is_incoming_run(const std::string& name) { return !run_of_incoming(name).empty(); }
+
+/// Whether something of this name in a study's own directory, or in a run's, is no result: moved aside, half written, hidden. Elsewhere such
+/// a name may be a person's.
+bool is_no_result(const std::string& name);
+
+/// By path, with the runs that somebody began to copy (and may still be at). Links are not followed, and what lies in something that was
 /// moved aside is part of it.
 std::vector<MovedAside> find_moved_aside(const std::filesystem::path& directory);
 

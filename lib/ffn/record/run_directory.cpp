@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "ffn/core/checksum.hpp"
@@ -15,6 +17,7 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
+using record_detail::is_there;
 using record_detail::json_text;
 using record_detail::sealed_text;
 
@@ -75,6 +78,10 @@ fs::path study_run_path(const fs::path& root, const std::string& study, const st
 
 fs::path run_path_within(const fs::path& study, const std::string& variant, std::int64_t seed) {
   return study / variant / ("seed-" + std::to_string(seed));
+}
+
+bool holds_run(const fs::path& directory) {
+  return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return is_there(directory / name); });
 }
 
 std::optional<RunStatus> read_status(const fs::path& run) {
@@ -178,7 +185,7 @@ void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::str
 
 std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(const RunConfig& config, const std::string& identity) const {
   const std::string source = checkpoint_path().string();
-  if (!record_detail::is_there(checkpoint_path())) return std::nullopt;
+  if (!is_there(checkpoint_path())) return std::nullopt;
   TensorFile file = read_safetensors(checkpoint_path());
   if (!file.metadata.count("state")) throw CheckpointError(source + ": no checkpoint of ffn-train: its metadata has no \"state\"");
 

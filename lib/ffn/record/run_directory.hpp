@@ -26,6 +26,12 @@ std::filesystem::path run_path_within(const std::filesystem::path& study, const 
 /// config.json, as text.
 std::string config_text(const RunConfig& config);
 
+/// Any of these tells of a run.
+inline constexpr const char* kRunFiles[] = {"status.json", "summary.json", "meta.json"};
+
+/// Whether there is a run, or what is left of one. Also where looking is refused: reading it then says why.
+bool holds_run(const std::filesystem::path& directory);
+
 /// Nothing if there is no such file in the run's directory. Throw DataError for one that cannot be understood.
 std::optional<RunStatus> read_status(const std::filesystem::path& run);
 std::optional<RunSummary> read_summary(const std::filesystem::path& run);

@@ -7,49 +7,24 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
-#include "ffn/record/json_text.hpp"
 #include "ffn/record/log.hpp"
-#include "ffn/record/misplaced.hpp"
-#include "ffn/record/safetensors.hpp"
+#include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_reading.hpp"
 #include "ffn/record/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
 
+using record_detail::file_differences;
 using record_detail::is_there;
+using record_detail::Read;
+using record_detail::read_or_nothing;
+using record_detail::status_or_damage;
+using record_detail::summary_or_damage;
 
 namespace {
 
-constexpr std::uintmax_t kMaxRunFileBytes = std::uintmax_t{1} << 36, kMaxMetaBytes = 1 << 24;
-
-// One of a run's small files: what it says, or what is wrong with it. Neither: it is not there.
-template <class T>
-struct Read {
-  std::optional<T> value;
-  std::string damage;
-};
-
-template <class Reader>
-auto read(Reader reader, const fs::path& run) -> Read<typename decltype(reader(run))::value_type> {
-  try {
-    return {reader(run), {}};
-  } catch (const DataError& error) {
-    std::string what = error.what();
-    const std::string prefix = run.string() + "/";
-    if (what.rfind(prefix, 0) == 0) what.erase(0, prefix.size());
-    return {std::nullopt, what};
-  }
-}
-
 bool is_over(RunState state) { return state == RunState::done || state == RunState::diverged; }
-
-std::string read_or_nothing(const fs::path& path) {
-  try {
-    return read_file(path, "file", ExitCode::data, kMaxRunFileBytes);
-  } catch (const DataError&) {
-    return "";
-  }
-}
 
 // The keys in which the config of the run on disk differs.
 std::vector<std::string> differences_from(const RunDirectory& directory, const RunConfig& config) {
@@ -113,77 +88,6 @@ RunLook judge_finished(const RunDirectory& directory, const RunConfig& config, c
   return look;
 }
 
-}  // namespace
-
-std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary, const std::string& except) {
-  std::vector<std::string> out;
-  const auto compare = [&](const std::string& name, const FileFacts* facts) {
-    const fs::path path = directory.path() / name;
-    std::error_code error;
-    const auto bytes = fs::file_size(path, error);
-    if (error == std::errc::no_such_file_or_directory) return out.push_back(name + ": missing");
-    if (error == std::errc::is_a_directory || error == std::errc::not_supported) return out.push_back(name + ": no regular file");
-    if (error) throw ReadError("cannot read " + path.string() + ": " + error.message());
-    if (!facts) return bytes == 0 ? out.push_back(name + ": empty") : void();
-    if (bytes != facts->bytes)
-      return out.push_back(name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts->bytes));
-    try {
-      if (checksum_of(read_file(path, name, ExitCode::data, kMaxRunFileBytes)) != facts->checksum)
-        out.push_back(name + ": damaged: its checksum differs");
-    } catch (const DataError& problem) {
-      out.emplace_back(problem.what());
-    }
-  };
-  for (const auto& [name, facts] : summary.files) {
-    // No path from a file leads out of the run's directory.
-    if (name.find('/') != std::string::npos) out.push_back("summary.json names a file " + record_detail::shown(name));
-    else if (name != except) compare(name, &facts);
-  }
-  if (summary.files.empty()) {  // version 0.1
-    for (const auto& path : {directory.metrics_path(), directory.weights_path()}) compare(path.filename().string(), nullptr);
-  }
-  return out;
-}
-
-namespace {
-
-std::string not_as_trained_hint(const RunDirectory& directory) {
-  return "the command that trained the run mends it, or trains it again; ffn-train check " + directory.path().string() + " says which";
-}
-
-std::string metadata_of(const RunDirectory& directory, const std::string& key) {
-  const auto file = read_safetensors(directory.weights_path());
-  const auto at = file.metadata.find(key);
-  return at == file.metadata.end() ? "" : at->second;
-}
-
-}  // namespace
-
-void require_as_trained(const RunDirectory& directory) {
-  auto summary = read_summary(directory.path());
-  if (!summary) {  // lost, or not written yet: the status tells whose the directory is
-    const auto status = read_status(directory.path());
-    if (!status || status->config_checksum.empty()) return;
-    if (checksum_of(read_or_nothing(directory.config_path())) != status->config_checksum)
-      throw DataError(directory.config_path().string() + ": damaged: its checksum differs", not_as_trained_hint(directory));
-    if (is_there(directory.weights_path()) && metadata_of(directory, "identity") != status->identity)
-      throw DataError(directory.weights_path().string() + ": of another run", not_as_trained_hint(directory));
-    return;
-  }
-  if (summary->files.empty()) return;  // version 0.1
-  const auto needed = {directory.config_path().filename().string(), directory.weights_path().filename().string()};
-  for (auto file = summary->files.begin(); file != summary->files.end();) {
-    const bool kept = std::find(needed.begin(), needed.end(), file->first) != needed.end();
-    file = kept ? std::next(file) : summary->files.erase(file);
-  }
-  const auto damage = file_differences(directory, *summary);
-  if (damage.empty()) return;
-  throw DataError(directory.path().string() + "/" + join(damage, "; "),
-                  not_as_trained_hint(directory));
-}
-
-namespace {
-
 // A text that was edited makes another run of the same config.json.
 bool config_is_ours(const RunDirectory& directory, const RunConfig& config) {
   return !std::holds_alternative<TextConfig>(config.task) && read_or_nothing(directory.config_path()) == config_text(config);
@@ -205,14 +109,13 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
     look.standing = Standing::foreign, look.about = "is no directory";
     return look;
   }
-  auto status = read([](const fs::path& path) { return read_status(path); }, run);
-  auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
+  auto status = status_or_damage(run);
+  auto summary = summary_or_damage(run);
   if (status.value && status.value->identity != identity && all_but_status_is_ours(directory, config, identity, summary))
     status = {std::nullopt, "status.json: of another run"};
   if (!status.value && summary.value && summary.value->identity != identity && config_is_ours(directory, config))
     summary = {std::nullopt, "summary.json: of another run"};
-  const bool has_status = status.value || !status.damage.empty(), has_summary = summary.value || !summary.damage.empty();
-  if (!has_status && !has_summary && !is_there(directory.meta_path())) return look_at_unnamed(directory, config);
+  if (!holds_run(run)) return look_at_unnamed(directory, config);
 
   const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
   if (owner != identity) {
@@ -313,94 +216,6 @@ void mend(const RunDirectory& directory, const RunConfig& config, const RunLook&
   directory.remove_temporaries();
   directory.remove_checkpoint();
   log_warning(directory.path().string() + ": " + look.about + "; written again from what is intact");
-}
-
-namespace {
-
-// The config of a run on disk, if it is what the run's status vouches for.
-std::optional<RunConfig> config_of(const RunDirectory& directory, const std::string& checksum, std::vector<std::string>& damage) {
-  const std::string name = directory.config_path().filename().string();
-  const std::string text = read_or_nothing(directory.config_path());
-  if (text.empty() || (!checksum.empty() && checksum_of(text) != checksum)) {
-    damage.push_back(name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
-    return std::nullopt;
-  }
-  try {
-    return read_run_config(parse_document(text, name, directory.path().string()), name);
-  } catch (const Error& error) {
-    damage.emplace_back(error.what());
-    return std::nullopt;
-  }
-}
-
-// What is wrong with the file that tells which machine and which build made the run; empty if nothing is.
-std::string damage_of_meta(const RunDirectory& directory) {
-  if (!is_there(directory.meta_path())) return "meta.json: missing";
-  try {
-    record_detail::read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json",
-                                  [](const Json&) {});
-  } catch (const ReadError&) {
-    throw;
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-RunCheck check_closely(const RunDirectory& directory) {
-  using Verdict = RunCheck::Verdict;
-  const fs::path& run = directory.path();
-  const auto status = read([](const fs::path& path) { return read_status(path); }, run);
-  const auto summary = read([](const fs::path& path) { return read_summary(path); }, run);
-  const std::string identity = status.value ? status.value->identity : summary.value ? summary.value->identity : "";
-  RunCheck out;
-  auto look = look_at(directory, RunConfig(), identity);
-  if (look.standing == Standing::unreadable) throw ReadError(look.about);
-  if (look.standing == Standing::finished) {
-    out.damage = std::move(look.damage);
-    if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
-    else if (look.summary->files.empty()) out.verdict = Verdict::old;
-    if (const std::string damage = out.verdict == Verdict::old ? "" : damage_of_meta(directory); !damage.empty()) {
-      if (out.damage.empty()) out.verdict = Verdict::marred;
-      out.damage.push_back(damage);
-    }
-    return out;
-  }
-  if (!look.about.empty()) out.damage.push_back(look.about);
-  const auto config = config_of(directory, status.value ? status.value->config_checksum : "", out.damage);
-  bool goes_on = false;
-  try {
-    goes_on = config && directory.read_checkpoint(*config, identity);
-  } catch (const CheckpointError& error) {
-    out.damage.emplace_back(error.what());
-  }
-  out.verdict = out.damage.empty() || goes_on ? Verdict::unfinished : Verdict::repeated;
-  return out;
-}
-
-}  // namespace
-
-RunCheck check_run(const RunDirectory& directory) {
-  try {
-    RunCheck out = check_closely(directory);
-    if (const std::string what = misplaced(directory.path()); !what.empty()) {
-      out.verdict = RunCheck::Verdict::misplaced;
-      out.damage.push_back("config.json: this " + what);
-    }
-    return out;
-  } catch (const ReadError& error) {
-    return {RunCheck::Verdict::unreadable, {error.what()}};
-  }
-}
-
-fs::path move_aside(const fs::path& path) {
-  int n = 1;
-  while (fs::exists(fs::symlink_status(path.string() + ".old-" + std::to_string(n)))) ++n;
-  const fs::path aside = path.string() + ".old-" + std::to_string(n);
-  std::error_code error;
-  fs::rename(path, aside, error);
-  if (error) throw SystemError("cannot move " + path.string() + " to " + aside.string() + ": " + error.message());
-  return aside;
 }
 
 }  // namespace ffn

@@ -8,6 +8,28 @@
 
 namespace ffn {
 
+EffectRange range_of_effects(const Comparison& comparison) {
+  EffectRange range;
+  for (const auto& facet : comparison.facets) {
+    for (const auto& pair : facet.pairs) {
+      const auto effect = effect_of(pair);
+      if (!effect) continue;
+      for (const double x : {effect->size, effect->low, effect->high}) {
+        if (std::isfinite(x)) range.low = std::min(range.low, x), range.high = std::max(range.high, x);
+        range.endless_left = range.endless_left || x == -INFINITY, range.endless_right = range.endless_right || x == INFINITY;
+      }
+    }
+  }
+  return range;
+}
+
+void make_room_for_arrows(const EffectRange& range, double& low, double& high) {
+  constexpr double kRoomOfArrow = 0.2;
+  const double room = high > low ? kRoomOfArrow * (high - low) : 1;
+  if (range.endless_left) low = std::min(low, -room);
+  if (range.endless_right) high = std::max(high, room);
+}
+
 int IntervalAxis::column_of(double x) const {
   if (!(high_ > low_)) return columns_ / 2;
   const double place = (x - low_) / (high_ - low_) * (columns_ - 1);

@@ -1,4 +1,4 @@
-// Intervals as bars of characters, all on one axis. Depends on report/shown.hpp.
+// The axis that intervals stand on, and bars of characters on it. Depends on report/shown.hpp.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,18 @@
 #include "ffn/report/shown.hpp"
 
 namespace ffn {
+
+/// Where the effects of a comparison lie: what is finite of them, and 0; whether any goes on for ever.
+struct EffectRange {
+  double low = 0, high = 0;
+  bool endless_left = false, endless_right = false;
+
+  bool has_numbers() const { return low < high || !(endless_left || endless_right); }  ///< or nothing is finite but 0
+};
+EffectRange range_of_effects(const Comparison& comparison);
+
+/// Moves the ends of an axis outwards until there is room, beside 0, for the arrow of what goes on for ever.
+void make_room_for_arrows(const EffectRange& range, double& low, double& high);
 
 class IntervalAxis {
  public:

@@ -20,7 +20,9 @@ constexpr const char* kEraseLine = "\r\033[K";  // ECMA-48 EL: erase to the end 
 
 double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-std::string speed(const ProgressView& view) { return view.steps_per_s ? format_short(*view.steps_per_s) + " steps/s" : ""; }
+std::string speed(const ProgressView& view) { return view.steps_per_s ? format_short(*view.steps_per_s) + " " + view.unit + "s/s" : ""; }
+
+std::string loss_text(const ProgressView& view) { return view.loss ? "loss " + format_significant(*view.loss) : ""; }
 
 std::string time_left(const ProgressView& view) {
   if (!view.steps_per_s || *view.steps_per_s <= 0) return "";
@@ -59,15 +61,13 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
 
 std::string progress_line(const ProgressView& view) {
   return view.label + ": " +
-         joined({"step " + format_count(view.step) + " of " + format_count(view.total), "loss " + format_significant(view.loss),
-                 speed(view), time_left(view)},
-                ", ");
+         joined({view.unit + " " + format_count(view.step) + " of " + format_count(view.total), loss_text(view), speed(view), time_left(view)}, ", ");
 }
 
 std::string progress_bar(const ProgressView& view, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 0));
   const std::string steps = format_count(view.step) + "/" + format_count(view.total);
-  std::string loss = "loss " + format_significant(view.loss), rate = speed(view), left = time_left(view);
+  std::string loss = loss_text(view), rate = speed(view), left = time_left(view);
   const auto text = [&](const std::string& drawn) { return joined({view.label, drawn, steps, loss, rate, left}, "  "); };
   constexpr std::size_t kFrame = 4;  // brackets and the gap to the next part
 
@@ -89,7 +89,7 @@ ProgressBar::ProgressBar(ProgressOptions options) : options_(std::move(options))
 
 ProgressBar::~ProgressBar() { finish(); }
 
-void ProgressBar::update(std::int64_t step, double loss) {
+void ProgressBar::update(std::int64_t step, std::optional<double> loss) {
   if (finished_) return;
   const double now = options_.clock();
   if (!first_time_) {
@@ -99,7 +99,7 @@ void ProgressBar::update(std::int64_t step, double loss) {
   if (last_time_ && now - *last_time_ < (options_.animate ? kRedrawSeconds : options_.line_every_s)) return;
   last_time_ = now;
 
-  ProgressView view{options_.label, step, options_.total, loss, {}};
+  ProgressView view{options_.label, step, options_.total, loss, {}, options_.unit};
   if (now > *first_time_) view.steps_per_s = static_cast<double>(step - first_step_) / (now - *first_time_);
   if (options_.animate) {
     draw(progress_bar(view, options_.width() - 1));  // the last column stays free: some terminals wrap once it is written

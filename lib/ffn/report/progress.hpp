@@ -1,4 +1,4 @@
-// Progress of one training on stderr: a bar on a terminal, a plain line now and then anywhere else.
+// Progress of a training, or of what else takes long, on stderr: a bar on a terminal, a plain line now and then anywhere else.
 // Depends on core and the engine's observer.
 #pragma once
 
@@ -14,6 +14,7 @@ namespace ffn {
 struct ProgressOptions {
   std::string label;
   std::int64_t total = 0;         ///< steps
+  std::string unit = "step";      ///< or what else is counted
   std::ostream* out = nullptr;    ///< null is stderr
   bool animate = false;           ///< animation_enabled(): draw over one line; else print whole lines
   std::function<int()> width;     ///< columns, asked at every drawing; not set: those of stderr
@@ -21,7 +22,7 @@ struct ProgressOptions {
   double line_every_s = 5;        ///< without animation
 };
 
-/// A bar: label, steps, loss, speed, time left. Drawn at most ten times a second, never wider than the terminal, gone when
+/// A bar: label, steps, loss if there is one, speed, time left. Drawn at most ten times a second, never wider than the terminal, gone when
 /// it is finished. Speed and time left count from the first update, so that a resumed run is not credited with old steps.
 class ProgressBar {
  public:
@@ -30,7 +31,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void update(std::int64_t step, double loss);
+  void update(std::int64_t step, std::optional<double> loss = std::nullopt);
   /// Takes the bar off the screen so that something else can be printed; the next update draws it again.
   void clear();
   /// Nothing is drawn after this.
@@ -49,8 +50,9 @@ class ProgressBar {
 struct ProgressView {
   std::string label;
   std::int64_t step = 0, total = 0;
-  double loss = 0;
+  std::optional<double> loss;
   std::optional<double> steps_per_s;
+  std::string unit = "step";
 };
 
 /// "label: step 1,200 of 2,000, loss 0.0123, 3.4k steps/s, 12 s left"

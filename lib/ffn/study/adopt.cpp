@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_standing.hpp"
 #include "ffn/study/run_copy.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
 
 namespace {
+
+// Are flushed together. 5,000 runs of 6 files, on ext4 that others used, too: 23 s; one by one, 114.
+constexpr std::size_t kRunsAtOnce = 64;
 
 std::vector<fs::path> directories_in(const fs::path& parent) {
   std::vector<fs::path> out;
@@ -52,17 +57,40 @@ std::multimap<std::string, Elsewhere> runs_elsewhere(const Plan& plan) {
   return out;
 }
 
-bool adopt(const PlannedRun& run, const fs::path& from) {
-  try {
-    const auto claim = RunClaim::take(run.directory);
-    if (!claim || path_exists(run.directory)) return false;  // somebody is at it
-    remove_incoming(run.directory);
-    copy_run(from, run.directory, InTheWay::nothing);
-    return true;
-  } catch (const std::exception& error) {
-    log_warning(from.string() + " is what " + run.directory.string() + " will be, and could not be copied: " + error.what() + "; the run is trained again");
-    return false;
+void warn_not_copied(const RunCopy& copy, const std::exception& error) {
+  log_warning(copy.from.string() + " is what " + copy.to.string() + " will be, and could not be copied: " + error.what() + "; the run is trained again");
+}
+
+// Returns those of them that have arrived: at the others somebody is at work, or they cannot be copied.
+std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std::size_t, fs::path>>& places, KilledCopies& killed) {
+  std::vector<RunClaim> claims;
+  std::vector<std::size_t> claimed, arrived;
+  std::vector<RunCopy> copies;
+  for (const auto& [i, place] : places) {
+    const RunCopy copy{place, plan.runs[i].directory};
+    try {
+      auto claim = RunClaim::take(copy.to);
+      if (!claim || path_exists(copy.to)) continue;
+      killed.remove(copy.to);
+      claims.push_back(std::move(*claim)), claimed.push_back(i), copies.push_back(copy);
+    } catch (const std::exception& error) {
+      warn_not_copied(copy, error);
+    }
   }
+  try {
+    copy_runs(copies);
+    return claimed;
+  } catch (const std::exception&) {  // one of them: each by itself tells which
+  }
+  for (std::size_t k = 0; k < copies.size(); ++k) {
+    try {
+      if (!path_exists(copies[k].to)) copy_run(copies[k], InTheWay::nothing);
+      arrived.push_back(claimed[k]);
+    } catch (const std::exception& error) {
+      warn_not_copied(copies[k], error);
+    }
+  }
+  return arrived;
 }
 
 }  // namespace
@@ -85,12 +113,15 @@ std::map<std::size_t, fs::path> adoptable_runs(const Plan& plan, const std::vect
   return out;
 }
 
-std::size_t adopt_runs(const Plan& plan, const std::vector<std::size_t>& runs, std::vector<Progress>& found) {
-  std::size_t adopted = 0;
-  for (const auto& [i, place] : adoptable_runs(plan, runs, found)) {
-    if (!adopt(plan.runs[i], place)) continue;
-    found[i] = progress_of(plan.runs[i]);
-    ++adopted;
+std::size_t adopt_runs(const Plan& plan, const std::map<std::size_t, fs::path>& places, std::vector<Progress>& found,
+                       const std::function<bool(std::size_t)>& goes_on) {
+  KilledCopies killed;
+  std::size_t adopted = 0, done = 0;
+  for (auto at = places.begin(); at != places.end() && goes_on(done);) {
+    std::vector<std::pair<std::size_t, fs::path>> some;
+    for (; at != places.end() && some.size() < kRunsAtOnce; ++at) some.emplace_back(*at);
+    for (const auto i : adopt(plan, some, killed)) found[i] = progress_of(plan.runs[i]), ++adopted;
+    done += some.size();
   }
   return adopted;
 }

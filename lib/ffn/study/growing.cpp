@@ -7,6 +7,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
 
 namespace ffn {
@@ -32,7 +33,7 @@ bool holds_finished_runs(const fs::path& directory) {
   for (const auto& variant : fs::directory_iterator(directory, error)) {
     std::error_code unknown;  // a file, or what cannot be read
     for (const auto& run : fs::directory_iterator(variant.path(), unknown)) {
-      if (run.path().filename().string().find(".old-") == std::string::npos && path_exists(run.path() / "summary.json")) return true;
+      if (!is_moved_aside(run.path().filename().string()) && path_exists(run.path() / "summary.json")) return true;
     }
   }
   return false;

@@ -10,6 +10,7 @@
 #include "ffn/core/json_document.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/run_copy.hpp"
@@ -286,10 +287,11 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     remove_temporaries(target);
     write_study_file(target, study_text(study));
   }
+  KilledCopies killed;
   for (const auto& [run, copy] : best) {
-    remove_incoming(target / run);
+    killed.remove(target / run);
     if (const auto way = there.find(run); way != there.end()) {
-      const fs::path aside = copy_run(copy.directory, target / run, way->second);
+      const fs::path aside = copy_run({copy.directory, target / run}, way->second);
       if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
       ++result.copied[directories[copy.source].string()];
     }

@@ -1,22 +1,13 @@
 #include "ffn/study/run_copy.hpp"
 
-#include <unistd.h>
-
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_standing.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
-
-bool is_no_result(const std::string& name) {
-  return name.find(".old-") != std::string::npos || name.find(".tmp-") != std::string::npos || name[0] == '.';
-}
-
-bool holds_run(const fs::path& directory) { return path_exists(directory / "status.json") || path_exists(directory / "summary.json"); }
 
 namespace {
 
@@ -32,36 +23,75 @@ void read_files(const fs::path& from, const fs::path& below, std::vector<std::pa
   }
 }
 
-}  // namespace
-
-fs::path copy_run(const fs::path& from, const fs::path& to, InTheWay there) {
-  const fs::path incoming = to.string() + ".tmp-" + std::to_string(::getpid());
-  make_directories(to.parent_path());
+void write_incoming(const RunCopy& run, FileGroup& group) {
+  const fs::path incoming = incoming_path(run.to);
+  make_directories(run.to.parent_path());
   std::vector<std::pair<fs::path, std::string>> files;
-  read_files(from, "", files);
-  try {
-    FileGroup group;
-    for (const auto& [name, bytes] : files) {
-      make_directories((incoming / name).parent_path());
-      group.write(incoming / name, bytes);
-    }
-    group.commit();
-  } catch (...) {
-    std::error_code error;
-    fs::remove_all(incoming, error);
-    throw;
+  read_files(run.from, "", files);
+  for (const auto& [name, bytes] : files) {
+    make_directories((incoming / name).parent_path());
+    group.write(incoming / name, bytes);
   }
-  const fs::path aside = there == InTheWay::lesser ? move_aside(to) : fs::path();
-  fs::rename(incoming, to);
-  return aside;
 }
 
-void remove_incoming(const fs::path& run) {
-  std::error_code error;  // what cannot be read or removed harms nobody
-  for (const auto& entry : fs::directory_iterator(run.parent_path(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(run.filename().string() + ".tmp-", 0) == 0 && is_incoming_run(name) && fs::is_directory(entry.symlink_status(error))) fs::remove_all(entry.path(), error);
+void discard_incoming(const std::vector<RunCopy>& runs) {
+  std::error_code error;
+  for (const auto& run : runs) fs::remove_all(incoming_path(run.to), error);
+}
+
+// All of them, on disk.
+void write_incoming(const std::vector<RunCopy>& runs) {
+  try {
+    FileGroup group;
+    for (const auto& run : runs) write_incoming(run, group);
+    group.commit();
+  } catch (...) {
+    discard_incoming(runs);
+    throw;
   }
+}
+
+}  // namespace
+
+fs::path copy_run(const RunCopy& run, InTheWay there) {
+  write_incoming({run});
+  try {
+    const fs::path aside = there == InTheWay::lesser ? move_aside(run.to) : fs::path();
+    fs::rename(incoming_path(run.to), run.to);
+    return aside;
+  } catch (...) {
+    discard_incoming({run});
+    throw;
+  }
+}
+
+void copy_runs(const std::vector<RunCopy>& runs) {
+  write_incoming(runs);
+  try {
+    for (const auto& run : runs) fs::rename(incoming_path(run.to), run.to);
+  } catch (...) {
+    discard_incoming(runs);
+    throw;
+  }
+}
+
+KilledCopies::Copies KilledCopies::find_in(const fs::path& directory) {
+  Copies copies;
+  std::error_code error;  // what cannot be read or removed harms nobody
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string run = run_of_incoming(entry.path().filename().string());
+    if (!run.empty() && fs::is_directory(entry.symlink_status(error))) copies.emplace(directory / run, entry.path());
+  }
+  return copies;
+}
+
+void KilledCopies::remove(const fs::path& run) {
+  const fs::path directory = run.parent_path();
+  auto known = found_.find(directory);
+  if (known == found_.end()) known = found_.emplace(directory, find_in(directory)).first;
+  std::error_code error;
+  const auto [first, last] = known->second.equal_range(run);
+  for (auto copy = first; copy != last; ++copy) fs::remove_all(copy->second, error);
 }
 
 }  // namespace ffn

@@ -1,4 +1,5 @@
 // The kernels of every instruction set that this processor has, against plain loops in double.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -143,12 +144,11 @@ float chain(const Gemm& g, bool fused, std::int64_t i, std::int64_t j, float sta
 enum class Start { zero, bias, c };
 
 // Elements that are not the chain's bits, or that were written beside C; a sample of those of large products.
-int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const Storage& sb, Start start) {
-  constexpr std::int64_t kMargin = 5;
+int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const Storage& sb, Start start, std::int64_t margin = 5) {
   const bool fused = std::string(build.name) != "baseline";
   const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2),
              bias = random_values(static_cast<std::size_t>(s.n), 3);
-  const std::int64_t c_row = s.n + kMargin;
+  const std::int64_t c_row = s.n + margin;
   const auto before = random_values(static_cast<std::size_t>(s.m * c_row), 4);
   auto c = before;
   Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.m, s.k), sa.col(s.m), b.data(), sb.row(s.k, s.n), sb.col(s.k), c.data(), c_row};
@@ -191,6 +191,41 @@ TEST_CASE("an element of a product is one chain over k, bit for bit, whatever bl
       }
     }
     CHECK(tried == static_cast<int>(shapes.size()) * 4 * 3);
+  }
+}
+
+TEST_CASE("an element of a product with few columns is the same chain, beside other columns and side by side", "[math][gemm]") {
+  const std::vector<std::int64_t> all_rows{1, 7, 8, 9, 15, 16, 17, 40, 64, 129, 200};
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    int tried = 0, wrong = 0;
+    for (const auto m : all_rows) {
+      for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 34}) {
+        for (const std::int64_t k : {1, 3, 4, 5, 8, 18, 65}) {
+          for (int layout = 0; layout < 4; ++layout) {
+            const Storage a{(layout & 1) != 0, layout}, b{(layout & 2) != 0, 3 - layout};
+            const auto start = static_cast<Start>((m + n + k + layout) % 3);
+            for (const std::int64_t margin : {0, 5}) wrong += wrong_elements(build, {m, n, k}, a, b, start, margin), ++tried;
+          }
+        }
+      }
+    }
+    CHECK(wrong == 0);
+    CHECK(tried == static_cast<int>(all_rows.size()) * 7 * 7 * 4 * 2);
+  }
+}
+
+TEST_CASE("a product that is nothing leaves the sign of its bias", "[math][gemm]") {
+  const std::vector<float> zeros(64 * 8, 0.0f), minus(8 * 64, -1.0f), bias(64, -0.0f);
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t n : {1, 2, 4, 8, 33}) {
+      for (const bool transposed : {false, true}) {
+        std::vector<float> c(static_cast<std::size_t>(64 * n), 1.0f);
+        build.kernels.gemm({64, n, 8, zeros.data(), transposed ? 1 : 8, transposed ? 64 : 1, minus.data(), n, 1, c.data(), n, bias.data()});
+        CHECK(std::count_if(c.begin(), c.end(), [](float x) { return x == 0 && std::signbit(x); }) == 64 * n);
+      }
+    }
   }
 }
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
-#include "ffn/kernels/gemm_tile.hpp"
+#include "ffn/kernels/gemm_vector.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {
@@ -86,14 +87,10 @@ Copy copy_of(int64_t columns) { return copy_of(columns, std::make_integer_sequen
 
 // to[k·width + j] = from[k + j·col] for four by four values.
 inline void transpose_four(const float* from, int64_t col, float* to, int64_t width) {
-  using Four = typename Vector<4>::type;
-  const Four a = load<Four>(from), b = load<Four>(from + col), c = load<Four>(from + 2 * col), d = load<Four>(from + 3 * col);
-  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store<Four>(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
-  store<Four>(to + width, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
-  store<Four>(to + 2 * width, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
-  store<Four>(to + 3 * width, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+  typename Vector<4>::type row[4];
+  load_transposed<4>(from, col, row);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) store(to + k * width, row[k]);
 }
 
 // Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.

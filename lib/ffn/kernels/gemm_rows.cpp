@@ -11,6 +11,7 @@
 // processor has fused ones every one is fused, which is why they are not left to the compiler.
 #include <algorithm>
 
+#include "ffn/kernels/gemm_columns.hpp"
 #include "ffn/kernels/gemm_packing.hpp"
 #include "ffn/kernels/gemm_tile.hpp"
 #include "ffn/kernels/kernels.hpp"
@@ -88,25 +89,38 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
           0};
 }
 
-// A tile of few columns would be mostly empty: where the columns of A are contiguous, vectors can hold rows of C instead. In cycles per k:
-// a multiply-add waits four for the one before it, and two begin in each. Half is gained or it is left alone.
-bool is_narrow(const Gemm& g, const Left& left, const Panel& panel) {
-  constexpr int64_t kWait = 4, kRowsAtOnce = kMostVecs * kLanes;
-  if (panel.width != kLanes / 2 || left.row != 1 || left.col == 1 || left.strips || g.m < kLanes) return false;
-  const int64_t by_columns = panel.columns * ((g.m + kRowsAtOnce - 1) / kRowsAtOnce) * kWait;
+// A tile of few columns would be mostly empty: vectors can hold rows of C instead. Where the rows of A are contiguous they are
+// transposed on the way, four k at a time, which an empty part of a tile pays for; for few k a full one over columns that are done
+// (Panel::moved_inside) is as cheap. Otherwise the cost decides, in cycles per k: a multiply-add waits four for the one before it,
+// and two begin in each, of 64 bytes one.
+bool is_narrow(const Gemm& g, const Left& left, int64_t depth, const Panel& panel) {
+  if (panel.columns > kMostColumns || panel.width != kLanes / 2 || left.strips || g.m < kFewLanes) return false;
+  if (left.col == 1) return panel.columns < panel.width && depth >= (panel.j == 0 ? 4 : 16);
+  constexpr int64_t kWait = 4, kPerCycle = kLanes < 16 ? 2 : 1;
+  const int64_t by_columns = std::max(kWait, panel.columns * ((g.m + kLanes - 1) / kLanes) / kPerCycle);
   const int64_t by_tiles = (g.m + kMaxRows - 1) / kMaxRows * std::max<int64_t>(kWait, kMaxRows / 2);
-  return 2 * by_columns <= by_tiles;
+  return 5 * by_columns <= 4 * by_tiles;
 }
 
 void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, const Panel& panel) {
-  for (int64_t j = panel.j; j < g.n; ++j) {
-    Column o{depth, left.data, left.col, g.b + k * g.b_row + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias[j] : 0, g.accumulate || k > 0};
-    for (int64_t i = 0; i < g.m;) {
-      const int64_t vecs = std::clamp<int64_t>((g.m - i) / kLanes, 1, kMostVecs), first = std::min(i, g.m - vecs * kLanes);
-      o.a = left.data + first, o.c = g.c + j + first * g.c_row;
-      column_of(vecs)(o, i - first);  // those that were computed before are not stored again
-      i = first + vecs * kLanes;
-    }
+  const bool by_row = left.col == 1;
+  const int64_t lanes = g.m < kLanes ? kFewLanes : kLanes, most = by_row ? 1 : kVecsOf[panel.columns - 1];
+  Columns o{depth,
+            nullptr,
+            left.row,
+            left.col,
+            g.b + k * g.b_row + panel.j * g.b_col,
+            g.b_row,
+            g.b_col,
+            nullptr,
+            g.c_row,
+            g.bias ? g.bias + panel.j : nullptr,
+            g.accumulate || k > 0};
+  for (int64_t i = 0; i < g.m;) {
+    const int64_t vecs = std::clamp<int64_t>((g.m - i) / lanes, 1, most), first = std::min(i, g.m - vecs * lanes);
+    o.a = left.data + first * left.row, o.c = g.c + panel.j + first * g.c_row;
+    columns_of(panel.columns, lanes, vecs, by_row)(o, i - first);  // those that were computed before are not stored again
+    i = first + vecs * lanes;
   }
 }
 
@@ -114,7 +128,7 @@ void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, con
 void sweep_down(const Gemm& g, const Heights& heights, const Left& left, int64_t k, int64_t depth) {
   alignas(64) static thread_local float copied[kDepth * kWidest];
   for (Panel panel(0, g.n); panel.columns > 0; panel = panel.next(g.n)) {
-    if (is_narrow(g, left, panel)) return fill_columns(g, left, k, depth, panel);
+    if (is_narrow(g, left, depth, panel)) return fill_columns(g, left, k, depth, panel);
     if (!g.accumulate && k == 0) panel = panel.moved_inside(g.n);
     Operands o = operands(g, left, heights.low + 1, k, depth, panel);
     o.b = g.b + k * g.b_row + panel.j * g.b_col, o.b_row = g.b_row;

@@ -299,6 +299,44 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
   }
 }
 
+TEST_CASE("the cross-entropy of two classes is that of three of which one is impossible, bit for bit", "[math]") {
+  const float inf = HUGE_VALF;
+  const auto same = [](float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); };
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t rows : {1, 7, 16, 37, 64}) {
+      for (const bool extreme : {false, true}) {
+        CAPTURE(rows, extreme);
+        const auto count = static_cast<std::size_t>(rows);
+        auto two = random_values(2 * count, 9);
+        for (std::size_t i = 0; i < two.size(); ++i) two[i] *= i % 3 == 0 ? 40.0f : 2.0f;
+        if (rows >= 7) two[4] = two[5];  // the first of two that are largest
+        if (extreme) {
+          const float extremes[] = {inf, 0, 0, inf, -inf, 0, 0, -inf, inf, inf, -inf, -inf};
+          for (std::size_t i = 0; i < two.size(); i += 3) two[i] = extremes[i % 12];
+        }
+        std::vector<float> three, d_two(2 * count), d_three(3 * count), scratch(6 * count);
+        std::vector<std::int64_t> labels;
+        for (std::size_t i = 0; i < count; ++i) {
+          three.insert(three.end(), {two[2 * i], two[2 * i + 1], -inf});
+          labels.push_back(i % 5 == 3 ? -1 : static_cast<std::int64_t>(i * 7 / 3 % 2));
+        }
+        const auto a = build.kernels.cross_entropy(rows, 2, two.data(), labels.data(), 0, d_two.data(), scratch.data());
+        const auto b = build.kernels.cross_entropy(rows, 3, three.data(), labels.data(), 0, d_three.data(), scratch.data());
+        CHECK((a.loss == b.loss || (std::isnan(a.loss) && std::isnan(b.loss))));
+        CHECK(std::isfinite(a.loss) == !extreme);
+        CHECK(a.scored == b.scored);
+        if (!extreme) CHECK(a.correct == b.correct);  // the places of what is largest are another matter beside NaN
+        int different = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::size_t j = 0; j < 2; ++j) different += !same(d_two[2 * i + j], d_three[3 * i + j]);
+        }
+        CHECK(different == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("a loss far below the rounding of 1 is still a loss", "[math]") {
   for (const auto& build : builds()) {
     INFO(build.name);
@@ -323,9 +361,11 @@ TEST_CASE("a loss that is no longer finite shows", "[math]") {
     INFO(build.name);
     const float nan = std::nanf(""), inf = HUGE_VALF;
     for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
-      const std::int64_t label = 1;
-      float gradient[2], scratch[5];
-      CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, 0, gradient, scratch).loss));
+      for (const std::int64_t label : {0, 1}) {
+        float gradient[2], scratch[6];
+        CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, 0, gradient, scratch).loss));
+        CHECK((std::isnan(gradient[0]) && std::isnan(gradient[1])));
+      }
     }
   }
 }

@@ -105,14 +105,14 @@ Tiles tiles_of(int64_t rows, std::integer_sequence<int, I...>) {
 }
 
 template <bool ByRow>
-Tiles tiles_of(int width, int64_t rows) {
+Tiles tiles_of(int64_t width, int64_t rows) {
   constexpr auto all = std::make_integer_sequence<int, kMaxRows>{};
   if (width == kWidest) return tiles_of<kLanes, 2, ByRow>(rows, all);
   if (width == kLanes) return tiles_of<kLanes, 1, ByRow>(rows, all);
   return tiles_of<kLanes / 2, 1, ByRow>(rows, all);
 }
 
-Tiles tiles_of(int width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }
+Tiles tiles_of(int64_t width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }
 
 }  // namespace
 }  // namespace ffn::FFN_ISA

@@ -90,37 +90,41 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
 }
 
 // A tile of few columns would be mostly empty: vectors can hold rows of C instead. Where the rows of A are contiguous they are
-// transposed on the way, four k at a time, which an empty part of a tile pays for; for few k a full one over columns that are done
-// (Panel::move_inside) is as cheap. Otherwise the cost decides, in cycles per k: a multiply-add waits four for the one before it,
-// and two begin in each, of 64 bytes one.
+// transposed on the way, four k at a time, which an empty part of a tile pays for; for few k, or rows that share cache sets,
+// a full one over columns that are done (Panel::move_inside) is as cheap. Otherwise the cost decides, in cycles per k: a
+// multiply-add waits four for the one before it, and two begin in each, of 64 bytes one.
 bool is_narrow(const Gemm& g, const Left& left, int64_t depth, const Panel& panel) {
   if (panel.columns > kMostColumns || panel.width != kLanes / 2 || left.strips || g.m < kFewLanes) return false;
-  if (left.col == 1) return panel.columns < panel.width && depth >= (panel.j == 0 ? 4 : 16);
+  if (left.col == 1) return panel.columns < panel.width && (panel.j == 0 ? depth >= 4 : depth >= 16 && left.row % kSameSet != 0);
   constexpr int64_t kWait = 4, kPerCycle = kLanes < 16 ? 2 : 1;
   const int64_t by_columns = std::max(kWait, panel.columns * ((g.m + kLanes - 1) / kLanes) / kPerCycle);
   const int64_t by_tiles = (g.m + kMaxRows - 1) / kMaxRows * std::max<int64_t>(kWait, kMaxRows / 2);
   return 5 * by_columns <= 4 * by_tiles;
 }
 
+// Columns of A that are far apart are read in long pieces, for one column of C at a time.
 void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, const Panel& panel) {
   const bool by_row = left.col == 1;
-  const int64_t lanes = g.m < kLanes ? kFewLanes : kLanes, most = by_row ? 1 : kVecsOf[panel.columns - 1];
-  Columns o{depth,
-            nullptr,
-            left.row,
-            left.col,
-            g.b + k * g.b_row + panel.j * g.b_col,
-            g.b_row,
-            g.b_col,
-            nullptr,
-            g.c_row,
-            g.bias ? g.bias + panel.j : nullptr,
-            g.accumulate || k > 0};
-  for (int64_t i = 0; i < g.m;) {
-    const int64_t vecs = std::clamp<int64_t>((g.m - i) / lanes, 1, most), first = std::min(i, g.m - vecs * lanes);
-    o.a = left.data + first * left.row, o.c = g.c + panel.j + first * g.c_row;
-    columns_of(panel.columns, lanes, vecs, by_row)(o, i - first);  // those that were computed before are not stored again
-    i = first + vecs * lanes;
+  const int64_t together = left.col >= kSameSet ? 1 : panel.columns;
+  const int64_t lanes = g.m < kLanes ? kFewLanes : kLanes, most = by_row ? 1 : kVecsOf[together - 1];
+  for (int64_t j = panel.j; j < g.n; j += together) {
+    Columns o{depth,
+              nullptr,
+              left.row,
+              left.col,
+              g.b + k * g.b_row + j * g.b_col,
+              g.b_row,
+              g.b_col,
+              nullptr,
+              g.c_row,
+              g.bias ? g.bias + j : nullptr,
+              g.accumulate || k > 0};
+    for (int64_t i = 0; i < g.m;) {
+      const int64_t vecs = std::clamp<int64_t>((g.m - i) / lanes, 1, most), first = std::min(i, g.m - vecs * lanes);
+      o.a = left.data + first * left.row, o.c = g.c + j + first * g.c_row;
+      columns_of(together, lanes, vecs, by_row)(o, i - first);  // those that were computed before are not stored again
+      i = first + vecs * lanes;
+    }
   }
 }
 

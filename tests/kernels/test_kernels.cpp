@@ -1,4 +1,5 @@
 // The kernels of every instruction set that this processor has, against plain loops in double.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -143,12 +144,11 @@ float chain(const Gemm& g, bool fused, std::int64_t i, std::int64_t j, float sta
 enum class Start { zero, bias, c };
 
 // Elements that are not the chain's bits, or that were written beside C; a sample of those of large products.
-int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const Storage& sb, Start start) {
-  constexpr std::int64_t kMargin = 5;
+int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const Storage& sb, Start start, std::int64_t margin = 5) {
   const bool fused = std::string(build.name) != "baseline";
   const auto a = random_values(sa.size(s.m, s.k), 1), b = random_values(sb.size(s.k, s.n), 2),
              bias = random_values(static_cast<std::size_t>(s.n), 3);
-  const std::int64_t c_row = s.n + kMargin;
+  const std::int64_t c_row = s.n + margin;
   const auto before = random_values(static_cast<std::size_t>(s.m * c_row), 4);
   auto c = before;
   Gemm g{s.m, s.n, s.k, a.data(), sa.row(s.m, s.k), sa.col(s.m), b.data(), sb.row(s.k, s.n), sb.col(s.k), c.data(), c_row};
@@ -191,6 +191,41 @@ TEST_CASE("an element of a product is one chain over k, bit for bit, whatever bl
       }
     }
     CHECK(tried == static_cast<int>(shapes.size()) * 4 * 3);
+  }
+}
+
+TEST_CASE("an element of a product with few columns is the same chain, beside other columns and side by side", "[math][gemm]") {
+  const std::vector<std::int64_t> all_rows{1, 7, 8, 9, 15, 16, 17, 40, 64, 129, 200};
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    int tried = 0, wrong = 0;
+    for (const auto m : all_rows) {
+      for (const std::int64_t n : {1, 2, 3, 4, 5, 8, 34}) {
+        for (const std::int64_t k : {1, 3, 4, 5, 8, 18, 65}) {
+          for (int layout = 0; layout < 4; ++layout) {
+            const Storage a{(layout & 1) != 0, layout}, b{(layout & 2) != 0, 3 - layout};
+            const auto start = static_cast<Start>((m + n + k + layout) % 3);
+            for (const std::int64_t margin : {0, 5}) wrong += wrong_elements(build, {m, n, k}, a, b, start, margin), ++tried;
+          }
+        }
+      }
+    }
+    CHECK(wrong == 0);
+    CHECK(tried == static_cast<int>(all_rows.size()) * 7 * 7 * 4 * 2);
+  }
+}
+
+TEST_CASE("a product that is nothing leaves the sign of its bias", "[math][gemm]") {
+  const std::vector<float> zeros(64 * 8, 0.0f), minus(8 * 64, -1.0f), bias(64, -0.0f);
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t n : {1, 2, 4, 8, 33}) {
+      for (const bool transposed : {false, true}) {
+        std::vector<float> c(static_cast<std::size_t>(64 * n), 1.0f);
+        build.kernels.gemm({64, n, 8, zeros.data(), transposed ? 1 : 8, transposed ? 64 : 1, minus.data(), n, 1, c.data(), n, bias.data()});
+        CHECK(std::count_if(c.begin(), c.end(), [](float x) { return x == 0 && std::signbit(x); }) == 64 * n);
+      }
+    }
   }
 }
 
@@ -264,6 +299,44 @@ TEST_CASE("cross-entropy: loss, accuracy and gradient over the scored rows", "[m
   }
 }
 
+TEST_CASE("the cross-entropy of two classes is that of three of which one is impossible, bit for bit", "[math]") {
+  const float inf = HUGE_VALF;
+  const auto same = [](float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); };
+  for (const auto& build : builds()) {
+    INFO(build.name);
+    for (const std::int64_t rows : {1, 7, 16, 37, 64}) {
+      for (const bool extreme : {false, true}) {
+        CAPTURE(rows, extreme);
+        const auto count = static_cast<std::size_t>(rows);
+        auto two = random_values(2 * count, 9);
+        for (std::size_t i = 0; i < two.size(); ++i) two[i] *= i % 3 == 0 ? 40.0f : 2.0f;
+        if (rows >= 7) two[4] = two[5];  // the first of two that are largest
+        if (extreme) {
+          const float extremes[] = {inf, 0, 0, inf, -inf, 0, 0, -inf, inf, inf, -inf, -inf};
+          for (std::size_t i = 0; i < two.size(); i += 3) two[i] = extremes[i % 12];
+        }
+        std::vector<float> three, d_two(2 * count), d_three(3 * count), scratch(6 * count);
+        std::vector<std::int64_t> labels;
+        for (std::size_t i = 0; i < count; ++i) {
+          three.insert(three.end(), {two[2 * i], two[2 * i + 1], -inf});
+          labels.push_back(i % 5 == 3 ? -1 : static_cast<std::int64_t>(i * 7 / 3 % 2));
+        }
+        const auto a = build.kernels.cross_entropy(rows, 2, two.data(), labels.data(), 0, d_two.data(), scratch.data());
+        const auto b = build.kernels.cross_entropy(rows, 3, three.data(), labels.data(), 0, d_three.data(), scratch.data());
+        CHECK((a.loss == b.loss || (std::isnan(a.loss) && std::isnan(b.loss))));
+        CHECK(std::isfinite(a.loss) == !extreme);
+        CHECK(a.scored == b.scored);
+        if (!extreme) CHECK(a.correct == b.correct);  // the places of what is largest are another matter beside NaN
+        int different = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::size_t j = 0; j < 2; ++j) different += !same(d_two[2 * i + j], d_three[3 * i + j]);
+        }
+        CHECK(different == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("a loss far below the rounding of 1 is still a loss", "[math]") {
   for (const auto& build : builds()) {
     INFO(build.name);
@@ -288,9 +361,11 @@ TEST_CASE("a loss that is no longer finite shows", "[math]") {
     INFO(build.name);
     const float nan = std::nanf(""), inf = HUGE_VALF;
     for (const auto& logits : {std::vector<float>{nan, 0}, {0, nan}, {inf, 0}, {-inf, inf}, {nan, nan}}) {
-      const std::int64_t label = 1;
-      float gradient[2], scratch[5];
-      CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, 0, gradient, scratch).loss));
+      for (const std::int64_t label : {0, 1}) {
+        float gradient[2], scratch[6];
+        CHECK_FALSE(std::isfinite(build.kernels.cross_entropy(1, 2, logits.data(), &label, 0, gradient, scratch).loss));
+        CHECK((std::isnan(gradient[0]) && std::isnan(gradient[1])));
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/random.hpp"
 #include "ffn/tasks/task.hpp"
 #include "support/batches.hpp"
 #include "support/catch.hpp"
@@ -77,6 +78,32 @@ TEST_CASE("xor labels are the parity of the bits, all patterns are validated, an
   const auto noisy = test::train_batch(*make_task(config, {{1, 2}}), 0, 20000);
   CHECK((noisy.inputs - batch.inputs).std().item<double>() == Approx(0.5).margin(0.01));
   CHECK(torch::equal(noisy.labels, batch.labels));
+}
+
+TEST_CASE("an xor batch spells the low bits of its step's random words, for few bits and for more", "[tasks]") {
+  constexpr std::uint64_t kSeed = 7, kStep = 3, kStreamsPerStep = 4;
+  constexpr std::int64_t kExamples = 100;
+  for (const std::int64_t bits : {1, 2, 3, 4, 5, 32}) {
+    CAPTURE(bits);
+    XorConfig config;
+    config.bits = bits;
+    std::vector<float> x(static_cast<std::size_t>(kExamples * bits));
+    std::vector<std::int64_t> labels(static_cast<std::size_t>(kExamples));
+    make_task(config, {{kSeed, 2}})->write_batch(0, kStep, kExamples, {nullptr, x.data(), labels.data()});
+    RandomStream words(kSeed, kStep * kStreamsPerStep);
+    int wrong = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::uint32_t word = words.bits();
+      std::int64_t ones = 0;
+      for (std::int64_t b = 0; b < bits; ++b) {
+        const bool one = (word >> b & 1) != 0;
+        ones += one;
+        wrong += x[i * static_cast<std::size_t>(bits) + static_cast<std::size_t>(b)] != (one ? 1.0f : -1.0f);
+      }
+      wrong += labels[i] != ones % 2;
+    }
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("sequence_xor labels are the XOR of two earlier bits and undefined before", "[tasks]") {

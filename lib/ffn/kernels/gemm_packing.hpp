@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
-#include "ffn/kernels/gemm_tile.hpp"
+#include "ffn/kernels/gemm_vector.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {
@@ -24,22 +25,22 @@ struct Heights {
   int64_t start(int64_t tile) const { return tile * low + std::min(tile, higher); }
 };
 
-// Columns of C that are computed together: `columns` from j on, in tiles of `width`. None: the end.
+// Columns of C that are computed together: `columns` from j on, in tiles of `width`. None: the end. It is changed in place: a copy would
+// wait for the values that it takes by twos to be in the cache, longer than a small product takes to begin.
 struct Panel {
-  Panel(int64_t j_, int64_t end) : j(j_) {
-    const int64_t rest = end - j;
-    width = rest >= kWidest ? kWidest : rest <= kLanes / 2 ? kLanes / 2 : kLanes;
-    columns = std::min<int64_t>(rest, width);
-  }
-  int64_t j, columns;
-  int width;
+  Panel(int64_t first, int64_t end) { begin(first, end); }
+  int64_t j, columns, width;
 
-  Panel next(int64_t end) const { return {j + columns, end}; }
+  void begin(int64_t first, int64_t end) {
+    const int64_t rest = end - first;
+    j = first;
+    width = rest >= kWidest ? kWidest : rest <= kLanes / 2 ? kLanes / 2 : kLanes;
+    columns = std::min(rest, width);
+  }
+  void move_on(int64_t end) { begin(j + columns, end); }
   // The last one, where it is narrower than its tiles: together with columns before it, whose values are computed once more.
-  Panel moved_inside(int64_t end) const {
-    Panel inside = *this;
-    if (columns < width && end >= width) inside.j = end - width, inside.columns = width;
-    return inside;
+  void move_inside(int64_t end) {
+    if (columns < width && end >= width) j = end - width, columns = width;
   }
   // Of its copy in that of a block of B that begins with column j0. Narrow ones, of which there can be three, share a place.
   int64_t place(int64_t j0, int64_t depth) const { return (j - j0) / kWidest * (depth * kWidest + kGap) + (j - j0) % kWidest * depth; }
@@ -86,14 +87,10 @@ Copy copy_of(int64_t columns) { return copy_of(columns, std::make_integer_sequen
 
 // to[k·width + j] = from[k + j·col] for four by four values.
 inline void transpose_four(const float* from, int64_t col, float* to, int64_t width) {
-  using Four = typename Vector<4>::type;
-  const Four a = load<Four>(from), b = load<Four>(from + col), c = load<Four>(from + 2 * col), d = load<Four>(from + 3 * col);
-  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store<Four>(to, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
-  store<Four>(to + width, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
-  store<Four>(to + 2 * width, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
-  store<Four>(to + 3 * width, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+  typename Vector<4>::type row[4];
+  load_transposed<4>(from, col, row);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) store(to + k * width, row[k]);
 }
 
 // Copies the depth × columns values at `from` into rows of `width`, zero beyond the columns.
@@ -136,9 +133,9 @@ void copy_block(int64_t depth, int64_t j0, int64_t j1, const float* from, int64_
       for (int64_t p = 0; p < full; ++p)
         std::memcpy(to + p * (depth * kWidest + kGap) + k * kWidest, from + k * row + p * kWidest, kWidest * sizeof(float));
     }
-    panel = Panel(j0 + full * kWidest, j1);
+    panel.begin(j0 + full * kWidest, j1);
   }
-  for (; panel.columns > 0; panel = panel.next(j1))
+  for (; panel.columns > 0; panel.move_on(j1))
     copy_panel(depth, panel.columns, panel.width, from + (panel.j - j0) * col, row, col, to + panel.place(j0, depth));
 }
 

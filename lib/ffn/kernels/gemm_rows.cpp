@@ -11,6 +11,7 @@
 // processor has fused ones every one is fused, which is why they are not left to the compiler.
 #include <algorithm>
 
+#include "ffn/kernels/gemm_columns.hpp"
 #include "ffn/kernels/gemm_packing.hpp"
 #include "ffn/kernels/gemm_tile.hpp"
 #include "ffn/kernels/kernels.hpp"
@@ -35,13 +36,13 @@ constexpr int64_t kWorthCopying = 64;                   // rows of A, for its co
 constexpr int64_t kFar = 64;                            // rows of B further apart than this share cache sets and are worth a copy
 constexpr int64_t kSameSet = 1024, kWorthColliding = 64;  // rows of A this far apart, or a multiple of it, share cache sets: likewise
 
-bool is_in_place(const Gemm& g, int64_t columns, int width) {
+bool is_in_place(const Gemm& g, int64_t columns, int64_t width) {
   const bool far = g.b_row > kFar && g.m >= 2 * kMaxRows;
   return g.b_col == 1 && columns == width && !far;
 }
 
 // A tile that is wider than what is left of C is computed beside it.
-void edge_tile(const Operands& o, int width, int64_t columns, int64_t rows) {
+void edge_tile(const Operands& o, int64_t width, int64_t columns, int64_t rows) {
   const Copy copy = copy_of(columns);
   float c[kMaxRows * kWidest], bias[kWidest] = {};
   Operands inside = o;
@@ -88,24 +89,41 @@ Operands operands(const Gemm& g, const Left& left, int64_t rows, int64_t k, int6
           0};
 }
 
-// A tile of few columns would be mostly empty: where the columns of A are contiguous, vectors can hold rows of C instead. In cycles per k:
-// a multiply-add waits four for the one before it, and two begin in each. Half is gained or it is left alone.
-bool is_narrow(const Gemm& g, const Left& left, const Panel& panel) {
-  constexpr int64_t kWait = 4, kRowsAtOnce = kMostVecs * kLanes;
-  if (panel.width != kLanes / 2 || left.row != 1 || left.col == 1 || left.strips || g.m < kLanes) return false;
-  const int64_t by_columns = panel.columns * ((g.m + kRowsAtOnce - 1) / kRowsAtOnce) * kWait;
+// A tile of few columns would be mostly empty: vectors can hold rows of C instead. Where the rows of A are contiguous they are
+// transposed on the way, four k at a time, which an empty part of a tile pays for; for few k, or rows that share cache sets,
+// a full one over columns that are done (Panel::move_inside) is as cheap. Otherwise the cost decides, in cycles per k: a
+// multiply-add waits four for the one before it, and two begin in each, of 64 bytes one.
+bool is_narrow(const Gemm& g, const Left& left, int64_t depth, const Panel& panel) {
+  if (panel.columns > kMostColumns || panel.width != kLanes / 2 || left.strips || g.m < kFewLanes) return false;
+  if (left.col == 1) return panel.columns < panel.width && (panel.j == 0 ? depth >= 4 : depth >= 16 && left.row % kSameSet != 0);
+  constexpr int64_t kWait = 4, kPerCycle = kLanes < 16 ? 2 : 1;
+  const int64_t by_columns = std::max(kWait, panel.columns * ((g.m + kLanes - 1) / kLanes) / kPerCycle);
   const int64_t by_tiles = (g.m + kMaxRows - 1) / kMaxRows * std::max<int64_t>(kWait, kMaxRows / 2);
-  return 2 * by_columns <= by_tiles;
+  return 5 * by_columns <= 4 * by_tiles;
 }
 
+// Columns of A that are far apart are read in long pieces, for one column of C at a time.
 void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, const Panel& panel) {
-  for (int64_t j = panel.j; j < g.n; ++j) {
-    Column o{depth, left.data, left.col, g.b + k * g.b_row + j * g.b_col, g.b_row, g.c + j, g.c_row, g.bias ? g.bias[j] : 0, g.accumulate || k > 0};
+  const bool by_row = left.col == 1;
+  const int64_t together = left.col >= kSameSet ? 1 : panel.columns;
+  const int64_t lanes = g.m < kLanes ? kFewLanes : kLanes, most = by_row ? 1 : kVecsOf[together - 1];
+  for (int64_t j = panel.j; j < g.n; j += together) {
+    Columns o{depth,
+              nullptr,
+              left.row,
+              left.col,
+              g.b + k * g.b_row + j * g.b_col,
+              g.b_row,
+              g.b_col,
+              nullptr,
+              g.c_row,
+              g.bias ? g.bias + j : nullptr,
+              g.accumulate || k > 0};
     for (int64_t i = 0; i < g.m;) {
-      const int64_t vecs = std::clamp<int64_t>((g.m - i) / kLanes, 1, kMostVecs), first = std::min(i, g.m - vecs * kLanes);
-      o.a = left.data + first, o.c = g.c + j + first * g.c_row;
-      column_of(vecs)(o, i - first);  // those that were computed before are not stored again
-      i = first + vecs * kLanes;
+      const int64_t vecs = std::clamp<int64_t>((g.m - i) / lanes, 1, most), first = std::min(i, g.m - vecs * lanes);
+      o.a = left.data + first * left.row, o.c = g.c + j + first * g.c_row;
+      columns_of(together, lanes, vecs, by_row)(o, i - first);  // those that were computed before are not stored again
+      i = first + vecs * lanes;
     }
   }
 }
@@ -113,9 +131,9 @@ void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, con
 // Panel by panel, all rows past each.
 void sweep_down(const Gemm& g, const Heights& heights, const Left& left, int64_t k, int64_t depth) {
   alignas(64) static thread_local float copied[kDepth * kWidest];
-  for (Panel panel(0, g.n); panel.columns > 0; panel = panel.next(g.n)) {
-    if (is_narrow(g, left, panel)) return fill_columns(g, left, k, depth, panel);
-    if (!g.accumulate && k == 0) panel = panel.moved_inside(g.n);
+  for (Panel panel(0, g.n); panel.columns > 0; panel.move_on(g.n)) {
+    if (is_narrow(g, left, depth, panel)) return fill_columns(g, left, k, depth, panel);
+    if (!g.accumulate && k == 0) panel.move_inside(g.n);
     Operands o = operands(g, left, heights.low + 1, k, depth, panel);
     o.b = g.b + k * g.b_row + panel.j * g.b_col, o.b_row = g.b_row;
     if (!is_in_place(g, panel.columns, panel.width)) {
@@ -139,7 +157,7 @@ void sweep_right(const Gemm& g, const Heights& heights, Left left, int64_t k, in
   for (int64_t t = 0; t < heights.tiles; ++t) {
     const int64_t rows = heights.rows(t), size = left.tile(rows, depth);
     const float* next = left.data + size;
-    for (Panel panel(j0, j1); panel.columns > 0; panel = panel.next(j1)) {
+    for (Panel panel(j0, j1); panel.columns > 0; panel.move_on(j1)) {
       Operands o = operands(below, left, rows, k, depth, panel);
       o.b = block + panel.place(j0, depth);
       o.next_c = o.c + panel.columns;
@@ -161,7 +179,8 @@ void multiply(const Gemm& g) {
   const bool copies = (g.a_row != 1 && g.a_col != 1) || (far && g.m >= kWorthCopying) || collide(g);
   const int64_t parts = std::max<int64_t>(1, (g.k + kDepth - 1) / kDepth);
   for (int64_t p = 0; p < parts; ++p) {
-    const int64_t k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;
+    int64_t k = 0, depth = g.k;
+    if (parts > 1) k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;  // divisions that a small product would notice
     Left left{g.a + k * g.a_col, g.a_row, g.a_col, false};
     if (copies) {
       static thread_local Buffer buffer;

@@ -3,31 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "ffn/kernels/gemm_vector.hpp"
 
 namespace ffn::FFN_ISA {
 namespace {
-
-using std::int64_t;
-
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kMaxRows = 14;  // 28 of 32 registers hold the tile
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kMaxRows = 6;  // 12 of 16
-#else
-constexpr int kLanes = 4, kMaxRows = 6;
-#endif
-constexpr int kWidest = 2 * kLanes;
-
-template <int Lanes>
-struct Vector {
-  typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
-};
 
 // What tiles of one height, one below the other, need.
 struct Operands {
@@ -45,35 +26,6 @@ struct Operands {
   const float* next_a;  // memory that will be wanted: `next_step` values further for every four of k
   int64_t next_step;
 };
-
-// Vectors move through memcpy, which compilers make one unaligned instruction of.
-template <class V>
-inline V load(const float* from) {
-  V v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-template <class V>
-inline void store(float* to, V v) {
-  std::memcpy(to, &v, sizeof v);
-}
-
-// s·b + c
-template <class V>
-inline V multiply_add(float s, V b, V c) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(V) == sizeof(__m512))
-    return reinterpret_cast<V>(_mm512_fmadd_ps(_mm512_set1_ps(s), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
-#endif
-#if defined(__FMA__)
-  if constexpr (sizeof(V) == sizeof(__m256))
-    return reinterpret_cast<V>(_mm256_fmadd_ps(_mm256_set1_ps(s), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
-  if constexpr (sizeof(V) == sizeof(__m128))
-    return reinterpret_cast<V>(_mm_fmadd_ps(_mm_set1_ps(s), reinterpret_cast<__m128>(b), reinterpret_cast<__m128>(c)));
-#endif
-  return s * b + c;
-}
 
 // ByRow: the rows of A are contiguous (a_col is 1), otherwise its columns are (a_row is 1).
 template <int Lanes, int Vecs, int Rows, bool ByRow>
@@ -153,59 +105,14 @@ Tiles tiles_of(int64_t rows, std::integer_sequence<int, I...>) {
 }
 
 template <bool ByRow>
-Tiles tiles_of(int width, int64_t rows) {
+Tiles tiles_of(int64_t width, int64_t rows) {
   constexpr auto all = std::make_integer_sequence<int, kMaxRows>{};
   if (width == kWidest) return tiles_of<kLanes, 2, ByRow>(rows, all);
   if (width == kLanes) return tiles_of<kLanes, 1, ByRow>(rows, all);
   return tiles_of<kLanes / 2, 1, ByRow>(rows, all);
 }
 
-Tiles tiles_of(int width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }
-
-// Rows of one column of C, a vector of them at a time.
-struct Column {
-  int64_t depth;
-  const float* a;  // its columns are contiguous
-  int64_t a_col;
-  const float* b;  // of the column, b_row apart
-  int64_t b_row;
-  float* c;
-  int64_t c_row;
-  float bias;
-  bool accumulate;
-};
-
-constexpr int kMostVecs = 8;  // as many multiply-adds as are in flight at once
-
-// The first `skip` rows are computed, but not stored.
-template <int Vecs>
-void column(const Column& o, int64_t skip) {
-  using V = typename Vector<kLanes>::type;
-  float values[Vecs * kLanes];
-  for (int64_t i = 0; i < Vecs * kLanes; ++i) values[i] = o.accumulate ? o.c[i * o.c_row] : o.bias;
-  V acc[Vecs];
-#pragma GCC unroll 8
-  for (int v = 0; v < Vecs; ++v) acc[v] = load<V>(values + v * kLanes);
-  const float* a = o.a;
-  const float* b = o.b;
-  for (int64_t k = 0; k < o.depth; ++k, a += o.a_col, b += o.b_row) {
-#pragma GCC unroll 8
-    for (int v = 0; v < Vecs; ++v) acc[v] = multiply_add(*b, load<V>(a + v * kLanes), acc[v]);
-  }
-#pragma GCC unroll 8
-  for (int v = 0; v < Vecs; ++v) store<V>(values + v * kLanes, acc[v]);
-  for (int64_t i = skip; i < Vecs * kLanes; ++i) o.c[i * o.c_row] = values[i];
-}
-
-using FillColumn = void (*)(const Column&, int64_t skip);
-
-template <int... I>
-FillColumn column_of(int64_t vecs, std::integer_sequence<int, I...>) {
-  static constexpr FillColumn table[] = {column<I + 1>...};
-  return table[vecs - 1];
-}
-
-FillColumn column_of(int64_t vecs) { return column_of(vecs, std::make_integer_sequence<int, kMostVecs>{}); }
+Tiles tiles_of(int64_t width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }
 
 }  // namespace
 }  // namespace ffn::FFN_ISA

@@ -223,13 +223,65 @@ void norm_backward(int64_t rows, int64_t cols, const float* dy, const float* wei
   }
 }
 
+/// Σ of float values in double, in kLanes lanes.
+inline double sum_in_double(int64_t n, const float* x) {
+  double lane[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] += static_cast<double>(x[i + j]);
+  }
+  for (int64_t j = 0; i < n; ++i, ++j) lane[j] += static_cast<double>(x[i]);
+  double total = 0;
+  for (const double part : lane) total += part;
+  return total;
+}
+
+// Two classes, as most tasks here have: nothing goes over classes, so that vectors hold rows. Beside the largest there is one more,
+// e to which is at most 1 or NaN.
+CrossEntropySums cross_entropy_of_two(int64_t rows, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
+                                      float* scratch) {
+  CrossEntropySums sums;
+  float* power = scratch;           // (rows, 2): logit - largest, then e to that
+  float* first = power + 2 * rows;  // the class that is largest, then the sum of its row's powers
+  float* loss = first + rows;       // what each row adds to the loss
+  float* label = loss + rows;       // 0, 1, or -1 where it is not scored
+  for (int64_t i = 0; i < rows; ++i) {
+    sums.scored += labels[i] >= 0;
+    label[i] = labels[i] < 0 ? -1.0f : labels[i] == 0 ? 0.0f : 1.0f;
+  }
+  int64_t correct = 0;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < rows; ++i) {
+    const float zero = logits[2 * i], one = logits[2 * i + 1], top = zero < one ? one : zero;
+    power[2 * i] = zero - top, power[2 * i + 1] = one - top;
+    first[i] = zero < one ? 1.0f : 0.0f;
+    correct += label[i] == first[i];
+    loss[i] = label[i] == 0.0f ? zero - top : one - top;
+  }
+  sums.correct = correct;
+  for (int64_t i = 0; i < 2 * rows; ++i) power[i] = exp_(power[i]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < rows; ++i) {
+    const float zero = power[2 * i], one = power[2 * i + 1], total = zero + one, rest = first[i] == 0.0f ? one : zero;
+    const float log_total = unless_nan(total, log1p_(rest));
+    loss[i] = label[i] >= 0.0f ? log_total - loss[i] : 0.0f;
+    first[i] = total;
+  }
+  sums.loss = sum_in_double(rows, loss);
+  if (!dlogits) return sums;
+
+  const float weight = 1.0f / static_cast<float>(mean_over > 0 ? mean_over : sums.scored);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < rows; ++i) {
+    const float scale = label[i] >= 0.0f ? weight / first[i] : 0.0f;
+    dlogits[2 * i] = scale * power[2 * i] - (label[i] == 0.0f ? weight : 0.0f);
+    dlogits[2 * i + 1] = scale * power[2 * i + 1] - (label[i] == 1.0f ? weight : 0.0f);
+  }
+  return sums;
+}
+
 // Row i less its largest value goes to `shifted`. → the first place of the largest.
 inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
-  if (classes == 2) {  // most tasks here; no loop
-    const float top = row[0] < row[1] ? row[1] : row[0];
-    shifted[0] = row[0] - top, shifted[1] = row[1] - top;
-    return row[0] < row[1] ? 1 : 0;
-  }
   const float top = largest(classes, row);
   int64_t first = 0;
   while (first + 1 < classes && !(row[first] == top)) ++first;
@@ -239,6 +291,7 @@ inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
 
 CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
                                float* scratch) {
+  if (classes == 2) return cross_entropy_of_two(rows, logits, labels, mean_over, dlogits, scratch);
   CrossEntropySums sums;
   float* power = scratch;                   // (rows, classes): logit - largest, then e to that
   float* total = scratch + rows * classes;  // their sums per row
@@ -253,39 +306,23 @@ CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logit
     rest[i] = static_cast<float>(first);
   }
   for (int64_t i = 0; i < rows * classes; ++i) power[i] = exp_(power[i]);
-  if (classes == 2) {
-    for (int64_t i = 0; i < rows; ++i) {
-      rest[i] = rest[i] == 0.0f ? power[2 * i + 1] : power[2 * i];
-      total[i] = power[2 * i] + power[2 * i + 1];
-    }
-  } else {
-    for (int64_t i = 0; i < rows; ++i) {
-      float& top = power[i * classes + static_cast<int64_t>(rest[i])];
-      const float one = top;  // or NaN
-      top = 0.0f;
-      rest[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
-      total[i] = rest[i] + one;
-      top = one;
-    }
+  for (int64_t i = 0; i < rows; ++i) {
+    float& top = power[i * classes + static_cast<int64_t>(rest[i])];
+    const float one = top;  // or NaN
+    top = 0.0f;
+    rest[i] = sum(classes, [&](int64_t j) { return power[i * classes + j]; });
+    total[i] = rest[i] + one;
+    top = one;
   }
   for (int64_t i = 0; i < rows; ++i) {
     const float log_total = unless_nan(total[i], select(rest[i] <= 1.0f, log1p_(rest[i]), log_(total[i])));
     loss[i] = labels[i] >= 0 ? log_total - loss[i] : 0.0f;
   }
-  double lane[kLanes] = {};
-  for (int64_t i = 0; i < rows; ++i) lane[i % kLanes] += static_cast<double>(loss[i]);
-  for (const double part : lane) sums.loss += part;
+  sums.loss = sum_in_double(rows, loss);
   if (!dlogits) return sums;
 
   const float weight = 1.0f / static_cast<float>(mean_over > 0 ? mean_over : sums.scored);
   for (int64_t i = 0; i < rows; ++i) total[i] = labels[i] >= 0 ? weight / total[i] : 0.0f;
-  if (classes == 2) {
-    for (int64_t i = 0; i < rows; ++i) {
-      dlogits[2 * i] = total[i] * power[2 * i] - (labels[i] == 0 ? weight : 0.0f);
-      dlogits[2 * i + 1] = total[i] * power[2 * i + 1] - (labels[i] == 1 ? weight : 0.0f);
-    }
-    return sums;
-  }
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < classes; ++j) dlogits[i * classes + j] = total[i] * power[i * classes + j];
     if (labels[i] >= 0) dlogits[i * classes + labels[i]] -= weight;

@@ -1,5 +1,7 @@
 #include "ffn/tasks/xor.hpp"
 
+#include <cstring>
+
 #include "ffn/core/random.hpp"
 #include "ffn/kernels/kernels.hpp"
 
@@ -7,7 +9,7 @@ namespace ffn {
 
 namespace {
 
-std::int64_t parity(std::uint32_t bits) {
+constexpr std::int64_t parity(std::uint32_t bits) {
   for (const unsigned half : {16u, 8u, 4u, 2u, 1u}) bits ^= bits >> half;
   return bits & 1;
 }
@@ -20,16 +22,39 @@ std::uint64_t stream_number(std::int64_t step, Purpose purpose) { return static_
 RandomStream stream(std::uint64_t seed, std::int64_t step, Purpose purpose) { return {seed, stream_number(step, purpose)}; }
 
 // -1 for 0, 1 for 1, without a branch: nobody can tell which way random bits go.
-void write_pattern(std::uint32_t pattern, std::int64_t bits, float* x) {
+constexpr void write_pattern(std::uint32_t pattern, std::int64_t bits, float* x) {
   for (std::int64_t b = 0; b < bits; ++b) x[b] = static_cast<float>(2 * static_cast<std::int32_t>(pattern >> b & 1) - 1);
 }
 
 std::uint32_t low_bits(std::uint32_t word, std::int64_t bits) { return bits == 32 ? word : word & ((1u << bits) - 1); }
 
-// For a number of bits that the compiler knows, or for any (0).
+// The examples of so few bits that all of them can be written down beforehand.
 template <int Bits>
-void write_patterns(std::int64_t examples, std::int64_t any_bits, const std::uint32_t* words, const BatchPlace& to) {
-  const std::int64_t bits = Bits > 0 ? Bits : any_bits;
+struct Examples {
+  constexpr Examples() {
+    for (std::uint32_t pattern = 0; pattern < 1u << Bits; ++pattern) {
+      write_pattern(pattern, Bits, x[pattern]);
+      label[pattern] = parity(pattern);
+    }
+  }
+  float x[1 << Bits][Bits] = {};
+  std::int64_t label[1 << Bits] = {};
+};
+
+template <int Bits>
+void write_patterns(std::int64_t examples, const std::uint32_t* words, const BatchPlace& to) {
+  static constexpr Examples<Bits> all;
+  for (std::int64_t i = 0; i < examples; ++i) {
+    const std::uint32_t pattern = low_bits(words[i], Bits);
+    std::memcpy(to.vectors + i * Bits, all.x[pattern], sizeof all.x[pattern]);
+    to.labels[i] = all.label[pattern];
+  }
+}
+
+void write_patterns(std::int64_t examples, std::int64_t bits, const std::uint32_t* words, const BatchPlace& to) {
+  if (bits == 2) return write_patterns<2>(examples, words, to);
+  if (bits == 3) return write_patterns<3>(examples, words, to);
+  if (bits == 4) return write_patterns<4>(examples, words, to);
   for (std::int64_t i = 0; i < examples; ++i) {
     const std::uint32_t pattern = low_bits(words[i], bits);
     write_pattern(pattern, bits, to.vectors + i * bits);
@@ -42,8 +67,7 @@ void write_random(const XorConfig& config, std::uint64_t seed, std::int64_t step
   const auto bits = config.bits;
   std::vector<std::uint32_t> words(static_cast<std::size_t>(examples));
   kernels().random_bits(seed, stream_number(step, patterns), words.size(), words.data());
-  const auto write = bits == 2 ? write_patterns<2> : bits == 3 ? write_patterns<3> : bits == 4 ? write_patterns<4> : write_patterns<0>;
-  write(examples, bits, words.data(), to);
+  write_patterns(examples, bits, words.data(), to);
   if (config.jitter == 0) return;
   auto noise = stream(seed, step, jitter);
   for (std::int64_t i = 0; i < examples * bits; ++i) to.vectors[i] += static_cast<float>(config.jitter * noise.normal());

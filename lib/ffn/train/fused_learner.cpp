@@ -74,7 +74,8 @@ StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
   return report;
 }
 
-// Runs know nothing of each other, so each takes its steps in a row.
+// Runs know nothing of each other, so each takes its steps in a row. Three of them interleaved, kernel by kernel, take 2 to 4 % longer
+// (XOR, d_ff 8 to 64, AVX2 and AVX-512): their kernels leave nothing idle that another run's could use.
 void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) {
   using Clock = std::chrono::steady_clock;
   threads_ = threads();

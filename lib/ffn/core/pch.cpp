@@ -1,1 +1,0 @@
-// Carries the precompiled standard library and JSON that most targets share.

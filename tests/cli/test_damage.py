@@ -299,6 +299,53 @@ class Strangers(Damage):
         self.assertIn("model.ffn.", self.notes("compare", "runs/study"))
         self.assertEqual(self.run_program("check", "runs/study").returncode, 3)
 
+    def test_one_width_in_other_words_is_one_run(self):
+        common = ("xor", "train.steps=20", "seeds=3", "-q")
+        for name, first, second in (("widths", "model.ffn.d_ff=16,32", "model.ffn.expansion=2,4"),
+                                    ("gated", "model.ffn.match_tolerance=0.01", "model.ffn.match_tolerance=0.02")):
+            more = ("model.ffn.kind=gated", "model.ffn.match=params", "model.ffn.activation=relu,gelu") if name == "gated" else ()
+            self.ok(*common, *more, "name=" + name, first)
+            self.ok(*common, *more, "name=" + name, second)
+            self.assertIn(" whole", self.ok("check", "runs/" + name).stdout.strip().splitlines()[-1])
+            result = json.loads(self.ok("compare", "runs/" + name, "--json").stdout)
+            self.assertEqual([(g["runs"], g["done"]) for g in result["facets"][0]["groups"]], [(3, 3), (3, 3)], name)
+
+    def test_a_key_that_only_one_config_has_makes_another_run(self):
+        layer = {"kind": "formula", "formula": "relu(x @ up + b) @ down", "parameters": {"up": ["D", "F"], "down": ["F", "D"], "b": ["F"]}}
+        study = {"task": {"kind": "xor"}, "train": {"steps": 20}, "seeds": 2, "sweep": {"grid": {"train.optimizer.lr": [0.01, 0.02]}}}
+        for name, ffn in (("one", {**layer, "init": {"b": 1}}), ("other", layer)):
+            self.ok("--config", self.write(name + ".json", {**study, "name": name, "model": {"d_model": 8, "ffn": ffn}}))
+        for there, taken in (("one", "other"), ("other", "one")):
+            copy = self.tmp / "runs" / ("of-" + there)
+            shutil.copytree(self.tmp / "runs" / there, copy)
+            shutil.rmtree(copy / "lr=0.02/seed-1")
+            shutil.copytree(self.tmp / "runs" / taken / "lr=0.02/seed-1", copy / "lr=0.02/seed-1")
+            checked = self.run_program("check", copy)
+            self.assertEqual(checked.returncode, 3, checked.stdout)
+            self.assertIn("model.ffn.init.b", checked.stdout)
+
+    def test_a_text_counts_by_what_stands_in_it(self):
+        config = {"task": {"kind": "text", "context": 8, "file": "a.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,
+                  "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        text = "the rain in spain stays\n" * 60
+        self.write("a.txt", text)
+        self.write("sub/b.txt", text)
+        for file, seeds in (("a.txt", 2), ("sub/b.txt", 3)):  # the same text under another name
+            self.ok("--config", self.write("texts.json", {**config, "name": "texts", "seeds": seeds}), f"task.file={file}")
+            self.assertIn("%d whole" % (2 * seeds), self.ok("check", "runs/texts").stdout)
+            facets = json.loads(self.ok("compare", "runs/texts", "--json").stdout)["facets"]
+            self.assertEqual([(g["runs"], g["done"]) for facet in facets for g in facet["groups"]], [(seeds, seeds)] * 2)
+        self.ok("--config", self.write("first.json", {**config, "name": "first"}), "--shard", "1/2", "-o", "one")
+        self.write("a.txt", text.upper())
+        self.ok("--config", "texts.json", "name=changed", "seeds=3")
+        self.ok("--config", "first.json", "--shard", "2/2", "-o", "two")
+        place = "activation=gelu/seed-1"
+        shutil.rmtree(self.tmp / "runs/texts" / place)
+        shutil.copytree(self.tmp / "runs/changed" / place, self.tmp / "runs/texts" / place)
+        self.assertIn(f"{place} is a run of another config (task.file: another text)", self.notes("compare", "runs/texts"))
+        self.assertIn("1 in another run's directory", self.run_program("check", "runs/texts").stdout)
+        self.assertIn("texts.activation=relu differs", self.fails(3, "merge", "one/first", "two/first", "-o", "both"))
+
     def test_a_study_file_of_another_study_is_said_to_be_one(self):
         self.train()
         self.write("second.json", {**STUDY, "name": "second", "seeds": [7, 8]})

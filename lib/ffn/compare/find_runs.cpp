@@ -71,8 +71,9 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
   check_config(text, file, *status);
   const Json config = parse_json(text);
   if (!config.is_object()) throw DataError(file.string() + ": no JSON object");
+  const std::string what = order ? misplaced(path, config, status->identity, order) : "";
   try {
-    take_config(config, path, run);
+    take_config(order && what.empty() ? order->in_its_words(path.parent_path().filename().string(), config) : config, path, run);
   } catch (const Json::exception& error) {
     throw DataError(file.string() + ": " + error.what());
   }
@@ -84,7 +85,6 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
     if (run.summary->identity != run.identity) throw DataError((path / "summary.json").string() + ": of another config");
     run.flops_per_token = run.summary->cost.flops;
   }
-  const std::string what = order ? misplaced(path, config, order) : "";
   if (!what.empty()) throw Stranger(path.string() + " " + what);
   return run;
 }
@@ -222,6 +222,16 @@ TuningRuns drop_tuning(std::vector<Place>& places) {
   return dropped;
 }
 
+// A variant's runs learned one text, wherever it lay and whatever it was called when each was trained.
+void name_texts_alike(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+  std::map<fs::path, std::string> names;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!counted[i] || !places[i].order || !places[i].order->has_texts()) continue;
+    if (const auto file = runs[i].keys.find("task.file"); file != runs[i].keys.end())
+      file->second = names.insert({places[i].path.parent_path(), file->second}).first->second;
+  }
+}
+
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
 void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
@@ -296,6 +306,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
     else if (!strangers[i].empty()) found.strangers.push_back(strangers[i]);
     else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
+  name_texts_alike(counted, places, found.runs);
   stand_in(counted, places, found.runs);
   return found;
 }

@@ -8,6 +8,7 @@
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/text.hpp"
+#include "ffn/tasks/corpus.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -64,6 +65,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
   }
   study.document = json.at("document");
   if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
+  if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
   if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
@@ -89,6 +91,19 @@ fs::path study_file_path(const fs::path& study) { return study / "study.json"; }
 
 std::string study_text(const Json& study) { return record_detail::sealed_text(study); }
 
+namespace {
+
+// A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
+Json texts_of(const Study& study) {
+  Json texts = Json::object();
+  for (const auto& variant : study.variants) {
+    if (const auto* text = std::get_if<TextConfig>(&variant.config.task)) texts[variant.name] = file_identity(text->file);
+  }
+  return texts;
+}
+
+}  // namespace
+
 std::string study_text(const Study& study) {
   Json variants = Json::array();
   for (const auto& variant : study.variants) {
@@ -101,6 +116,7 @@ std::string study_text(const Study& study) {
               {"seeds", study.seeds},
               {"variants", variants},
               {"compare", write_json(comparison_of(study))}};
+  if (Json texts = texts_of(study); !texts.empty()) out["texts"] = std::move(texts);
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);

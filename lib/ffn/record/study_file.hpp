@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct StudyFile {
   std::optional<TuningResult> tuned;  ///< what its variants were tuned to
   JsonValue document;     ///< as read, overrides applied
   std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
+  std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs learn, by its name; none in older files
   std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
   /// Directories of its runs, seed by seed as they are planned.

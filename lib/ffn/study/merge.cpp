@@ -39,7 +39,7 @@ Json read_study_to_merge(const fs::path& directory, std::vector<std::string>& no
 
 // What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
 Json essence(Json study) {
-  for (const char* key : {"schema_version", "compare"}) study.erase(key);  // another version's; what follows from the document
+  for (const char* key : {"schema_version", "compare", "texts"}) study.erase(key);  // another version's; what follows from the document; see below
   if (study["document"].is_object()) {
     for (const char* key : {"compute", "log", "$schema", "extends"}) study["document"].erase(key);
     if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
@@ -59,6 +59,14 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pl
     if (!a.contains(item.key())) return inner(item.key());
   }
   return place;
+}
+
+// Where two studies differ first; empty if they are one. Texts count where both say which they learned.
+std::string difference(const Json& a, const Json& b) {
+  const Json one = essence(a), other = essence(b);
+  if (one != other) return first_difference(one, other);
+  const bool say = a.contains("texts") && b.contains("texts");
+  return say && a["texts"] != b["texts"] ? first_difference(a["texts"], b["texts"], "texts") : "";
 }
 
 // ---- one run's copy in one directory
@@ -224,9 +232,9 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     const Json other = i == 0 ? study : read_study_to_merge(sources[i], result.notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
-    if (essence(other) == essence(study)) continue;
-    throw DataError(sources[0].string() + " and " + sources[i].string() +
-                        " are different studies: " + first_difference(essence(study), essence(other)) + " differs in their study.json",
+    const std::string place = difference(study, other);
+    if (place.empty()) continue;
+    throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
                     "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
   }
   for (const auto& source : sources) {
@@ -239,9 +247,8 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   if (exists) {
     if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
     const Json there = read_study_to_merge(target, result.notes);
-    if (essence(there) != essence(study)) {
-      throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " +
-                          first_difference(essence(there), essence(study)) + " differs in their study.json",
+    if (const std::string place = difference(there, study); !place.empty()) {
+      throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " + place + " differs in their study.json",
                       "merge into a directory that does not exist yet");
     }
     directories.push_back(target);

@@ -8,7 +8,7 @@
 
 namespace ffn {
 
-std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds) {
+Json identity_json(const RunConfig& config, const std::string& text) {
   RunConfig same = config;
   if (FfnSize* size = size_of(same.model.ffn)) {  // d_ff 32 and expansion 4 of 8 are one layer
     size->d_ff = size->hidden_width(config.model.d_model);
@@ -23,7 +23,14 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::vect
   json["train"].erase("checkpoint_every");
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert) json["model"]["ffn"].erase("expert");  // as before there were any
-  if (const auto* text = std::get_if<TextConfig>(&config.task)) json["task"]["file"] = file_identity(text->file);
+  if (std::holds_alternative<TextConfig>(config.task)) json["task"]["file"] = text;
+  return json;
+}
+
+namespace {
+
+std::vector<std::string> identities_with(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds) {
+  Json json = identity_json(config, text);
   std::vector<std::string> identities;
   identities.reserve(seeds.size());
   for (const auto seed : seeds) {
@@ -33,6 +40,14 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::vect
   return identities;
 }
 
+}  // namespace
+
+std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds) {
+  const auto* text = std::get_if<TextConfig>(&config.task);
+  return identities_with(config, text ? file_identity(text->file) : "", seeds);
+}
+
 std::string run_identity(const RunConfig& config) { return run_identities(config, {config.seed})[0]; }
+std::string run_identity(const RunConfig& config, const std::string& text) { return identities_with(config, text, {config.seed})[0]; }
 
 }  // namespace ffn

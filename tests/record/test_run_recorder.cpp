@@ -39,6 +39,14 @@ TEST_CASE("a run is running, with a config and no results, before its first step
   CHECK_FALSE(observer.summary(0));
 }
 
+TEST_CASE("the status of a run that begins is there before its meta file") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  std::filesystem::create_directories(runs[1].directory.meta_path());  // in the way: what a kill at this moment would leave
+  CHECK_FALSE(message_of<SystemError>([&] { recorder(runs); }).empty());
+  for (const auto& run : runs) CHECK(read_status(run.directory.path())->state == RunState::running);
+}
+
 TEST_CASE("a run that was killed resumes from its checkpoint to the files of an undisturbed one") {
   const Reference reference;
   const ScratchDirectory scratch;

@@ -249,6 +249,31 @@ TEST_CASE("a process that died between its last files leaves a finished run") {
   CHECK(trained.look().standing == Standing::failed);
 }
 
+TEST_CASE("a kill or a power cut between the first files of a run leaves one that begins again in its place") {
+  const Trained killed(Plan{0, -1, false});
+  const std::string status = content(killed.file("status.json"));
+  REQUIRE_FALSE(status.empty());
+  put(killed.file("status.json.tmp-7-0"), status);
+  for (const std::string& left : {std::string("gone"), std::string(), std::string(status.size(), '\0'), status}) {
+    if (left == "gone") fs::remove(killed.file("status.json"));
+    else put(killed.file("status.json"), left);
+    const auto look = killed.look();
+    CHECK(look.standing == Standing::begun);
+    CHECK(look.about.empty());
+    CHECK_FALSE(killed.ready());
+    CHECK_FALSE(killed.has_moved());
+  }
+  fs::remove(killed.file("status.json"));
+  SECTION("but not one that has results") {
+    put(killed.file("metrics.jsonl"), "{\"step\":0,\"time_s\":0.0,\"tokens\":0}\n");
+    CHECK(killed.look().about == "status.json: missing");
+  }
+  SECTION("nor one of another config") {
+    put(killed.file("config.json"), "{}");
+    CHECK(killed.look().about == "status.json: missing");
+  }
+}
+
 TEST_CASE("a power cut right after a run began leaves one that begins again") {
   const ScratchDirectory scratch;
   const RecordedRun run = two_runs(scratch.path())[0];

@@ -62,10 +62,11 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     if (!run.directory.create()) clear_for(i);
     progress_[i].mark = run.directory.mark();
     progress_[i].config = run.directory.write_config(run.config);
-    run.directory.write_meta({argv, engine, started, run.resumed_at});
     progress_[i].safe_step = run.resumed_at.value_or(0);
     progress_[i].has_checkpoint = run.resumed_at.has_value();
-    write_status(i, RunState::running, progress_[i].safe_step);
+    // At once, and before the meta file: a directory that was killed here has a run that tells whose it is, or no more than a config.
+    write_status(i, RunState::running, progress_[i].safe_step, "", nullptr);
+    run.directory.write_meta({argv, engine, started, run.resumed_at});
     if (run.config.log.tensorboard) progress_[i].events.emplace(run.directory.path(), run.config, run.metrics);
   }
   files_.commit();
@@ -209,11 +210,15 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
 }
 
 void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason) {
+  write_status(run, state, step, reason, &files_);
+}
+
+void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason, FileGroup* group) {
   RunStatus status;
   status.state = state, status.reason = reason;
   status.identity = runs_[run].identity, status.step = step;
   status.config_checksum = progress_[run].config.checksum;
-  runs_[run].directory.write_status(status, &files_);
+  runs_[run].directory.write_status(status, group);
 }
 
 }  // namespace ffn

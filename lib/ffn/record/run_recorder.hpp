@@ -79,6 +79,7 @@ class RunRecorder final : public TrainObserver {
   FileFacts metrics_facts(std::size_t run) const;
   void clear_for(std::size_t run);
   void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
+  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason, FileGroup* group);
   void commit();
   void commit_if_all_wait();
 

@@ -7,6 +7,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
+#include "ffn/record/event_file.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_reading.hpp"
@@ -40,6 +41,21 @@ std::vector<std::string> differences_from(const RunDirectory& directory, const R
 bool is_torn(const std::string& text, const std::string& whole) {
   return text.size() <= whole.size() &&
          std::equal(text.begin(), text.end(), whole.begin(), [](char found, char written) { return found == written || found == '\0'; });
+}
+
+// Whether there is no more than what the start of this run writes, whatever a power cut left of it: nothing is lost with that.
+bool has_merely_begun(const RunDirectory& directory, const RunConfig& config) {
+  std::error_code error;
+  bool has_config = false;
+  for (fs::directory_iterator at(directory.path(), error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_config = name == directory.config_path().filename();
+    const bool of_a_start = is_config || name == directory.meta_path().filename() || name == "status.json" || name == directory.log_path().filename() ||
+                            name.rfind(kEventFilePrefix, 0) == 0 || name.find(".tmp-") != std::string::npos;
+    if (!of_a_start) return false;
+    has_config |= is_config;
+  }
+  return !error && has_config && is_torn(read_or_nothing(directory.config_path()), config_text(config));
 }
 
 // A directory without any file that says whose it is.
@@ -116,6 +132,10 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   if (!status.value && summary.value && summary.value->identity != identity && config_is_ours(directory, config))
     summary = {std::nullopt, "summary.json: of another run"};
   if (!holds_run(run)) return look_at_unnamed(directory, config);
+  if (!status.value && !summary.value && has_merely_begun(directory, config)) {
+    look.standing = Standing::begun;
+    return look;
+  }
 
   const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
   if (owner != identity) {

@@ -385,6 +385,19 @@ class Adopted(ProgramTest):
         self.assertIn("5 runs: 1 trained now, 4 found finished", said)
         self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
 
+    def test_a_file_or_a_link_in_the_place_of_a_run_is_named_with_what_to_do(self):
+        swept = self.trained(seeds=3)
+        places = [self.tmp / "runs/many/activation=relu" / f"seed-{seed}" for seed in (1, 2)]
+        places[0].parent.mkdir()
+        places[0].write_text("mine")
+        places[1].symlink_to("nowhere")
+        result = self.run_program(swept, "-q")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        for text in ("runs/many/activation=relu/seed-1 is no directory; move it away",
+                     "runs/many/activation=relu/seed-2 is a link that leads nowhere; move it away"):
+            self.assertIn(text, result.stderr)
+        self.assertNotIn("filesystem error", result.stderr)
+        self.assertEqual((places[0].read_text(), os.readlink(places[1])), ("mine", "nowhere"))
 
     def test_what_another_engine_computed_is_not_taken_where_one_is_asked_for(self):
         common = ("xor", "name=mix", "seeds=2", "train.steps=20", "model.ffn.activation=relu,gelu")

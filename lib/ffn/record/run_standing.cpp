@@ -122,7 +122,7 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   if (type == fs::file_type::not_found) return look;
   if (type == fs::file_type::symlink) type = fs::status(run, error).type();
   if (type != fs::file_type::directory) {
-    look.standing = Standing::foreign, look.about = "is no directory";
+    look.standing = Standing::foreign, look.about = type == fs::file_type::not_found ? "is a link that leads nowhere" : "is no directory";
     return look;
   }
   auto status = status_or_damage(run);

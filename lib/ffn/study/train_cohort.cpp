@@ -167,8 +167,8 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       }
       stored = make_ready(directory, run.config, run.identity, look);
     } catch (const Error& error) {
-      log_error(reason_of(error));
-      if (!error.hint().empty()) log_info(error.hint());
+      const std::string what = reason_of(error);  // may have lines of its own
+      log_error(what + (error.hint().empty() ? "" : (what.find('\n') == std::string::npos ? "; " : "\n") + error.hint()));
       fail(index, hooks, outcome);
       continue;
     }

@@ -385,6 +385,12 @@ class Adopted(ProgramTest):
         self.assertIn("5 runs: 1 trained now, 4 found finished", said)
         self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
 
+    def test_a_file_of_somebody_else_in_what_looks_like_a_killed_copy_stays(self):
+        swept = self.trained(seeds=2)
+        mine = self.write("runs/many/activation=relu/seed-1.tmp-77/thesis.txt", "mine")
+        self.assertIn("2 runs were trained before", self.ok(swept).stderr)
+        self.assertEqual(mine.read_text(), "mine")
+
     def test_a_file_or_a_link_in_the_place_of_a_run_is_named_with_what_to_do(self):
         swept = self.trained(seeds=3)
         places = [self.tmp / "runs/many/activation=relu" / f"seed-{seed}" for seed in (1, 2)]

@@ -51,20 +51,6 @@ bool is_run_or_study(const fs::path& directory) {
   return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), has) || has("study.json") || has("study.json.bak");
 }
 
-// What a directory holds that is not ours: the first such path, "" if there is none.
-std::string foreign_in(const fs::path& directory) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    const auto status = at->symlink_status(error);
-    const std::string name = at->path().filename().string();
-    const fs::path inside = at->path().lexically_relative(directory);
-    const bool of_slurm = *inside.begin() == "slurm" && is_one_of(inside.extension().string(), {".sh", ".log"});
-    const bool ours = fs::is_directory(status) || (fs::is_regular_file(status) && (is_our_file(name) || of_slurm));
-    if (!ours) return inside.string();
-  }
-  return error ? "what cannot be read: " + error.message() : "";
-}
-
 // A study's directory that was moved aside before its study.json was written holds runs alone.
 bool holds_runs(const fs::path& directory) {
   std::error_code error;
@@ -101,6 +87,19 @@ bool is_no_result(const std::string& name) { return is_moved_aside(name) || name
 fs::path incoming_path(const fs::path& run) { return run.string() + kTemporary + std::to_string(::getpid()); }
 
 std::string run_of_incoming(const std::string& name) { return name.rfind("seed-", 0) == 0 ? name_before(name, kTemporary) : ""; }
+
+std::string foreign_in(const fs::path& directory) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const auto status = at->symlink_status(error);
+    const std::string name = at->path().filename().string();
+    const fs::path inside = at->path().lexically_relative(directory);
+    const bool of_slurm = *inside.begin() == "slurm" && is_one_of(inside.extension().string(), {".sh", ".log"});
+    const bool ours = fs::is_directory(status) || (fs::is_regular_file(status) && (is_our_file(name) || of_slurm));
+    if (!ours) return inside.string();
+  }
+  return error ? "what cannot be read: " + error.message() : "";
+}
 
 fs::path move_aside(const fs::path& path) {
   int n = 1;

@@ -36,6 +36,9 @@ bool is_no_result(const std::string& name);
 /// moved aside is part of it.
 std::vector<MovedAside> find_moved_aside(const std::filesystem::path& directory);
 
+/// What a directory holds that no run or study leaves there: the first such path, or why it cannot be looked for. Empty if all is ours.
+std::string foreign_in(const std::filesystem::path& directory);
+
 /// Bytes of all regular files below a path, or of the file itself; what cannot be read counts as nothing.
 std::uintmax_t bytes_below(const std::filesystem::path& path);
 

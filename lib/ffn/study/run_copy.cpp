@@ -41,6 +41,9 @@ void discard_incoming(const std::vector<RunCopy>& runs) {
 
 // All of them, on disk.
 void write_incoming(const std::vector<RunCopy>& runs) {
+  for (const auto& run : runs) {  // what KilledCopies left alone, of an earlier process that had this one's number
+    if (fs::exists(fs::symlink_status(incoming_path(run.to)))) throw DataError(incoming_path(run.to).string() + " is in the way", "move it away");
+  }
   try {
     FileGroup group;
     for (const auto& run : runs) write_incoming(run, group);
@@ -91,7 +94,9 @@ void KilledCopies::remove(const fs::path& run) {
   if (known == found_.end()) known = found_.emplace(directory, find_in(directory)).first;
   std::error_code error;
   const auto [first, last] = known->second.equal_range(run);
-  for (auto copy = first; copy != last; ++copy) fs::remove_all(copy->second, error);
+  for (auto copy = first; copy != last; ++copy) {
+    if (foreign_in(copy->second).empty()) fs::remove_all(copy->second, error);
+  }
 }
 
 }  // namespace ffn

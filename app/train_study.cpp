@@ -222,12 +222,21 @@ void adopt_with_bar(const Plan& plan, const std::vector<std::size_t>& runs, std:
   options.unit = "run";
   ProgressBar bar(options);
   set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
-  const auto adopted = adopt_runs(plan, places, found, [&](std::size_t done) {
-    bar.update(static_cast<std::int64_t>(done));
-    return !stop_requested();
-  });
-  bar.finish();
-  set_up_log(log_options(common));
+  const auto end_bar = [&] {
+    bar.finish();
+    set_up_log(log_options(common));
+  };
+  std::size_t adopted = 0;
+  try {
+    adopted = adopt_runs(plan, places, found, [&](std::size_t done) {
+      bar.update(static_cast<std::int64_t>(done));
+      return !stop_requested();
+    });
+  } catch (...) {
+    end_bar();
+    throw;
+  }
+  end_bar();
   if (adopted > 0)
     log_info(format_counted(adopted, "run") + (adopted == 1 ? " was" : " were") + " trained before, in another place of this study, and copied");
 }

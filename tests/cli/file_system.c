@@ -1,5 +1,6 @@
 /* Preloaded by test_machines.py: a file system whose locks are missing or do nothing, or whose disk is full.
-   FILE_SYSTEM: "without-locks" (ENOLCK), "lying-locks" (every lock is granted), "full-disk" (lock files cannot be written). */
+   FILE_SYSTEM: "without-locks" (ENOLCK), "lying-locks" (every lock is granted), "full-disk" (lock files cannot be written),
+   "no-room-for-copies" (no file of a run that is copied can be written). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,6 +47,26 @@ static int lock_file_is_full(int fd) {
   if (size < 5 || memcmp(path + size - 5, ".lock", 5) != 0 || !kind_is("full-disk")) return 0;
   errno = ENOSPC;
   return 1;
+}
+
+static int is_of_a_copy(int fd) {
+  char link[64], path[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t size = kind_is("no-room-for-copies") ? readlink(link, path, sizeof path - 1) : 0;
+  if (size <= 0) return 0;
+  path[size] = 0;
+  const char* run = strstr(path, "/seed-");
+  const char* mark = run ? strstr(run, ".tmp-") : NULL;
+  return mark && strchr(mark, '/');
+}
+
+ssize_t write(int fd, const void* data, size_t size) {
+  if (is_of_a_copy(fd)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  ssize_t (*real)(int, const void*, size_t) = (ssize_t(*)(int, const void*, size_t))dlsym(RTLD_NEXT, "write");
+  return real(fd, data, size);
 }
 
 #define PWRITE(name, offset_type)                                                                     \

@@ -96,6 +96,18 @@ class Locks(MachinesTest):
         self.assertIn("--shard", without)
         self.assertEqual(list(self.tmp.glob("b/study")), [])
 
+    def test_copying_ends_at_the_first_write_to_a_full_disk(self):
+        study = {**SHORT, "seeds": 12, "train": {"steps": 2}, "sweep": {}}
+        self.study(study)
+        self.ok("--config", "study.json", "-q")
+        self.study({**study, "sweep": {"grid": {"model.ffn.activation": ["relu"]}}})
+        said = self.refused(1, "No space left", env=self.preloaded("no-room-for-copies"))
+        self.assertEqual(said.count("No space left"), 1, said)
+        self.assertIn("free some disk space and start again", said)
+        self.assertNotIn("trained again", said)
+        self.assertEqual(list(self.tmp.rglob("*.tmp-*")), [])
+        self.assertIn("12 runs: 0 trained now, 12 found finished", self.ok("--config", "study.json").stderr)
+
     def test_locks_that_are_granted_to_everybody_are_found_out(self):
         self.study()
         error = self.refused(1, "locks do not hold", env=self.preloaded("lying-locks"))

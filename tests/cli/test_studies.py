@@ -385,6 +385,23 @@ class Adopted(ProgramTest):
         self.assertIn("5 runs: 1 trained now, 4 found finished", said)
         self.assertEqual(list((self.tmp / "runs").rglob("*.tmp-*")), [])
 
+    def test_of_many_that_cannot_be_copied_a_few_are_named_and_the_others_counted(self):
+        swept = self.trained(seeds=6)
+        for seed in range(5):
+            (self.tmp / f"runs/many/base/seed-{seed}/notes").write_bytes(b"x" * 300_000)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        said = self.ok(swept, preexec_fn=limit).stderr
+        self.assertEqual(said.count("the run is trained again"), 3, said)
+        self.assertIn("2 more runs could not be copied and are trained again", said)
+        self.assertIn("6 runs: 5 trained now, 1 found finished", said)
+
+    def test_where_few_descriptors_are_allowed_all_are_copied(self):
+        swept = self.trained(seeds=80)
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+        said = self.ok(swept, preexec_fn=few).stderr
+        self.assertNotIn("could not be copied", said)
+        self.assertIn("80 runs: 0 trained now, 80 found finished", said)
+
     def test_a_file_of_somebody_else_in_what_looks_like_a_killed_copy_stays(self):
         swept = self.trained(seeds=2)
         mine = self.write("runs/many/activation=relu/seed-1.tmp-77/thesis.txt", "mine")

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ffn/core/disk_error.hpp"
 #include "ffn/core/side_by_side.hpp"
 
 namespace ffn {
@@ -139,9 +140,7 @@ constexpr const char* kTemporary = ".tmp-";
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path) {
   const int reason = errno;
-  const bool full = reason == ENOSPC || reason == EDQUOT;
-  throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
-                    full ? "free some disk space and start again; nothing written so far is lost" : "");
+  throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
 }
 
 void write_all(int fd, const std::string& bytes, const fs::path& path) {
@@ -358,7 +357,7 @@ void remove_temporaries(const fs::path& directory) {
 bool make_directory(const fs::path& path) {
   std::error_code error;
   const bool created = fs::create_directory(path, error);
-  if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
   if (created) KnownEntries::get().made(absolute_path(path));
   return created;
 }
@@ -380,7 +379,7 @@ bool make_directories(const fs::path& path) {
     return true;
   }
   const bool created = error && fs::create_directories(path, error);
-  if (error) throw SystemError("cannot create the directory " + path.string() + ": " + error.message());
+  if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
   if (created) KnownEntries::get().made_with_parents(absolute_path(path));
   return created;
 }

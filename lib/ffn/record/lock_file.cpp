@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "ffn/core/error.hpp"
+#include "ffn/core/disk_error.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -32,10 +32,11 @@ bool means_no_locks(int reason) {
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int reason) {
   std::string hint;
-  if (reason == ENOSPC || reason == EDQUOT) hint = "free some space and start again; nothing written so far is lost";
-  if (reason == EACCES || reason == EPERM || reason == EROFS) hint = "results go where -o DIR says; you need to be able to write there";
+  if (reason == EACCES || reason == EPERM) hint = "results go where -o DIR says; you need to be able to write there";
   if (reason == ELOOP) hint = "it is a symbolic link, which no lock file is; look where it points before you remove it";
-  throw SystemError(std::string("cannot ") + action + " the lock file " + path.string() + ": " + std::strerror(reason), hint);
+  const std::string what = std::string("cannot ") + action + " the lock file " + path.string() + ": " + std::strerror(reason);
+  if (hint.empty()) throw_unwritable(what, reason);
+  throw SystemError(what, hint);
 }
 
 // Of the open file, not of the process as with F_SETLK: two locks of one process exclude each other, too.

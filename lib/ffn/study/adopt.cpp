@@ -1,10 +1,13 @@
 #include "ffn/study/adopt.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "ffn/core/disk_error.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/moved_aside.hpp"
@@ -19,6 +22,13 @@ namespace {
 
 // Are flushed together. 5,000 runs of 6 files, on ext4 that others used, too: 23 s; one by one, 114.
 constexpr std::size_t kRunsAtOnce = 64;
+
+// The lock of each takes a descriptor, and what is written needs some, too.
+std::size_t runs_at_once() {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kRunsAtOnce;
+  return std::clamp<std::size_t>(limit.rlim_cur / 4, 1, kRunsAtOnce);
+}
 
 // Also by a link that leads nowhere.
 bool is_taken(const fs::path& place) {
@@ -63,12 +73,27 @@ std::multimap<std::string, Elsewhere> runs_elsewhere(const Plan& plan) {
   return out;
 }
 
-void warn_not_copied(const RunCopy& copy, const std::exception& error) {
-  log_warning(copy.from.string() + " is what " + copy.to.string() + " will be, and could not be copied: " + error.what() + "; the run is trained again");
-}
+// What keeps one run from being copied may keep thousands: the first few are named, the others counted.
+class NotCopied {
+ public:
+  void add(const RunCopy& copy, const std::exception& error) {
+    if (++count_ > kNamed) return;
+    log_warning(copy.from.string() + " is what " + copy.to.string() + " will be, and could not be copied: " + error.what() + "; the run is trained again");
+  }
+  void say_others() const {
+    if (count_ <= kNamed) return;
+    const auto others = count_ - kNamed;
+    log_warning(std::to_string(others) + (others == 1 ? " more run could not be copied and is" : " more runs could not be copied and are") + " trained again");
+  }
 
-// Returns those of them that have arrived: at the others somebody is at work, or they cannot be copied.
-std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std::size_t, fs::path>>& places, KilledCopies& killed) {
+ private:
+  static constexpr std::size_t kNamed = 3;
+  std::size_t count_ = 0;
+};
+
+// Returns those of them that have arrived: at the others somebody is at work, or they cannot be copied. Throws DiskError where no other
+// could be, either.
+std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std::size_t, fs::path>>& places, KilledCopies& killed, NotCopied& not_copied) {
   std::vector<RunClaim> claims;
   std::vector<std::size_t> claimed, arrived;
   std::vector<RunCopy> copies;
@@ -79,21 +104,27 @@ std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std
       if (!claim || is_taken(copy.to)) continue;
       killed.remove(copy.to);
       claims.push_back(std::move(*claim)), claimed.push_back(i), copies.push_back(copy);
+    } catch (const DiskError&) {
+      throw;
     } catch (const std::exception& error) {
-      warn_not_copied(copy, error);
+      not_copied.add(copy, error);
     }
   }
   try {
     copy_runs(copies);
     return claimed;
+  } catch (const DiskError&) {
+    throw;
   } catch (const std::exception&) {  // one of them: each by itself tells which
   }
   for (std::size_t k = 0; k < copies.size(); ++k) {
     try {
       if (!is_taken(copies[k].to)) copy_run(copies[k], InTheWay::nothing);
       arrived.push_back(claimed[k]);
+    } catch (const DiskError&) {
+      throw;
     } catch (const std::exception& error) {
-      warn_not_copied(copies[k], error);
+      not_copied.add(copies[k], error);
     }
   }
   return arrived;
@@ -122,13 +153,16 @@ std::map<std::size_t, fs::path> adoptable_runs(const Plan& plan, const std::vect
 std::size_t adopt_runs(const Plan& plan, const std::map<std::size_t, fs::path>& places, std::vector<Progress>& found,
                        const std::function<bool(std::size_t)>& goes_on) {
   KilledCopies killed;
+  NotCopied not_copied;
+  const std::size_t at_once = runs_at_once();
   std::size_t adopted = 0, done = 0;
   for (auto at = places.begin(); at != places.end() && goes_on(done);) {
     std::vector<std::pair<std::size_t, fs::path>> some;
-    for (; at != places.end() && some.size() < kRunsAtOnce; ++at) some.emplace_back(*at);
-    for (const auto i : adopt(plan, some, killed)) found[i] = progress_of(plan.runs[i]), ++adopted;
+    for (; at != places.end() && some.size() < at_once; ++at) some.emplace_back(*at);
+    for (const auto i : adopt(plan, some, killed, not_copied)) found[i] = progress_of(plan.runs[i]), ++adopted;
     done += some.size();
   }
+  not_copied.say_others();
   return adopted;
 }
 

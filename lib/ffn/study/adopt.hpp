@@ -14,7 +14,8 @@ namespace ffn {
 std::map<std::size_t, std::filesystem::path> adoptable_runs(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found);
 
 /// Copies such runs to where the plan has them, so that they are not trained again, and brings `found` up to date. Returns how many.
-/// `goes_on` is told now and then how many are done, and whether to go on is its answer. Under the study's lock.
+/// `goes_on` is told now and then how many are done, and whether to go on is its answer. Under the study's lock. Throws DiskError
+/// where the disk takes nothing more; what was copied until then stays.
 std::size_t adopt_runs(const Plan& plan, const std::map<std::size_t, std::filesystem::path>& places, std::vector<Progress>& found,
                        const std::function<bool(std::size_t)>& goes_on);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "ffn/core/disk_error.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/moved_aside.hpp"
 
@@ -54,13 +55,20 @@ void write_incoming(const std::vector<RunCopy>& runs) {
   }
 }
 
+void let_appear(const RunCopy& run) {
+  const fs::path incoming = incoming_path(run.to);
+  std::error_code error;
+  fs::rename(incoming, run.to, error);
+  if (error) throw_unwritable("cannot rename " + incoming.string() + " to " + run.to.filename().string() + ": " + error.message(), error.value());
+}
+
 }  // namespace
 
 fs::path copy_run(const RunCopy& run, InTheWay there) {
   write_incoming({run});
   try {
     const fs::path aside = there == InTheWay::lesser ? move_aside(run.to) : fs::path();
-    fs::rename(incoming_path(run.to), run.to);
+    let_appear(run);
     return aside;
   } catch (...) {
     discard_incoming({run});
@@ -71,7 +79,7 @@ fs::path copy_run(const RunCopy& run, InTheWay there) {
 void copy_runs(const std::vector<RunCopy>& runs) {
   write_incoming(runs);
   try {
-    for (const auto& run : runs) fs::rename(incoming_path(run.to), run.to);
+    for (const auto& run : runs) let_appear(run);
   } catch (...) {
     discard_incoming(runs);
     throw;

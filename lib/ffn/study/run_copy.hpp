@@ -15,7 +15,7 @@ struct RunCopy {
 };
 
 /// The run appears whole at `to`, flushed; what gave way to it has stepped aside. Returns where that went, or nothing. Throws Error for
-/// what cannot be read or written, std::filesystem::filesystem_error where something came in the way meanwhile.
+/// what cannot be read or written, or where something came in the way meanwhile; DiskError where the disk takes nothing more.
 std::filesystem::path copy_run(const RunCopy& run, InTheWay there);
 
 /// The same for several with nothing in their way, which are flushed together: many cost little more waiting than one. When it throws, or

@@ -145,8 +145,11 @@ OptionDescription description_of(const CLI::Option& option, const Declarations& 
   const std::string value = option.get_type_size_max() == 0 ? "" : option.get_type_name();
   out.value = value.substr(0, value.find(':'));  // a check's description stands behind
   if (const auto found = declarations.words.find(&option); found != declarations.words.end()) out.words = found->second;
-  out.fallback = option.get_default_str(), out.doc = option.get_description();
-  out.takes_word = option.get_positional(), out.many = option.get_items_expected_max() > 1, out.required = option.get_required();
+  out.fallback = option.get_default_str();
+  out.doc = option.get_description();
+  out.takes_word = option.get_positional();
+  out.many = option.get_items_expected_max() > 1;
+  out.required = option.get_required();
   return out;
 }
 

@@ -111,7 +111,8 @@ Candidates values(const std::string& typed) {
     if (key.type == "choice") {
       for (const auto& word : words_between_commas(key.allowed)) offer(word, "");
     } else if (key.type == "true/false") {
-      offer("true", ""), offer("false", "");
+      offer("true", "");
+      offer("false", "");
     } else if (key.type == "path") {
       for (const auto& file : paths(typed.substr(before.size()), false)) offer(file.word, "");
     } else if ((key.type == "integer" || key.type == "number") && key.fallback != "not set") {
@@ -136,7 +137,10 @@ Candidates value_candidates(const OptionDescription& option, const std::string& 
   for (const auto& word : option.words) out.push_back({word, ""});
   const auto is = [&](const char* word) { return option.value.find(word) != std::string::npos; };
   if (is("SHIPPED")) add(out, shipped_configs());
-  if (is("CONFIG") && !has_config) add(out, shipped_configs()), add(out, paths(typed, false, ".json"));
+  if (is("CONFIG") && !has_config) {
+    add(out, shipped_configs());
+    add(out, paths(typed, false, ".json"));
+  }
   if (is("KEY=VALUE") && has_config) add(out, typed.find('=') == std::string::npos ? keys(typed, "=") : values(typed));
   else if (is("KEY") && !is("KEY=VALUE")) add(out, keys(typed, ""));
   if (is("METRIC")) add(out, metrics());
@@ -177,7 +181,10 @@ Before read(const CommandDescription& program, const std::vector<std::string>& w
     const auto sub = std::find_if(program.subcommands.begin(), program.subcommands.end(), [&](const auto& command) { return command.name == word; });
     if (i == 0 && sub != program.subcommands.end()) out.command = &*sub;
     else if (!word.empty() && word[0] == '-' && word.size() > 1) out.awaiting = takes_value(find_option(*out.command, word)) ? find_option(*out.command, word) : nullptr;
-    else ++out.num_words, out.is_config = out.is_config || word.find('=') == std::string::npos;
+    else {
+      ++out.num_words;
+      out.is_config = out.is_config || word.find('=') == std::string::npos;
+    }
   }
   return out;
 }

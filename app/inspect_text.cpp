@@ -125,7 +125,10 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
       {part_header(i), Align::left}, {"‖key‖", Align::right}, {"‖value‖", Align::right}, {"cos(key, value)", Align::right}};
   bool any_agreement = false;
   for_each_part(i, [&](std::size_t, std::size_t, const HiddenReport& r) { any_agreement = any_agreement || r.agreement; });
-  if (any_agreement) columns.back().header = "cos", columns.insert(columns.end(), {{"agrees", Align::right}, {"chance", Align::right}});
+  if (any_agreement) {
+    columns.back().header = "cos";
+    columns.insert(columns.end(), {{"agrees", Align::right}, {"chance", Align::right}});
+  }
   Table table(columns);
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     const auto all = [&](double NeuronReport::*member, std::string (*text)(double)) {

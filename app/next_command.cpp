@@ -112,8 +112,10 @@ std::string folded_command(const std::string& command, int width) {
   std::string word;
   const auto take = [&] {
     const bool first = line.find_first_not_of(' ') == std::string::npos;
-    if (!first && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) out += line + " \\\n", line = "    " + word;
-    else line += (first ? "" : " ") + word;
+    if (!first && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) {
+      out += line + " \\\n";
+      line = "    " + word;
+    } else line += (first ? "" : " ") + word;
     word.clear();
   };
   for (const char c : command) {

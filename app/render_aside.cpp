@@ -61,7 +61,8 @@ void RenderAside::start(const std::function<void()>& first, const std::function<
     throw SystemError(std::string("cannot start a process: ") + std::strerror(reason));
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  child_ = child, pipe_ = ends[0];
+  child_ = child;
+  pipe_ = ends[0];
   received_.clear();
 }
 
@@ -78,7 +79,8 @@ std::optional<RenderAside::Result> RenderAside::poll() {
   int status = 0;
   ::waitpid(child_, &status, 0);
   ::close(pipe_);
-  child_ = -1, pipe_ = -1;
+  child_ = -1;
+  pipe_ = -1;
   const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !received_.empty();
   if (!whole) return Result{std::nullopt, "the process that draws the page has ended early"};
   if (received_[0] == kError) return Result{std::nullopt, received_.substr(1)};

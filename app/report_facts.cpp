@@ -127,13 +127,16 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
       if (const auto study = read_study_file(directories[0])) {
         facts.title = study->name;
         const auto text = [&](const char* key) { return study->document->contains(key) && (*study->document)[key].is_string() ? (*study->document)[key].get<std::string>() : ""; };
-        facts.question = text("question"), facts.source = text("source");
+        facts.question = text("question");
+        facts.source = text("source");
         facts.config = dump_json_lossy(*study->document, 2);
       }
     } catch (const Error&) {  // find_runs says so
     }
   }
-  facts.num_runs = found.runs.size(), facts.written = utc_now(), facts.version = kVersion;
+  facts.num_runs = found.runs.size();
+  facts.written = utc_now();
+  facts.version = kVersion;
   for (const auto& run : found.runs) {
     if (run.state == RunState::diverged || run.state == RunState::failed) facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
   }

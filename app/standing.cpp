@@ -22,7 +22,10 @@ struct Range {
   double low = INFINITY, high = -INFINITY;
 
   void take(double x) {
-    if (std::isfinite(x)) low = std::min(low, x), high = std::max(high, x);
+    if (std::isfinite(x)) {
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
   }
   bool is_known() const { return low <= high; }
 };
@@ -31,7 +34,11 @@ Range range_of_centres(const Comparison& c) {
   Range range;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
-      if (const auto e = pictures::estimate_of(group)) range.take(e->low), range.take(e->centre), range.take(e->high);
+      if (const auto e = pictures::estimate_of(group)) {
+        range.take(e->low);
+        range.take(e->centre);
+        range.take(e->high);
+      }
     }
   }
   return range;

@@ -97,7 +97,8 @@ std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerM
   std::int64_t low = INT64_MAX, high = 0;
   for (const auto index : cohort) {
     variants.insert(plan_.study.variants[plan_.runs[index].variant].name);
-    low = std::min(low, plan_.runs[index].config.seed), high = std::max(high, plan_.runs[index].config.seed);
+    low = std::min(low, plan_.runs[index].config.seed);
+    high = std::max(high, plan_.runs[index].config.seed);
   }
   const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
   return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + (low == high ? ", seed " + std::to_string(low) : ", seeds " + std::to_string(low) + " to " + std::to_string(high)) + ": " +

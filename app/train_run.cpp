@@ -46,13 +46,17 @@ std::string sparkline_of(const std::vector<Evaluation>& evaluations, const std::
     for (const auto& [name, value] : evaluation.metrics) {
       if (name != metric) continue;
       values.push_back(value);
-      if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
+      if (std::isfinite(value)) {
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
     }
   }
   if (values.size() < 2) return "";
   if (least > 0 && most > 20 * least) {
     for (auto& value : values) value = std::log(value);
-    least = std::log(least), most = std::log(most);
+    least = std::log(least);
+    most = std::log(most);
   }
   return sparkline(values, least, most, columns, process_charset());
 }
@@ -169,7 +173,9 @@ void require_memory(const RunConfig& config) {
 ProgressOptions progress_options(const std::string& label, std::int64_t total, const CommonOptions& common) {
   const bool quiet = common.verbosity < 0;
   ProgressOptions options;
-  options.label = label, options.total = total, options.animate = !quiet && animation_enabled(2);
+  options.label = label;
+  options.total = total;
+  options.animate = !quiet && animation_enabled(2);
   if (quiet) options.line_every_s = 1e300;
   return options;
 }

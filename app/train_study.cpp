@@ -95,12 +95,16 @@ std::vector<FoundRun> planned_runs(const Plan& plan, FoundRuns on_disk) {
 
 Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_disk, bool verdicts_only) {
   CompareRequest request;
-  request.config = comparison_of(plan.study), request.resamples = resamples, request.in_given_order = true, request.tuned = plan.study.tuned;
+  request.config = comparison_of(plan.study);
+  request.resamples = resamples;
+  request.in_given_order = true;
+  request.tuned = plan.study.tuned;
   if (const auto& record = plan.study.sequential) request.sequential = SequentialRequest{record->maxima, record->comparisons, verdicts_only};
   FoundRuns found;
   if (from_disk == FromDisk::yes && path_exists(plan.directory)) found = find_runs({plan.directory});
   FoundRuns lacking;
-  lacking.left_out = found.left_out, lacking.strangers = found.strangers;
+  lacking.left_out = found.left_out;
+  lacking.strangers = found.strangers;
   auto comparison = compare_runs(planned_runs(plan, std::move(found)), request);
   for (auto& note : notes_about(lacking)) comparison.notes.push_back(std::move(note));
   return comparison;
@@ -205,7 +209,10 @@ void say_room(const Plan& plan, const std::vector<std::size_t>& runs, const std:
   double bytes = 0;
   std::size_t pending = 0;
   for (const auto i : runs) {
-    if (found[i] != Progress::finished) bytes += of_variant[plan.runs[i].variant], ++pending;
+    if (found[i] != Progress::finished) {
+      bytes += of_variant[plan.runs[i].variant];
+      ++pending;
+    }
   }
   if (bytes > kWorthSaying) log_info(format_counted(pending, "run") + " to train: they will take about " + format_bytes(bytes) + " on disk, in " + plan.directory.string());
 }
@@ -310,7 +317,10 @@ ExitCode exit_code_of(const StudyOutcome& outcome) {
 bool every_run_diverged(const Comparison& c) {
   std::size_t runs = 0, diverged = 0;
   for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) runs += group.num_runs, diverged += group.num_diverged;
+    for (const auto& group : facet.groups) {
+      runs += group.num_runs;
+      diverged += group.num_diverged;
+    }
   }
   return runs > 0 && diverged == runs;
 }

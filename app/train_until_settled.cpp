@@ -108,8 +108,10 @@ TrainedStudy train_until_settled(Study study, const TrainOptions& options, const
     log_info(look_line(comparison, seeds));
     const auto more = stats::next_look(record.maxima, seeds);
     if (comparison.sequential->open == 0 || !more || *more > last_look(*study.growing, record)) return trained;
-    earlier = outcome, seeds = *more;
-    next.fresh = false, next.goes_on = true;
+    earlier = outcome;
+    seeds = *more;
+    next.fresh = false;
+    next.goes_on = true;
   }
 }
 

@@ -87,7 +87,9 @@ Listing list_keys(const std::string& prefix) {
     if (path.rfind(prefix, 0) != 0 || key.path.back() == ']') continue;  // a kind: `list ffns` and the like say what each is
     if (open != std::string::npos) kind = key.path.substr(open + 1, key.path.find(']', open) - open - 1);
     if (allowed.rfind("kind: ", 0) == 0) {  // a section whose kind is chosen
-      path += ".kind", type = "choice", allowed.erase(0, 6);
+      path += ".kind";
+      type = "choice";
+      allowed.erase(0, 6);
       fallback.erase(0, 5);
     }
     const auto [at, is_new] = row_of.insert({{path, type, fallback, allowed, key.doc}, listing.rows.size()});

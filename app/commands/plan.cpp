@@ -86,16 +86,19 @@ PlanEstimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
     const auto least = least_memory(config, task_shape(config.task));
     return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
   });
-  out.seconds = use.seconds, out.peak_bytes = use.peak_bytes;
+  out.seconds = use.seconds;
+  out.peak_bytes = use.peak_bytes;
   return out;
 }
 
 // Grids may grow: that is known later.
 void add_tuning(const Plan& plan, bool probe, PlanEstimate& out) {
   const PlanEstimate tuning = estimate(plan, out.jobs, probe);
-  out.tuning_runs = tuning.runs, out.tuning_pending = tuning.pending;
+  out.tuning_runs = tuning.runs;
+  out.tuning_pending = tuning.pending;
   out.workers = std::max(out.workers, tuning.workers);
-  out.bytes += tuning.bytes, out.flops += tuning.flops;
+  out.bytes += tuning.bytes;
+  out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
   out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
 }
@@ -109,7 +112,11 @@ std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const
     }
     if (single && found[0] != Progress::another) return std::nullopt;  // the directory may have a study as well
     if (!single) looks_so_far(study, plan.directory);
-    if (tuning) refuse_other_tuning(study, common.out), refuse_other_study(*tuning, progress_of(tuning->runs)), refuse_untuned_study(study, common.out);
+    if (tuning) {
+      refuse_other_tuning(study, common.out);
+      refuse_other_study(*tuning, progress_of(tuning->runs));
+      refuse_untuned_study(study, common.out);
+    }
     refuse_other_study(plan, found);
   } catch (const UsageError& error) {
     return error;

@@ -100,7 +100,10 @@ std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
   const auto add = [&](ListedEntry& entry, const fs::path& run, const ListedStanding& standing) {
     ++entry.runs;
     ++entry.states[standing.state];
-    if (standing.best && (!entry.best || *standing.best < *entry.best)) entry.best = standing.best, entry.best_run = run;
+    if (standing.best && (!entry.best || *standing.best < *entry.best)) {
+      entry.best = standing.best;
+      entry.best_run = run;
+    }
     if (standing.seconds && (!entry.seconds || *standing.seconds < *entry.seconds)) entry.seconds = standing.seconds;
   };
   for (std::size_t i = 0; i < places.there.size(); ++i) {
@@ -112,7 +115,10 @@ std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
     else add(entry, run, standings[i]);
   }
   for (const auto& run : places.missing) {
-    if (const auto study = study_of(run)) entries[*study].is_study = true, add(entries[*study], run, {"not begun", {}, {}});
+    if (const auto study = study_of(run)) {
+      entries[*study].is_study = true;
+      add(entries[*study], run, {"not begun", {}, {}});
+    }
   }
   return entries;
 }

@@ -50,8 +50,11 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
                      "leave --shards out: the tasks share the runs; or give a number of seeds");
 
   job.program = fs::read_symlink("/proc/self/exe");
-  job.config = path_exists(config) ? absolute(config) : fs::path(config), job.out = absolute(common.out), job.working_directory = current_directory();
-  job.name = study.name, job.directory = job.out / study.name;
+  job.config = path_exists(config) ? absolute(config) : fs::path(config);
+  job.out = absolute(common.out);
+  job.working_directory = current_directory();
+  job.name = study.name;
+  job.directory = job.out / study.name;
   const Plan plan = make_plan(study, job.out);
   refuse_other_study(plan, progress_of(plan.runs));
   looks_so_far(study, job.directory);

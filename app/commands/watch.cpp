@@ -86,7 +86,8 @@ class Page {
     next_look_ = now + std::max<Clock::duration>(kLeastPause, 20 * (Clock::now() - now));
     if (state.empty()) return;
     if (state == state_) return complaint_.clear();
-    coming_state_ = state, started_ = Clock::now();
+    coming_state_ = state;
+    started_ = Clock::now();
     renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
   }
 
@@ -109,7 +110,8 @@ class Page {
     if (!result) return;
     next_look_ = Clock::now() + std::max<Clock::duration>(kLeastPause, 20 * (Clock::now() - started_));
     if (!result->text) return complain(result->error);  // a file in the middle of a change: it is looked at again
-    html_ = *result->text, state_ = coming_state_;
+    html_ = *result->text;
+    state_ = coming_state_;
     ++version_;
     complaint_.clear();
   }

@@ -23,7 +23,8 @@ Json interval(const stats::Interval& i) {
 Json ratio_json(const stats::PairedResult& p) {
   if (p.values != stats::PairedValues::log_ratio || !p.effect) return nullptr;
   auto limits = p.effect->interval;
-  limits.low = std::exp(limits.low), limits.high = std::exp(limits.high);
+  limits.low = std::exp(limits.low);
+  limits.high = std::exp(limits.high);
   return {{"value", finite(std::exp(p.effect->value))}, {"interval", interval(limits)}};
 }
 

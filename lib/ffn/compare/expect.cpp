@@ -148,7 +148,10 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
       any = true;
       judge.facet(facet);
     }
-    if (!any) expectation.state = Expectation::State::unknown, expectation.found = "no such facet";
+    if (!any) {
+      expectation.state = Expectation::State::unknown;
+      expectation.found = "no such facet";
+    }
     out.push_back(std::move(expectation));
   }
   return out;

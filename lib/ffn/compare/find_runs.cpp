@@ -251,8 +251,11 @@ void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places
     const std::string name = path.filename().string();
     if (sibling == by_variant.end() || name.rfind("seed-", 0) != 0) continue;
     FoundRun run = runs[sibling->second];
-    run.path = path, run.seed = std::strtoll(name.c_str() + 5, nullptr, 10);
-    run.state = RunState::pending, run.identity.clear(), run.summary.reset();
+    run.path = path;
+    run.seed = std::strtoll(name.c_str() + 5, nullptr, 10);
+    run.state = RunState::pending;
+    run.identity.clear();
+    run.summary.reset();
     out.push_back(std::move(run));
   }
   runs = std::move(out);

@@ -16,7 +16,8 @@ GroupRun group_run(const FoundRun& run, const Metric& metric) {
   if (!is_over(run)) return out;
   if (run.keys.count("train.target.metric") > 0) {
     const auto measure = metric.is_time() ? metric.measure : Measure::steps;
-    out.to_target = hit_of(run, measure), out.lost_at = lost_at(run, measure);
+    out.to_target = hit_of(run, measure);
+    out.lost_at = lost_at(run, measure);
   }
   out.value = !metric.is_time() ? outcome_of(run, metric) : out.to_target && out.to_target->reached() ? out.to_target->time : std::nullopt;
   return out;
@@ -51,7 +52,10 @@ GroupResult summarise(const std::string& value, const std::vector<const FoundRun
     if (!is_over(*run)) continue;
     const auto steps = hit_of(*run, Measure::steps);
     over.push_back(steps);
-    if (steps.reached()) ++group.num_hits, seconds_to_target += run->summary->hit->time_s;
+    if (steps.reached()) {
+      ++group.num_hits;
+      seconds_to_target += run->summary->hit->time_s;
+    }
     if (run->summary) {
       ++with_summary;
       group.parameters = run->summary->cost.parameters;

@@ -93,7 +93,8 @@ void note_scale(const std::string& asked, Comparison& c) {
   for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
     ++pairs;
     const std::size_t without = pair.paired.missing_variant + pair.paired.missing_reference;
-    missing += without, values += 2 * pair.paired.num_seeds - without;
+    missing += without;
+    values += 2 * pair.paired.num_seeds - without;
     if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
     const auto& reason = pair.paired.test_reason;
     const auto because = reason.find(", because ");

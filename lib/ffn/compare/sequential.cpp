@@ -23,7 +23,8 @@ std::vector<PairResult*> pairs_of(Comparison& c) {
 stats::Interval as_difference(const stats::Interval& i, stats::Direction direction) {
   if (direction == stats::Direction::higher_is_better) return i;
   stats::Interval out = i;
-  out.low = i.high == 0 ? 0 : -i.high, out.high = i.low == 0 ? 0 : -i.low;
+  out.low = i.high == 0 ? 0 : -i.high;
+  out.high = i.low == 0 ? 0 : -i.low;
   std::swap(out.low_open, out.high_open);
   return out;
 }
@@ -39,7 +40,10 @@ void set_interval(PairResult& pair, const stats::Interval& interval) {
 void add_notes_on_looks(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
   std::size_t waiting = 0, looked_at = 0;
   for (const auto* pair : pairs) {
-    if (pair->waiting_seeds >= waiting) waiting = pair->waiting_seeds, looked_at = pair->sequential->looked_at;
+    if (pair->waiting_seeds >= waiting) {
+      waiting = pair->waiting_seeds;
+      looked_at = pair->sequential->looked_at;
+    }
   }
   if (waiting > 0 && looked_at > 0)
     notes.push_back("verdicts, differences and intervals are of the look at " + std::to_string(looked_at) + " seeds; up to " +

@@ -28,7 +28,8 @@ class Compiler {
   FormulaGraph compile() {
     parameters_ = read_formula_parameters(text_, d_model_, hidden_width_, problems_);
     read_lets();
-    key_ = "formula", source_ = &text_.formula;
+    key_ = "formula";
+    source_ = &text_.formula;
     int result = kUnknown;
     if (const auto tree = parsed(text_.formula)) {
       result = value(*tree);
@@ -77,7 +78,10 @@ class Compiler {
       else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
       else lets_[item.key()] = {item.value().get<std::string>()};
     }
-    if (lets_.size() > 64) key_ = "let", problem("more than 64 intermediate names");
+    if (lets_.size() > 64) {
+      key_ = "let";
+      problem("more than 64 intermediate names");
+    }
   }
 
   FormulaParameter* find_parameter(const std::string& name) {
@@ -103,7 +107,8 @@ class Compiler {
   FormulaNode from(FormulaOp op, const Syntax& tree, int input) const {
     const auto& in = nodes_[static_cast<std::size_t>(input)];
     FormulaNode out{op, {input}, in.batched, in.width};
-    out.text = written(tree), out.width_text = in.width_text;
+    out.text = written(tree);
+    out.width_text = in.width_text;
     return out;
   }
 
@@ -119,7 +124,9 @@ class Compiler {
 
   int number(double x, const Syntax& tree) {
     FormulaNode out{FormulaOp::number, {}, false, 1};
-    out.number = x, out.text = written(tree), out.width_text = "1";
+    out.number = x;
+    out.text = written(tree);
+    out.width_text = "1";
     return node(std::move(out));
   }
 
@@ -149,7 +156,8 @@ class Compiler {
     const std::string& name = tree.text;
     if (name == "x") {
       FormulaNode out{FormulaOp::input, {}, true, d_model_};
-      out.text = "x", out.width_text = "D";
+      out.text = "x";
+      out.width_text = "D";
       return node(std::move(out));
     }
     if (name == "D" || name == "F") return number(static_cast<double>(name == "D" ? d_model_ : hidden_width_), tree);
@@ -161,7 +169,9 @@ class Compiler {
         return kUnknown;
       }
       FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
-      out.parameter = static_cast<int>(parameter - parameters_.data()), out.text = name, out.width_text = parameter->texts[0];
+      out.parameter = static_cast<int>(parameter - parameters_.data());
+      out.text = name;
+      out.width_text = parameter->texts[0];
       return node(std::move(out));
     }
     if (!has_problem_parameter(name)) problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
@@ -192,9 +202,11 @@ class Compiler {
     let.state = Let::State::at_work;
     const std::string key = key_;
     const std::string* source = source_;
-    key_ = "let." + tree.text, source_ = &let.text;
+    key_ = "let." + tree.text;
+    source_ = &let.text;
     if (const auto parsed_let = parsed(let.text)) let.node = value(*parsed_let);
-    key_ = key, source_ = source;
+    key_ = key;
+    source_ = source;
     --let_depth_;
     let.state = Let::State::done;
     return let.node;
@@ -230,7 +242,9 @@ class Compiler {
       return kUnknown;
     }
     FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[1]};
-    out.parameter = static_cast<int>(matrix - parameters_.data()), out.text = written(tree), out.width_text = matrix->texts[1];
+    out.parameter = static_cast<int>(matrix - parameters_.data());
+    out.text = written(tree);
+    out.width_text = matrix->texts[1];
     return node(std::move(out));
   }
 
@@ -257,7 +271,8 @@ class Compiler {
 
   int elementwise(FormulaOp op, const Syntax& tree, int a, int b) {
     FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
-    out.text = written(tree), out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
+    out.text = written(tree);
+    out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
     return node(std::move(out));
   }
 
@@ -282,7 +297,9 @@ class Compiler {
       return kUnknown;
     }
     FormulaNode out = from(FormulaOp::slice, tree, of);
-    out.begin = low, out.width = high - low, out.width_text = std::to_string(out.width);
+    out.begin = low;
+    out.width = high - low;
+    out.width_text = std::to_string(out.width);
     return node(std::move(out));
   }
 
@@ -314,7 +331,10 @@ class Compiler {
         {"sum", FormulaOp::sum},               {"mean", FormulaOp::mean},         {"dropout", FormulaOp::dropout}};
     FormulaNode out = from(phi ? FormulaOp::activation : operations.at(function), tree, arguments[0]);
     out.phi = phi;
-    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) out.width = 1, out.width_text = "1";
+    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
+      out.width = 1;
+      out.width_text = "1";
+    }
     if (out.op == FormulaOp::dropout) {
       if (!out.batched) {
         problem_at(tree, "dropout acts on what depends on x");

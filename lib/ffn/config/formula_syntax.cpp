@@ -77,7 +77,9 @@ class Parser {
     Syntax out;
     out.kind = Syntax::Kind::binary;
     out.text = text_[at];
-    out.begin = left.begin, out.end = right.end, out.at = at;
+    out.begin = left.begin;
+    out.end = right.end;
+    out.at = at;
     out.parts.push_back(std::move(left));
     out.parts.push_back(std::move(right));
     return counted(std::move(out));
@@ -146,7 +148,8 @@ class Parser {
       const std::size_t opened = at_++;
       out = sum(level + 1);
       need(')', opened);
-      out.begin = opened, out.end = at_;
+      out.begin = opened;
+      out.end = at_;
       out.in_parentheses = true;
       return out;
     }
@@ -257,7 +260,8 @@ std::string pointed_out(const std::string& source, std::size_t begin, std::size_
   constexpr std::size_t kShown = 72, kBefore = 40;
   const std::size_t from = stop - start <= kShown || at - start < kBefore ? start : at - kBefore;
   const std::size_t length = std::min(stop - from, kShown);
-  begin = std::clamp(begin, from, from + length), end = std::clamp(end, begin, from + length);
+  begin = std::clamp(begin, from, from + length);
+  end = std::clamp(end, begin, from + length);
   std::string marks(length + 1, ' ');
   std::fill(marks.begin() + static_cast<std::ptrdiff_t>(begin - from), marks.begin() + static_cast<std::ptrdiff_t>(end - from), '~');
   marks[std::min(at - from, length)] = '^';

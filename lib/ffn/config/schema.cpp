@@ -98,7 +98,10 @@ class SchemaVisitor final : public FieldVisitor {
   void path(const Field& f, std::string& x) override { put(f, {{"type", "string"}}, x); }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     Json values = Json::array(), docs = Json::array();
-    for (const auto& choice : choices) values.push_back(choice.name), docs.push_back(choice.doc);
+    for (const auto& choice : choices) {
+      values.push_back(choice.name);
+      docs.push_back(choice.doc);
+    }
     put(f, {{"enum", values}, {"enumDescriptions", docs}}, x);
   }
   void json(const Field& f, Json& x, Shape shape) override {

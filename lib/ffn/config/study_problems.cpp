@@ -51,7 +51,8 @@ Problem where_written(Problem problem, const Combination& combination, const Doc
     }
     if (begins(problem.message, "unknown key") && problem.pointer == entry.pointer && begins(entry.pointer, "/sweep")) {
       const auto key_end = entry.pointer.find(escape_pointer(entry.key)) + escape_pointer(entry.key).size();
-      problem.pointer = entry.pointer.substr(0, key_end), problem.place = study.origin(problem.pointer).text();  // not this value of it
+      problem.pointer = entry.pointer.substr(0, key_end);  // not this value of it
+      problem.place = study.origin(problem.pointer).text();
     }
     return problem;
   }

@@ -143,7 +143,8 @@ TuningResult tuning_result(const Json& json) {
       const auto read = [&](const char* key, std::optional<double>& value) {
         if (at.contains(key) && !at[key].is_null()) value = at[key].get<double>();
       };
-      read("judged", point.judged), read("standard_error", point.standard_error);
+      read("judged", point.judged);
+      read("standard_error", point.standard_error);
       point.measured = at.value("measured_runs", std::size_t{0});
       at.at("bad_runs").get_to(point.bad);
       at.at("chosen").get_to(point.chosen);

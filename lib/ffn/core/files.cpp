@@ -233,7 +233,10 @@ class KnownEntries {
 
   void are_on_disk(const std::vector<fs::path>& entries) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& directory : entries) on_disk_.insert(directory), new_.erase(directory);
+    for (const auto& directory : entries) {
+      on_disk_.insert(directory);
+      new_.erase(directory);
+    }
   }
 
  private:

@@ -22,7 +22,8 @@ inline Philox4 philox(Philox4 counter, std::uint64_t key) {
     const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * counter[2];
     counter = {static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ k0, static_cast<std::uint32_t>(p1),
                static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ k1, static_cast<std::uint32_t>(p0)};
-    k0 += 0x9E3779B9, k1 += 0xBB67AE85;
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
   }
   return counter;
 }

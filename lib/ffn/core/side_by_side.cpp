@@ -65,7 +65,8 @@ class Helpers {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
       wake_.wait(lock, [this] { return wanted_ > 0; });
-      --wanted_, ++at_work_;
+      --wanted_;
+      ++at_work_;
       lock.unlock();
       (*part_)();
       lock.lock();

@@ -58,7 +58,9 @@ void ThreadTeam::grow(std::size_t helpers) {
 void ThreadTeam::run(std::size_t threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
   const std::size_t wanted = std::min(threads, count);
   if (wanted > 1) grow(wanted - 1);
-  count_ = count, work_ = &work, error_ = nullptr;
+  count_ = count;
+  work_ = &work;
+  error_ = nullptr;
   next_ = 0;
   called_ = wanted > 1 ? std::min(wanted - 1, helpers_.size()) : 0;
   if (called_ > 0) {

@@ -56,7 +56,10 @@ void append_utf8(std::string& out, std::uint32_t c) {
   if (c < 0x80) return put(c);
   if (c < 0x800) return put(0xC0 | c >> 6), put(0x80 | (c & 0x3F));
   if (c < 0x10000) return put(0xE0 | c >> 12), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
-  put(0xF0 | c >> 18), put(0x80 | (c >> 12 & 0x3F)), put(0x80 | (c >> 6 & 0x3F)), put(0x80 | (c & 0x3F));
+  put(0xF0 | c >> 18);
+  put(0x80 | (c >> 12 & 0x3F));
+  put(0x80 | (c >> 6 & 0x3F));
+  put(0x80 | (c & 0x3F));
 }
 
 std::size_t display_width(const std::string& text) {
@@ -94,7 +97,10 @@ std::string printable(const std::string& text, bool keep_colors) {
     std::size_t length = sequence_length(p + i, text.size() - i);
     bool shown = length > 1 ? is_shown(decode_utf8(text.substr(i, length))[0]) : length == 1 && is_shown(p[i]);
     if (text[i] == '\n' || text[i] == '\t' || text.compare(i, 2, "\r\n") == 0) shown = true;
-    if (keep_colors && text[i] == '\033' && color_length(text, i) > 0) shown = true, length = color_length(text, i);
+    if (keep_colors && text[i] == '\033' && color_length(text, i) > 0) {
+      shown = true;
+      length = color_length(text, i);
+    }
     if (length == 0) length = 1;
     if (shown) out.append(text, i, length);
     else out += '?';

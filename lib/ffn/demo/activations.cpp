@@ -41,7 +41,10 @@ Demo activations_demo() {
   for (const auto& a : activations()) {
     std::vector<std::string> cells = {a.name};
     Json values = Json::array(), slopes = Json::array();
-    for (const double z : kPlaces) values.push_back(pictures::value_at(a, z)), slopes.push_back(pictures::slope_at(a, z));
+    for (const double z : kPlaces) {
+      values.push_back(pictures::value_at(a, z));
+      slopes.push_back(pictures::slope_at(a, z));
+    }
     for (const auto& value : values) cells.push_back(fixed(value, 2));
     for (const auto& slope : slopes) cells.push_back(fixed(slope, 2));
     table.add_row(cells);

@@ -30,11 +30,14 @@ constexpr Published kPublished[] = {
 
 FfnConfig ffn_of(const Published& p) {
   FfnSize size;
-  size.d_ff = p.d_ff, size.bias = p.bias;
+  size.d_ff = p.d_ff;
+  size.bias = p.bias;
   if (p.experts > 0) {
     MoeConfig moe;
     static_cast<FfnSize&>(moe) = size;
-    moe.num_experts = p.experts, moe.top_k = p.top_k, moe.gated = p.gated;
+    moe.num_experts = p.experts;
+    moe.top_k = p.top_k;
+    moe.gated = p.gated;
     return moe;
   }
   if (p.gated) {

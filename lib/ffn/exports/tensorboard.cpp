@@ -88,7 +88,8 @@ void write_run(Written& written, const Selection& selection, const fs::path& dir
   for (const auto& evaluation : written.curve) events += evaluation_event(written.origin, evaluation);
   if (histograms && run.summary) {
     auto all = histograms_of(run, end);
-    events += all.events, written.note = std::move(all.note);
+    events += all.events;
+    written.note = std::move(all.note);
   }
   if (end_of(run.state) != SessionEnd::running) events += session_end_event(end, end_of(run.state));
   write_events(directory / written.place, events);
@@ -120,7 +121,8 @@ void write_variant(const std::vector<const Written*>& seeds, const fs::path& dir
     run.state = seed->run->state;
     states.push_back(run);
     for (const auto& evaluation : seed->curve) {
-      all_steps.insert(evaluation.step), times.emplace(evaluation.step, seed->origin + evaluation.time_s);
+      all_steps.insert(evaluation.step);
+      times.emplace(evaluation.step, seed->origin + evaluation.time_s);
       for (const auto& [name, value] : evaluation.metrics) {
         if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
       }
@@ -144,7 +146,9 @@ void write_variant(const std::vector<const Written*>& seeds, const fs::path& dir
     for (const auto& [step, values] : curve) events += scalars_event(times[step], step, values);
     write_events(directory / name, events);
   };
-  write("mean", centre), write("low", low), write("high", high);
+  write("mean", centre);
+  write("low", low);
+  write("high", high);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ void FormulaProgram::share_slots(int num_values, std::size_t num_forward) {
     for (const Ref* ref : refs(ops_[k])) {
       if (ref->of != Ref::Of::slot) continue;
       const auto v = static_cast<std::size_t>(ref->index);
-      shapes[v] = ref->shape, last[v] = k;
+      shapes[v] = ref->shape;
+      last[v] = k;
     }
   }
   // The result is read after the forward pass, dx after the backward pass.
@@ -53,7 +54,10 @@ void FormulaProgram::share_slots(int num_values, std::size_t num_forward) {
   std::vector<bool> released(count);
   for (std::size_t k = 0; k < ops_.size(); ++k) {
     for (std::size_t v = 0; v < count; ++v) {
-      if (!released[v] && slot_of[v] >= 0 && last[v] < k) released[v] = true, release(v);
+      if (!released[v] && slot_of[v] >= 0 && last[v] < k) {
+        released[v] = true;
+        release(v);
+      }
     }
     Op& op = ops_[k];
     std::vector<int> dying;  // operands that are read here for the last time
@@ -70,7 +74,8 @@ void FormulaProgram::share_slots(int num_values, std::size_t num_forward) {
         if (ref == &op.beside && op.kind != Kind::activation) break;
         const auto d = static_cast<std::size_t>(other);
         if (released[d] || slot_of[v] >= 0 || !(shapes[d] == shapes[v])) continue;
-        slot_of[v] = slot_of[d], released[d] = true;
+        slot_of[v] = slot_of[d];
+        released[d] = true;
       }
       for (std::size_t s = 0; s < is_free.size() && slot_of[v] < 0; ++s) {
         if (is_free[s] && slots[s] == shapes[v]) slot_of[v] = static_cast<int>(s);

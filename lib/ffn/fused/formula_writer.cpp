@@ -36,7 +36,9 @@ class FormulaProgram::Writer {
 
   void write() {
     const std::size_t n = graph_.nodes.size();
-    values_.resize(n), slopes_.resize(n), adjoints_.resize(n);
+    values_.resize(n);
+    slopes_.resize(n);
+    adjoints_.resize(n);
     for (std::size_t i = 0; i < n; ++i) forward(i);
     num_forward_ = ops().size();
     program_.result_ = values_.back();
@@ -70,7 +72,8 @@ class FormulaProgram::Writer {
   }
   Op& combine(Arithmetic how, const Ref& a, const Ref& b, const Ref& out, bool accumulate = false) {
     Op& op = emit(Kind::combine, a, b, out);
-    op.how = how, op.accumulate = accumulate;
+    op.how = how;
+    op.accumulate = accumulate;
     return op;
   }
 
@@ -97,7 +100,8 @@ class FormulaProgram::Writer {
     switch (node.op) {
       case FormulaOp::product: {
         Op& op = emit(Kind::product, in(0), {}, value);
-        op.matrix = node.parameter, op.bias = node.bias;
+        op.matrix = node.parameter;
+        op.bias = node.bias;
         break;
       }
       case FormulaOp::add:
@@ -159,7 +163,9 @@ class FormulaProgram::Writer {
 
   void copy_columns(const Ref& a, std::int64_t from, const Ref& out, std::int64_t to, std::int64_t width, bool accumulate) {
     Op& op = emit(Kind::copy_columns, a, {}, out);
-    op.from = from, op.to = to, op.accumulate = accumulate;
+    op.from = from;
+    op.to = to;
+    op.accumulate = accumulate;
     op.beside.shape = {out.shape.batched, width};
   }
 
@@ -317,15 +323,18 @@ class FormulaProgram::Writer {
     const auto matrix = static_cast<std::size_t>(node.parameter);
     const auto uses = uses_of_parameters(graph_);
     Op& weight = emit(Kind::weight_gradient, in, dout, {});
-    weight.matrix = node.parameter, weight.accumulate = uses[matrix].as_matrix > 1;
+    weight.matrix = node.parameter;
+    weight.accumulate = uses[matrix].as_matrix > 1;
     if (node.bias >= 0) {
       const auto bias = static_cast<std::size_t>(node.bias);
       Op& sum = emit(Kind::bias_gradient, dout, {}, {});
-      sum.bias = node.bias, sum.accumulate = uses[bias].as_bias + uses[bias].as_vector > 1;
+      sum.bias = node.bias;
+      sum.accumulate = uses[bias].as_bias + uses[bias].as_vector > 1;
     }
     const auto to = target(node.inputs[0]);
     Op& back = emit(Kind::input_gradient, dout, {}, to->ref);  // what is multiplied depends on x
-    back.matrix = node.parameter, back.accumulate = to->accumulate;
+    back.matrix = node.parameter;
+    back.accumulate = to->accumulate;
   }
 
   FormulaProgram& program_;

@@ -146,7 +146,11 @@ CrossEntropySums PartedNetwork::evaluate(std::size_t threads, const float* param
     parts[part] = networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
   });
   CrossEntropySums sums;
-  for (const auto& part : parts) sums.loss += part.loss, sums.correct += part.correct, sums.scored += part.scored;
+  for (const auto& part : parts) {
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.scored += part.scored;
+  }
   return sums;
 }
 

@@ -66,7 +66,8 @@ void SoftmaxTopK::choose(Pass& pass) {
 }
 
 void SoftmaxTopK::count(Pass& pass) {
-  totals_.tokens = rows_, totals_.pairs = rows_ * top_k_;
+  totals_.tokens = rows_;
+  totals_.pairs = rows_ * top_k_;
   totals_.assigned.assign(static_cast<std::size_t>(num_experts_), 0);
   for (std::int64_t i = 0; i < rows_ * top_k_; ++i) ++totals_.assigned[static_cast<std::size_t>(expert_[i])];
   float* sum = pass.arena.floats(num_experts_);
@@ -121,8 +122,12 @@ struct BuildRouter {
 }  // namespace
 
 RoutingTotals& RoutingTotals::operator+=(const RoutingTotals& other) {
-  tokens += other.tokens, pairs += other.pairs;
-  for (std::size_t e = 0; e < assigned.size(); ++e) assigned[e] += other.assigned[e], probability[e] += other.probability[e];
+  tokens += other.tokens;
+  pairs += other.pairs;
+  for (std::size_t e = 0; e < assigned.size(); ++e) {
+    assigned[e] += other.assigned[e];
+    probability[e] += other.probability[e];
+  }
   return *this;
 }
 

@@ -74,7 +74,8 @@ void Capture::see_hidden(fused::Value what, std::int64_t rows, std::int64_t widt
 void Capture::see_routing(const fused::RoutedTokens& routed) {
   auto& kept = at_->routed;
   const std::int64_t pairs = routed.num_tokens * routed.top_k;
-  kept.num_experts = routed.num_experts, kept.top_k = routed.top_k;
+  kept.num_experts = routed.num_experts;
+  kept.top_k = routed.top_k;
   append(kept.probability, routed.probability, routed.num_tokens * routed.num_experts);
   append(kept.weight, routed.weight, pairs);
   kept.expert.insert(kept.expert.end(), routed.expert, routed.expert + pairs);
@@ -93,7 +94,8 @@ void Capture::see_attention(std::int64_t rows, std::int64_t length, const float*
   auto& kept = at_->attention;
   const std::int64_t square = length * length, maps = rows / (heads_ * length);
   if (kept.heads == 0) {
-    kept.heads = heads_, kept.length = length;
+    kept.heads = heads_;
+    kept.length = length;
     kept.mean.assign(static_cast<std::size_t>(heads_ * square), 0);
     kept.entropy.assign(static_cast<std::size_t>(heads_), 0);
   }

@@ -77,7 +77,8 @@ class Finder {
 
   Example example(std::int64_t row) const {
     Example out;
-    out.token = hidden_.token[static_cast<std::size_t>(row)], out.activation = static_cast<double>(at(row));
+    out.token = hidden_.token[static_cast<std::size_t>(row)];
+    out.activation = static_cast<double>(at(row));
     for (std::int64_t n = begin_of(out.token, limits_.before); n <= out.token; ++n) {
       const auto id = inputs_.shape.tokens ? static_cast<std::size_t>(inputs_.tokens[static_cast<std::size_t>(n)]) : 0;
       out.names.push_back(inputs_.characters.empty() ? inputs_.token_name(n) : inputs_.characters[id]);

@@ -33,7 +33,9 @@ RoutingReport report_on(const RoutedRows& routed, const TokenKinds& kinds, const
   RoutingReport out;
   const auto num_experts = static_cast<std::size_t>(routed.num_experts), top_k = static_cast<std::size_t>(routed.top_k);
   const std::size_t tokens = routed.expert.size() / top_k, length = static_cast<std::size_t>(inputs.length);
-  out.num_experts = routed.num_experts, out.top_k = routed.top_k, out.tokens = static_cast<std::int64_t>(tokens);
+  out.num_experts = routed.num_experts;
+  out.top_k = routed.top_k;
+  out.tokens = static_cast<std::int64_t>(tokens);
   out.finite = std::all_of(routed.probability.begin(), routed.probability.end(), [](float p) { return std::isfinite(p); });
   if (!out.finite) return out;
   out.experts.resize(num_experts);
@@ -46,7 +48,8 @@ RoutingReport report_on(const RoutedRows& routed, const TokenKinds& kinds, const
     for (std::size_t k = 0; k < top_k; ++k) {
       const auto e = static_cast<std::size_t>(chosen[k]);
       auto& expert = out.experts[e];
-      expert.load += one / static_cast<double>(top_k), expert.mean_weight += static_cast<double>(routed.weight[n * top_k + k]);
+      expert.load += one / static_cast<double>(top_k);
+      expert.mean_weight += static_cast<double>(routed.weight[n * top_k + k]);
       if (length > 1) expert.by_position[n % length] += at_position;
       if (!counts.empty() && kinds.of_token[n] >= 0) ++counts[static_cast<std::size_t>(kinds.of_token[n]) * num_experts + e];
       for (std::size_t other = 0; other < top_k; ++other) out.together[e * num_experts + static_cast<std::size_t>(chosen[other])] += one;

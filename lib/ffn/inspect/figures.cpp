@@ -48,7 +48,9 @@ std::string draw_rates(const HiddenReport& report, const std::string& title, con
 
 Figure rates_figure(const Inspection& i) {
   Figure out;
-  out.id = "rates", out.heading = "How often neurons fire", out.wide = false;
+  out.id = "rates";
+  out.heading = "How often neurons fire";
+  out.wide = false;
   out.reading = "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left are all but dead, those far right all but linear.";
   out.numbers.headers = {"", "from", "to", "neurons"};
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
@@ -71,18 +73,22 @@ MatrixPicture patterns_picture(const Inspection& i, std::size_t b, std::size_t p
   const bool expert = i.blocks[b].routing.has_value();
   const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, expert ? kKindsOfExperts : kMostKinds, expert ? kNeuronsOfExperts : kMostNeurons);
   MatrixPicture picture;
-  picture.title = "Mean activations, " + part_title(i, b, part), picture.description = format_count(patterns.kinds.size()) + " inputs by " + format_count(patterns.neurons.size()) + " neurons.";
+  picture.title = "Mean activations, " + part_title(i, b, part);
+  picture.description = format_count(patterns.kinds.size()) + " inputs by " + format_count(patterns.neurons.size()) + " neurons.";
   const bool all = patterns.neurons.size() == static_cast<std::size_t>(i.blocks[b].hidden[part].width);
   picture.column_label = all ? "neuron" : "neuron, the " + std::to_string(patterns.neurons.size()) + " that differ most between rows";
   for (const auto kind : patterns.kinds) picture.rows.push_back(i.kinds.names[static_cast<std::size_t>(kind)]);
   for (const auto n : patterns.neurons) picture.columns.push_back(std::to_string(n));
-  picture.num_rows = picture.rows.size(), picture.num_columns = picture.columns.size(), picture.values = patterns.mean;
+  picture.num_rows = picture.rows.size();
+  picture.num_columns = picture.columns.size();
+  picture.values = patterns.mean;
   return picture;
 }
 
 Figure patterns_figure(const Inspection& i) {
   Figure out;
-  out.id = "patterns", out.heading = "Input × neuron";
+  out.id = "patterns";
+  out.heading = "Input × neuron";
   const bool last_tokens = i.inputs.shape.tokens;
   const bool experts = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
   const std::size_t most = experts ? kKindsOfExperts : kMostKinds;
@@ -114,7 +120,9 @@ std::string draw_loads(const RoutingReport& routing, const std::string& title, c
 
 Figure loads_figure(const Inspection& i) {
   Figure out;
-  out.id = "loads", out.heading = "How much each expert gets", out.wide = false;
+  out.id = "loads";
+  out.heading = "How much each expert gets";
+  out.wide = false;
   out.reading = "Bars are shares of all (token, choice) pairs; the line is an even share.";
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
@@ -138,20 +146,25 @@ bool goes_to_several(const Inspection& i) {
 
 MatrixPicture of_experts(const RoutingReport& routing, const std::string& title) {
   MatrixPicture picture;
-  picture.title = title, picture.num_rows = routing.experts.size(), picture.row_label = "expert";
+  picture.title = title;
+  picture.num_rows = routing.experts.size();
+  picture.row_label = "expert";
   for (std::size_t e = 0; e < routing.experts.size(); ++e) picture.rows.push_back(std::to_string(e));
   return picture;
 }
 
 Figure positions_figure(const Inspection& i) {
   Figure out;
-  out.id = "positions", out.heading = "Which positions go to which expert", out.wide = false;
+  out.id = "positions";
+  out.heading = "Which positions go to which expert";
+  out.wide = false;
   out.reading = "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that goes to that expert.";
   if (i.inputs.length < 2) return out;
   add_routed_blocks(out, i, [&](const RoutingReport& routing, const std::string& of_block) {
     auto picture = of_experts(routing, "Positions by expert" + of_block);
     picture.description = format_count(routing.num_experts) + " experts by " + format_count(i.inputs.length) + " positions.";
-    picture.num_columns = static_cast<std::size_t>(i.inputs.length), picture.column_label = "position";
+    picture.num_columns = static_cast<std::size_t>(i.inputs.length);
+    picture.column_label = "position";
     for (const auto& expert : routing.experts) picture.values.insert(picture.values.end(), expert.by_position.begin(), expert.by_position.end());
     return picture;
   });
@@ -160,13 +173,18 @@ Figure positions_figure(const Inspection& i) {
 
 Figure together_figure(const Inspection& i) {
   Figure out;
-  out.id = "together", out.heading = "Which experts go together", out.wide = false;
+  out.id = "together";
+  out.heading = "Which experts go together";
+  out.wide = false;
   out.reading = "A cell is the share of tokens that go to both experts; on the diagonal, to that one.";
   if (!goes_to_several(i)) return out;
   add_routed_blocks(out, i, [](const RoutingReport& routing, const std::string& of_block) {
     auto picture = of_experts(routing, "Experts together" + of_block);
     picture.description = "Shares of tokens by pairs of experts.";
-    picture.columns = picture.rows, picture.num_columns = picture.num_rows, picture.values = routing.together, picture.column_label = "expert";
+    picture.columns = picture.rows;
+    picture.num_columns = picture.num_rows;
+    picture.values = routing.together;
+    picture.column_label = "expert";
     return picture;
   });
   return out;
@@ -174,7 +192,9 @@ Figure together_figure(const Inspection& i) {
 
 Figure attention_figure(const Inspection& i) {
   Figure out;
-  out.id = "attention", out.heading = "Attention", out.wide = false;
+  out.id = "attention";
+  out.heading = "Attention";
+  out.wide = false;
   out.reading = "Mean weights over the inputs: a row is a position that looks, a column one that it looks at.";
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     const auto& attention = i.values[b].attention;
@@ -183,8 +203,11 @@ Figure attention_figure(const Inspection& i) {
       const auto& looks_at = i.blocks[b].heads[h].looks_at;
       MatrixPicture picture;
       const std::string title = "Block " + std::to_string(b) + ", head " + std::to_string(h);
-      picture.title = title + ", mean attention", picture.description = looks_at.empty() ? "" : "Most at " + (looks_at[0].offset == 0 ? "itself" : std::to_string(looks_at[0].offset) + " from itself") + ", " + format_percent(looks_at[0].share, 0) + ".";
-      picture.num_rows = picture.num_columns = length, picture.tall = true, picture.column_label = "position looked at →";
+      picture.title = title + ", mean attention";
+      picture.description = looks_at.empty() ? "" : "Most at " + (looks_at[0].offset == 0 ? "itself" : std::to_string(looks_at[0].offset) + " from itself") + ", " + format_percent(looks_at[0].share, 0) + ".";
+      picture.num_rows = picture.num_columns = length;
+      picture.tall = true;
+      picture.column_label = "position looked at →";
       const auto first = attention.mean.begin() + static_cast<std::ptrdiff_t>(h * square);
       picture.values.assign(first, first + static_cast<std::ptrdiff_t>(square));
       add_panel(out, title, std::move(picture));
@@ -195,13 +218,18 @@ Figure attention_figure(const Inspection& i) {
 
 Figure heads_figure(const Trace& trace, std::size_t b) {
   Figure out;
-  out.id = "heads-" + std::to_string(b), out.heading = trace.blocks.size() > 1 ? "Attention of block " + std::to_string(b) : "Attention";
+  out.id = "heads-" + std::to_string(b);
+  out.heading = trace.blocks.size() > 1 ? "Attention of block " + std::to_string(b) : "Attention";
   out.reading = "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1.";
   out.wide = false;
   for (const auto& head : trace.blocks[b].attention) {
     MatrixPicture picture;
-    picture.title = "Attention, " + head.name, picture.description = head.meaning + ".";
-    picture.rows = picture.columns = head.rows, picture.num_rows = picture.num_columns = head.rows.size(), picture.values = head.values, picture.peak = 1;
+    picture.title = "Attention, " + head.name;
+    picture.description = head.meaning + ".";
+    picture.rows = picture.columns = head.rows;
+    picture.num_rows = picture.num_columns = head.rows.size();
+    picture.values = head.values;
+    picture.peak = 1;
     add_panel(out, head.name, std::move(picture));
   }
   return out;
@@ -225,15 +253,20 @@ std::vector<Figure> figures_of(const Trace& trace) {
   for (std::size_t b = 0; b < trace.blocks.size(); ++b) {
     const auto& block = trace.blocks[b];
     Figure figure;
-    figure.id = "steps-" + std::to_string(b), figure.heading = trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step";
+    figure.id = "steps-" + std::to_string(b);
+    figure.heading = trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step";
     figure.reading = "Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for each step." + (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
     figure.wide = false;
     figure.numbers.headers = {"step", "row", "values"};
     for (const auto& step : block.steps) {
       const auto width = static_cast<std::size_t>(step.width);
       MatrixPicture picture;
-      picture.title = step.name, picture.description = step.meaning + ", " + format_count(step.rows.size()) + " rows of " + format_count(step.width) + " numbers.";
-      picture.rows = step.rows, picture.num_rows = step.rows.size(), picture.num_columns = width, picture.values = step.values;
+      picture.title = step.name;
+      picture.description = step.meaning + ", " + format_count(step.rows.size()) + " rows of " + format_count(step.width) + " numbers.";
+      picture.rows = step.rows;
+      picture.num_rows = step.rows.size();
+      picture.num_columns = width;
+      picture.values = step.values;
       add_panel(figure, step.meaning + ": " + step.name + "  (" + std::to_string(step.rows.size()) + ", " + std::to_string(width) + ")", std::move(picture));
       for (std::size_t r = 0; r < step.rows.size(); ++r) {
         std::vector<std::string> numbers;

@@ -51,7 +51,8 @@ std::vector<std::string> characters_of(const std::vector<std::uint32_t>& alphabe
 
 Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   Inputs out;
-  out.shape = trained_shape(config, weights), out.length = out.shape.sequence_length;
+  out.shape = trained_shape(config, weights);
+  out.length = out.shape.sequence_length;
   if (std::holds_alternative<TextConfig>(config.task)) out.characters = characters_of(alphabet_of(weights));
   return out;
 }
@@ -201,7 +202,8 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
     out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights), "the text");
     const auto size = static_cast<std::int64_t>(out.tokens.size());
     if (size > out.length) throw UsageError(std::to_string(size) + " tokens are more than the network reads at once", "its context is " + std::to_string(out.length));
-    out.length = size, out.count = size > 0 ? 1 : 0;
+    out.length = size;
+    out.count = size > 0 ? 1 : 0;
   }
   if (out.count == 0) throw UsageError("nothing to trace", !out.characters.empty() ? "name a text" : out.shape.tokens ? std::string("name the numbers of tokens, for example ") + (out.shape.input_width <= 10 ? "0110" : "\"0 1 1 0\"") : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
   return out;

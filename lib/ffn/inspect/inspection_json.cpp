@@ -34,7 +34,10 @@ Json neuron_json(const Inspection& inspection, const NeuronPlace& place, const E
   const auto if_finite = [&](const auto& x) { return report.finite ? Json(x) : Json(); };
   Json out = {{"name", neuron_name(inspection, place.block, place.part, neuron.index)}, {"fires", neuron.fires}, {"mean_size", neuron.mean_size}, {"peak", neuron.peak}, {"dead", if_finite(neuron.dead)},
               {"always_on", if_finite(neuron.always_on)}, {"key_norm", neuron.key_norm}, {"value_norm", neuron.value_norm}, {"cosine", neuron.cosine}, {"writes", neuron.writes()}};
-  if (rows.gated()) out["up_norm"] = neuron.up_norm, out["signs"] = signs_json(neuron.signs);
+  if (rows.gated()) {
+    out["up_norm"] = neuron.up_norm;
+    out["signs"] = signs_json(neuron.signs);
+  }
   if (neuron.reads_out()) {
     out["towards"] = logits_json(neuron.towards, inspection.inputs);
     out["against"] = logits_json(neuron.against, inspection.inputs);
@@ -57,8 +60,15 @@ Json hidden_json(const Inspection& inspection, std::size_t block, std::size_t pa
   const auto if_finite = [&](const auto& x) { return report.finite ? Json(x) : Json(); };
   Json out = {{"tokens", report.tokens}, {"neurons", report.width}, {"rms", report.rms}, {"zeros", report.zeros}, {"near_zeros", report.near_zeros}, {"fires", report.fires},
               {"dead", if_finite(report.dead)}, {"always_on", if_finite(report.always_on)}, {"rates", if_finite(report.rates)}, {"effective_rank", report.effective_rank}, {"rank_tokens", if_finite(report.rank_tokens)}};
-  if (report.gated) out["gate_near_zeros"] = report.gate_near_zeros, out["up_near_zeros"] = report.up_near_zeros, out["signs"] = signs_json(report.signs);
-  if (report.agreement) out["agreement"] = report.agreement->share, out["agreement_by_chance"] = report.agreement->by_chance;
+  if (report.gated) {
+    out["gate_near_zeros"] = report.gate_near_zeros;
+    out["up_near_zeros"] = report.up_near_zeros;
+    out["signs"] = signs_json(report.signs);
+  }
+  if (report.agreement) {
+    out["agreement"] = report.agreement->share;
+    out["agreement_by_chance"] = report.agreement->by_chance;
+  }
   const auto patterns = patterns_of(inspection.values[block].hidden[part], inspection.kinds, 64, 64);
   Json kinds = Json::array();
   for (const auto kind : patterns.kinds) kinds.push_back(inspection.kinds.names[static_cast<std::size_t>(kind)]);

@@ -76,8 +76,10 @@ void measure_activations(const HiddenRows& hidden, HiddenReport& report) {
   const double limit = kNearZero * report.rms, tokens = static_cast<double>(rows);
   for (std::size_t i = 0; i < width; ++i) {
     auto& neuron = report.neurons[i];
-    neuron.mean_size /= tokens, neuron.fires = static_cast<double>(fires[i]) / tokens;
-    neuron.dead = neuron.peak < limit || neuron.peak == 0, neuron.always_on = fires[i] == static_cast<std::int64_t>(rows);
+    neuron.mean_size /= tokens;
+    neuron.fires = static_cast<double>(fires[i]) / tokens;
+    neuron.dead = neuron.peak < limit || neuron.peak == 0;
+    neuron.always_on = fires[i] == static_cast<std::int64_t>(rows);
     for (std::size_t s = 0; s < 4 && !signs.empty(); ++s) neuron.signs[s] = static_cast<double>(signs[i][s]) / tokens;
   }
 }
@@ -96,7 +98,8 @@ void measure_weights(const KeysAndValues& weights, std::int64_t width, NeuronRep
     together += static_cast<double>(key[d * width + neuron.index]) * static_cast<double>(value[d]);
     square += static_cast<double>(value[d]) * static_cast<double>(value[d]);
   }
-  neuron.key_norm = column_norm(key, weights.d_model, width, neuron.index), neuron.value_norm = std::sqrt(square);
+  neuron.key_norm = column_norm(key, weights.d_model, width, neuron.index);
+  neuron.value_norm = std::sqrt(square);
   if (weights.gate) neuron.up_norm = column_norm(weights.up, weights.d_model, width, neuron.index);
   const double both = neuron.key_norm * neuron.value_norm;
   neuron.cosine = both > 0 ? together / both : 0;
@@ -140,7 +143,8 @@ void sum_up(HiddenReport& report) {
   const auto width = static_cast<double>(report.width);
   for (const auto& neuron : report.neurons) {
     report.fires += neuron.fires / width;
-    report.dead += neuron.dead, report.always_on += neuron.always_on;
+    report.dead += neuron.dead;
+    report.always_on += neuron.always_on;
     ++report.rates[std::min(kRateBins - 1, static_cast<std::size_t>(neuron.fires * static_cast<double>(kRateBins)))];
     for (std::size_t s = 0; s < 4; ++s) report.signs[s] += neuron.signs[s] / width;
   }
@@ -158,14 +162,19 @@ void leave_open(HiddenReport& report) {
   report.finite = false;
   for (double* x : {&report.rms, &report.zeros, &report.near_zeros, &report.fires, &report.effective_rank, &report.gate_near_zeros, &report.up_near_zeros}) *x = NAN;
   report.signs.fill(NAN);
-  for (auto& neuron : report.neurons) neuron.fires = neuron.mean_size = neuron.peak = NAN, neuron.signs.fill(NAN);
+  for (auto& neuron : report.neurons) {
+    neuron.fires = neuron.mean_size = neuron.peak = NAN;
+    neuron.signs.fill(NAN);
+  }
 }
 
 }  // namespace
 
 HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, const ReadOut* read_out, std::int64_t all_tokens) {
   HiddenReport report;
-  report.tokens = hidden.rows(), report.width = hidden.width, report.gated = weights.gate != nullptr;
+  report.tokens = hidden.rows();
+  report.width = hidden.width;
+  report.gated = weights.gate != nullptr;
   report.neurons.resize(static_cast<std::size_t>(report.width));
   for (std::size_t i = 0; i < report.neurons.size(); ++i) {
     auto& neuron = report.neurons[i];
@@ -180,7 +189,8 @@ HiddenReport report_on(const HiddenRows& hidden, const KeysAndValues& weights, c
     return report;
   }
   report.rms = root_mean_square(hidden.hidden);
-  report.zeros = share_below(hidden.hidden, 0), report.near_zeros = share_below(hidden.hidden, kNearZero * report.rms);
+  report.zeros = share_below(hidden.hidden, 0);
+  report.near_zeros = share_below(hidden.hidden, kNearZero * report.rms);
   if (hidden.gated()) {
     report.gate_near_zeros = share_below(hidden.gate, kNearZero * root_mean_square(hidden.gate));
     report.up_near_zeros = share_below(hidden.up, kNearZero * root_mean_square(hidden.up));
@@ -205,15 +215,20 @@ std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenRepo
     ++frequency[static_cast<std::size_t>(next)], ++seen;
     for (std::size_t i = 0; i < width; ++i) {
       const float h = hidden.hidden[row * width + i], score = hidden.gated() ? std::abs(h) : h;
-      if (score > strongest[i]) strongest[i] = score, behind[i] = next;
+      if (score > strongest[i]) {
+        strongest[i] = score;
+        behind[i] = next;
+      }
     }
   }
   Agreement out;
   for (std::size_t i = 0; i < width && seen > 0; ++i) {
     const std::int64_t favourite = report.neurons[i].favourite;
-    out.share += favourite == behind[i], out.by_chance += frequency[static_cast<std::size_t>(favourite)] / seen;
+    out.share += favourite == behind[i];
+    out.by_chance += frequency[static_cast<std::size_t>(favourite)] / seen;
   }
-  out.share /= static_cast<double>(width), out.by_chance /= static_cast<double>(width);
+  out.share /= static_cast<double>(width);
+  out.by_chance /= static_cast<double>(width);
   return out;
 }
 

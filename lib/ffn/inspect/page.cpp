@@ -86,7 +86,10 @@ std::string layers_section(const Inspection& i) {
                             r.finite ? pictures::count_cell(static_cast<double>(r.rank_tokens)) : Cell{"-"},
                             r.agreement ? percent_cell(r.agreement->share) : Cell{"-"},
                             r.agreement ? percent_cell(r.agreement->by_chance) : Cell{"-"}});
-    if (gated) numbers.rows.back().push_back(percent_cell(r.gate_near_zeros)), numbers.rows.back().push_back(percent_cell(r.up_near_zeros));
+    if (gated) {
+      numbers.rows.back().push_back(percent_cell(r.gate_near_zeros));
+      numbers.rows.back().push_back(percent_cell(r.up_near_zeros));
+    }
   });
   if (numbers.rows.empty()) return "";
   return section("layers", "Hidden layers",

@@ -20,7 +20,10 @@ TokenKinds kinds_of_vectors(const Inputs& inputs) {
     const auto first = inputs.vectors.begin() + n * width;
     const auto [kind, is_new] = known.insert({{first, first + width}, static_cast<std::int64_t>(out.names.size())});
     if (is_new && known.size() > kMostVectors) return {};
-    if (is_new) out.names.push_back(inputs.token_name(n)), out.counts.push_back(0);
+    if (is_new) {
+      out.names.push_back(inputs.token_name(n));
+      out.counts.push_back(0);
+    }
     out.of_token.push_back(kind->second);
     ++out.counts[static_cast<std::size_t>(kind->second)];
   }
@@ -42,7 +45,10 @@ TokenKinds kinds_of_sequences(const Inputs& inputs) {
     }
     std::int64_t kind = 0;
     std::string name;
-    for (std::int64_t i = n - out.tokens_each + 1; i <= n; ++i) kind = kind * vocabulary + inputs.tokens[static_cast<std::size_t>(i)], name += inputs.token_name(i);
+    for (std::int64_t i = n - out.tokens_each + 1; i <= n; ++i) {
+      kind = kind * vocabulary + inputs.tokens[static_cast<std::size_t>(i)];
+      name += inputs.token_name(i);
+    }
     out.of_token.push_back(kind);
     if (++out.counts[static_cast<std::size_t>(kind)] == 1) out.names[static_cast<std::size_t>(kind)] = out.tokens_each > 1 ? "…" + name : name;
   }
@@ -83,7 +89,10 @@ Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::siz
     for (std::size_t k = 0; k < out.kinds.size(); ++k) {
       const double x = mean(out.kinds[k], static_cast<std::int64_t>(i));
       low = std::min(low, x);
-      if (x > high) high = x, peak[i] = k;
+      if (x > high) {
+        high = x;
+        peak[i] = k;
+      }
     }
     spread[i] = high - low;
   }

@@ -111,7 +111,10 @@ std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes)
   if (!std::all_of(logits, logits + classes, [](float x) { return std::isfinite(x); })) return out;
   const auto top = static_cast<double>(*std::max_element(logits, logits + classes));
   double sum = 0;
-  for (std::int64_t c = 0; c < classes; ++c) out.push_back({c, std::exp(static_cast<double>(logits[c]) - top)}), sum += out.back().logit;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    out.push_back({c, std::exp(static_cast<double>(logits[c]) - top)});
+    sum += out.back().logit;
+  }
   for (auto& each : out) each.logit /= sum;
   std::stable_sort(out.begin(), out.end(), [](const ClassLogit& a, const ClassLogit& b) { return a.logit > b.logit; });
   out.resize(std::min(kMostOutcomes, out.size()));

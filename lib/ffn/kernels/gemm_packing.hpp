@@ -40,7 +40,10 @@ struct Panel {
   void move_on(int64_t end) { begin(j + columns, end); }
   // The last one, where it is narrower than its tiles: together with columns before it, whose values are computed once more.
   void move_inside(int64_t end) {
-    if (columns < width && end >= width) j = end - width, columns = width;
+    if (columns < width && end >= width) {
+      j = end - width;
+      columns = width;
+    }
   }
   // Of its copy in that of a block of B that begins with column j0. Narrow ones, of which there can be three, share a place.
   int64_t place(int64_t j0, int64_t depth) const { return (j - j0) / kWidest * (depth * kWidest + kGap) + (j - j0) % kWidest * depth; }

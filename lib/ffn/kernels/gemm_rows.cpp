@@ -46,9 +46,14 @@ void edge_tile(const Operands& o, int64_t width, int64_t columns, int64_t rows) 
   const Copy copy = copy_of(columns);
   float c[kMaxRows * kWidest], bias[kWidest] = {};
   Operands inside = o;
-  inside.c = c, inside.c_row = width, inside.next_c = nullptr;
+  inside.c = c;
+  inside.c_row = width;
+  inside.next_c = nullptr;
   if (o.accumulate) std::memset(c, 0, sizeof c), copy(rows, o.c, o.c_row, c, width);
-  if (o.bias) copy(1, o.bias, 0, bias, 0), inside.bias = bias;
+  if (o.bias) {
+    copy(1, o.bias, 0, bias, 0);
+    inside.bias = bias;
+  }
   tiles_of(width, rows, o.a_col == 1 && o.a_row != 1)(inside, 1);
   copy(rows, c, width, o.c, o.c_row);
 }
@@ -57,7 +62,8 @@ void edge_tile(const Operands& o, int64_t width, int64_t columns, int64_t rows) 
 void run_tiles(Operands& o, const Panel& panel, int64_t rows, int64_t count) {
   if (panel.columns == panel.width) {
     tiles_of(panel.width, rows, o.a_col == 1 && o.a_row != 1)(o, count);
-    o.a += count * o.a_tile, o.c += count * rows * o.c_row;
+    o.a += count * o.a_tile;
+    o.c += count * rows * o.c_row;
     return;
   }
   for (; count > 0; --count, o.a += o.a_tile, o.c += rows * o.c_row) edge_tile(o, panel.width, panel.columns, rows);
@@ -121,7 +127,8 @@ void fill_columns(const Gemm& g, const Left& left, int64_t k, int64_t depth, con
               g.accumulate || k > 0};
     for (int64_t i = 0; i < g.m;) {
       const int64_t vecs = std::clamp<int64_t>((g.m - i) / lanes, 1, most), first = std::min(i, g.m - vecs * lanes);
-      o.a = left.data + first * left.row, o.c = g.c + j + first * g.c_row;
+      o.a = left.data + first * left.row;
+      o.c = g.c + j + first * g.c_row;
       columns_of(together, lanes, vecs, by_row)(o, i - first);  // those that were computed before are not stored again
       i = first + vecs * lanes;
     }
@@ -135,10 +142,12 @@ void sweep_down(const Gemm& g, const Heights& heights, const Left& left, int64_t
     if (is_narrow(g, left, depth, panel)) return fill_columns(g, left, k, depth, panel);
     if (!g.accumulate && k == 0) panel.move_inside(g.n);
     Operands o = operands(g, left, heights.low + 1, k, depth, panel);
-    o.b = g.b + k * g.b_row + panel.j * g.b_col, o.b_row = g.b_row;
+    o.b = g.b + k * g.b_row + panel.j * g.b_col;
+    o.b_row = g.b_row;
     if (!is_in_place(g, panel.columns, panel.width)) {
       copy_panel(depth, panel.columns, panel.width, o.b, g.b_row, g.b_col, copied);
-      o.b = copied, o.b_row = panel.width;
+      o.b = copied;
+      o.b_row = panel.width;
     }
     if (heights.higher > 0) run_tiles(o, panel, heights.low + 1, heights.higher);
     o.a_tile = left.tile(heights.low, depth);
@@ -161,7 +170,11 @@ void sweep_right(const Gemm& g, const Heights& heights, Left left, int64_t k, in
       Operands o = operands(below, left, rows, k, depth, panel);
       o.b = block + panel.place(j0, depth);
       o.next_c = o.c + panel.columns;
-      if (left.strips) o.next_a = next, o.next_step = (4 * rows + panels - 1) / panels, next += rows * depth / panels;
+      if (left.strips) {
+        o.next_a = next;
+        o.next_step = (4 * rows + panels - 1) / panels;
+        next += rows * depth / panels;
+      }
       run_tiles(o, panel, rows, 1);
     }
     left.data += size;
@@ -180,7 +193,11 @@ void multiply(const Gemm& g) {
   const int64_t parts = std::max<int64_t>(1, (g.k + kDepth - 1) / kDepth);
   for (int64_t p = 0; p < parts; ++p) {
     int64_t k = 0, depth = g.k;
-    if (parts > 1) k = p * g.k / parts, depth = (p + 1) * g.k / parts - k;  // divisions that a small product would notice
+    // divisions that a small product would notice
+    if (parts > 1) {
+      k = p * g.k / parts;
+      depth = (p + 1) * g.k / parts - k;
+    }
     Left left{g.a + k * g.a_col, g.a_row, g.a_col, false};
     if (copies) {
       static thread_local Buffer buffer;

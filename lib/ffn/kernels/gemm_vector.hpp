@@ -87,8 +87,10 @@ inline void load_transposed(const float* from, int64_t apart, typename Vector<La
   const V c = load_fours<Lanes>(from + 2 * apart, apart, all), d = load_fours<Lanes>(from + 3 * apart, apart, all);
   const V ab_low = pick<0, 1, 0, 1>(a, b, all), ab_high = pick<2, 3, 2, 3>(a, b, all);  // a0 a1 b0 b1, a2 a3 b2 b3
   const V cd_low = pick<0, 1, 0, 1>(c, d, all), cd_high = pick<2, 3, 2, 3>(c, d, all);
-  column[0] = pick<0, 2, 0, 2>(ab_low, cd_low, all), column[1] = pick<1, 3, 1, 3>(ab_low, cd_low, all);
-  column[2] = pick<0, 2, 0, 2>(ab_high, cd_high, all), column[3] = pick<1, 3, 1, 3>(ab_high, cd_high, all);
+  column[0] = pick<0, 2, 0, 2>(ab_low, cd_low, all);
+  column[1] = pick<1, 3, 1, 3>(ab_low, cd_low, all);
+  column[2] = pick<0, 2, 0, 2>(ab_high, cd_high, all);
+  column[3] = pick<1, 3, 1, 3>(ab_high, cd_high, all);
 }
 
 }  // namespace

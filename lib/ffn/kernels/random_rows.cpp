@@ -56,7 +56,9 @@ inline void philox_blocks(std::uint64_t key, std::uint32_t first, std::uint32_t 
   const Wide zero = {};
   Wide c0[kChains], c1[kChains], c2[kChains], c3[kChains];
   for (std::uint32_t v = 0; v < kChains; ++v) {
-    c1[v] = zero + c1_, c2[v] = zero + c2_, c3[v] = zero + c3_;
+    c1[v] = zero + c1_;
+    c2[v] = zero + c2_;
+    c3[v] = zero + c3_;
     for (std::uint32_t j = 0; j < kWide; ++j) c0[v][j] = first + v * kWide + j;
   }
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);

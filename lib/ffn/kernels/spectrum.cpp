@@ -17,7 +17,10 @@ void tridiagonal(std::vector<double>& a, std::size_t n, std::vector<double>& dia
   for (std::size_t k = 0; k + 2 < n; ++k) {
     // u reflects what stands below (k + 1, k) in column k to zero.
     double norm = 0;
-    for (std::size_t i = k + 1; i < n; ++i) u[i] = a[i * n + k], norm += u[i] * u[i];
+    for (std::size_t i = k + 1; i < n; ++i) {
+      u[i] = a[i * n + k];
+      norm += u[i] * u[i];
+    }
     norm = std::sqrt(norm);
     beside[k] = u[k + 1] > 0 ? -norm : norm;
     u[k + 1] -= beside[k];
@@ -51,14 +54,17 @@ void ql_step(std::vector<double>& d, std::vector<double>& e, std::size_t low, st
       d[i + 1] -= p, e[high] = 0;
       return;
     }
-    s = f / r, c = g / r;
+    s = f / r;
+    c = g / r;
     g = d[i + 1] - p;
     const double t = (d[i] - g) * s + 2 * c * b;
     p = s * t;
     d[i + 1] = g + p;
     g = c * t - b;
   }
-  d[low] -= p, e[low] = g, e[high] = 0;
+  d[low] -= p;
+  e[low] = g;
+  e[high] = 0;
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ std::string draw(const Activation& a, const Form& form, const std::string& style
   frame.svg.line(frame.left, frame.y.at(0), frame.right, frame.y.at(0), "ax");
   frame.begin_clip();
   std::vector<Point> value, slope;
-  for (const auto& sample : samples(a)) value.push_back({frame.x.at(sample.z), frame.y.at(sample.value)}), slope.push_back({frame.x.at(sample.z), frame.y.at(sample.slope)});
+  for (const auto& sample : samples(a)) {
+    value.push_back({frame.x.at(sample.z), frame.y.at(sample.value)});
+    slope.push_back({frame.x.at(sample.z), frame.y.at(sample.slope)});
+  }
   frame.svg.open(series_class(1));
   frame.svg.path(slope, "l");
   frame.svg.close();
@@ -71,7 +74,9 @@ TerminalChart activation_chart(const Activation& a) {
 
 Figure activation_figure(const std::vector<Activation>& activations) {
   Figure out;
-  out.id = "activations", out.heading = "Activation functions", out.reading = "Line: the function; dashed: its derivative.";
+  out.id = "activations";
+  out.heading = "Activation functions";
+  out.reading = "Line: the function; dashed: its derivative.";
   out.wide = false;
   for (const auto& a : activations) out.panels.push_back({a.name, [&a](const Form& form, const std::string& style) { return draw(a, form, style); }});
   return out;

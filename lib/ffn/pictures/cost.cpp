@@ -68,7 +68,10 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
 
 std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vector<Offer>& offers, const Form& form, const std::string& style) {
   std::vector<double> xs, ys;
-  for (const auto& offer : offers) xs.push_back(offer.cost), ys.insert(ys.end(), {offer.estimate.centre, offer.estimate.low, offer.estimate.high});
+  for (const auto& offer : offers) {
+    xs.push_back(offer.cost);
+    ys.insert(ys.end(), {offer.estimate.centre, offer.estimate.low, offer.estimate.high});
+  }
   std::vector<const Offer*> best;
   for (const auto& offer : offers) {
     if (standing_of(offer, offers, c.higher_is_better) == OfferStanding::best) best.push_back(&offer);
@@ -78,7 +81,8 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
   for (const auto* offer : best) names.push_back(offer->name);
   const FrameText text{c.metric + " against " + cost.title, "Nothing cheaper is better than: " + join(names, "; ") + ".", cost.label, c.metric + (form.log_y ? " (logarithmic)" : "")};
   FrameRoom room;
-  room.height = 260, room.right = 18;
+  room.height = 260;
+  room.right = 18;
   Frame frame(form, text, axis_for(xs, AxisKind::log10), axis_for(ys, form.log_y ? AxisKind::log10 : AxisKind::linear), room);
   std::vector<Point> stairs;
   for (const auto* offer : best) {
@@ -113,7 +117,8 @@ Numbers cost_numbers(const Comparison& c) {
     for (const auto& group : facet.groups) {
       auto row = group_cells(c, facet, group);
       row.push_back(number_cell(shown_centre(group)));
-      row.push_back(count_cell(static_cast<double>(group.parameters))), row.push_back(count_cell(static_cast<double>(group.flops_per_token)));
+      row.push_back(count_cell(static_cast<double>(group.parameters)));
+      row.push_back(count_cell(static_cast<double>(group.flops_per_token)));
       row.push_back({format_duration(group.train_seconds), group.train_seconds});
       out.rows.push_back(std::move(row));
     }
@@ -127,7 +132,8 @@ std::optional<Figure> cost_figure(const Comparison& c) {
   const auto series = std::make_shared<SeriesList>(c);
   if (series->size() > kMostSeriesTogether) return std::nullopt;
   Figure out;
-  out.id = "cost", out.heading = "Cost against quality: " + c.metric;
+  out.id = "cost";
+  out.heading = "Cost against quality: " + c.metric;
   const std::string beside = c.facets.size() > 1 && c.facets[0].keys.size() == 1 ? last_segment(c.facets[0].keys.begin()->first) : "";
   if (!beside.empty()) out.beside = "beside the marks: " + beside;
   out.reading = std::string("Each mark is a variant") + (beside.empty() ? "" : " at the " + beside + " written beside it") + "; further left is cheaper, " + (c.higher_is_better ? "higher" : "lower") +
@@ -137,13 +143,17 @@ std::optional<Figure> cost_figure(const Comparison& c) {
   for (const auto& cost : kCosts) {
     const auto offers = offers_of(c, *series, cost);
     std::set<double> prices;
-    for (const auto& offer : offers) prices.insert(offer.cost), positive = positive && offer.estimate.centre > 0;
+    for (const auto& offer : offers) {
+      prices.insert(offer.cost);
+      positive = positive && offer.estimate.centre > 0;
+    }
     if (prices.size() < 2) continue;
     out.panels.push_back({cost.title, [&c, &cost, offers](const Form& form, const std::string& style) { return draw_cost(c, cost, offers, form, style); }});
   }
   if (out.panels.empty()) return std::nullopt;
   out.wide = false;
-  out.y_switch = positive, out.log_y = positive && c.as_ratios;
+  out.y_switch = positive;
+  out.log_y = positive && c.as_ratios;
   out.numbers = cost_numbers(c);
   return out;
 }

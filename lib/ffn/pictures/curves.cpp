@@ -98,7 +98,9 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
     auto all = values;
     all.resize(values.size() + gone, higher_is_better ? -INFINITY : INFINITY);
     std::sort(all.begin(), all.end());
-    point.centre = stats::sorted_quantile(all, 0.5), point.low = stats::sorted_quantile(all, 0.25), point.high = stats::sorted_quantile(all, 0.75);
+    point.centre = stats::sorted_quantile(all, 0.5);
+    point.low = stats::sorted_quantile(all, 0.25);
+    point.high = stats::sorted_quantile(all, 0.75);
     return point;
   }
   stats::Interval interval{-INFINITY, INFINITY, 1 - alpha};
@@ -107,7 +109,8 @@ CurvePoint curve_point(std::int64_t step, const std::vector<double>& values, std
     if (values.size() > 1) interval = stats::t_interval(values, 1 - alpha);
   } else {
     const auto of = centre == ShownCentre::median ? stats::median_with_interval(values, 1 - alpha) : stats::geometric_mean(values, 1 - alpha);
-    point.centre = of.value, interval = of.interval;
+    point.centre = of.value;
+    interval = of.interval;
   }
   const bool known = values.size() > 1 && !interval.unbounded();
   point.low = known ? std::max(interval.low, range.low) : point.centre;
@@ -121,7 +124,10 @@ bool spans_decades(const CurveSet& set) {
   for (const auto& [group, curves] : set.groups) {
     for (const auto& point : curves.points) {
       if (!(point.centre > 0)) return false;
-      if (std::isfinite(point.centre)) least = std::min(least, point.centre), most = std::max(most, point.centre);
+      if (std::isfinite(point.centre)) {
+        least = std::min(least, point.centre);
+        most = std::max(most, point.centre);
+      }
     }
   }
   return most > 20 * least;
@@ -189,7 +195,10 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
     CurveSet set{requests[m].metric,          higher_is_better(requests[m].metric), ShownCentre::mean, requests[m].target, steps, {}, {},
                  range_of(requests[m].metric)};
     const double least = least_of(all, m);
-    if (const auto floor = floor_of(set.metric); floor && least < *floor) set.floor = floor, set.range.low = std::max(set.range.low, *floor);
+    if (const auto floor = floor_of(set.metric); floor && least < *floor) {
+      set.floor = floor;
+      set.range.low = std::max(set.range.low, *floor);
+    }
     // The end of a curve is the number in the table, except that a mean of losses that have come to 0 would fill a log axis with its interval.
     const bool positive = least > 0 || set.floor;
     if (set.metric == comparison.metric) set.centre = comparison.shown;

@@ -74,7 +74,11 @@ class DistributionPanel {
     const FrameText text{comparison_.metric + " of every run" + (title_.empty() ? "" : ", " + title_), description(), "",
                          comparison_.metric + (form.log_y ? " (logarithmic)" : "")};
     FrameRoom room;
-    room.height = (form.is_wide() ? 320 : 260) + (any_without_ ? 22 : 0), room.above = any_without_ ? 22 : 0, room.below = 16, room.x_ticks = false, room.right = 4;
+    room.height = (form.is_wide() ? 320 : 260) + (any_without_ ? 22 : 0);
+    room.above = any_without_ ? 22 : 0;
+    room.below = 16;
+    room.x_ticks = false;
+    room.right = 4;
     const std::string without = is_time_metric(comparison_.metric) ? "never" : "lost";
     if (any_without_) room.least_left = text_width(without) + 12;
     Frame frame(form, text, {0, static_cast<double>(columns_.size())}, y_axis(form), room);
@@ -192,7 +196,8 @@ Numbers distribution_numbers(const Comparison& c) {
     for (const auto& group : facet.groups) {
       const auto column = column_of(group);
       auto row = group_cells(c, facet, group);
-      row.push_back(count_cell(static_cast<double>(column.with.size()))), row.push_back(count_cell(static_cast<double>(column.without.size())));
+      row.push_back(count_cell(static_cast<double>(column.with.size())));
+      row.push_back(count_cell(static_cast<double>(column.without.size())));
       row.push_back(number_cell(column.with.empty() ? std::nullopt : column.with.front()->value));
       row.push_back(number_cell(shown_centre(group)));
       row.push_back(number_cell(column.with.empty() ? std::nullopt : column.with.back()->value));
@@ -207,7 +212,10 @@ bool distribution_spans_decades(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       for (const auto& run : group.runs) {
-        if (run.value) least = std::min(least, *run.value), most = std::max(most, *run.value);
+        if (run.value) {
+          least = std::min(least, *run.value);
+          most = std::max(most, *run.value);
+        }
       }
     }
   }
@@ -219,13 +227,17 @@ bool distribution_spans_decades(const Comparison& c) {
 std::optional<Figure> distribution_figure(const Comparison& c) {
   std::size_t all = 0, in_largest = 0;
   for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) all += group.runs.size(), in_largest = std::max(in_largest, group.runs.size());
+    for (const auto& group : facet.groups) {
+      all += group.runs.size();
+      in_largest = std::max(in_largest, group.runs.size());
+    }
   }
   if (in_largest < 2) return std::nullopt;
   const auto series = std::make_shared<SeriesList>(c);
   const bool joined = in_largest <= kMostPairs;
   Figure out;
-  out.id = "distribution", out.heading = "Every run: " + c.metric;
+  out.id = "distribution";
+  out.heading = "Every run: " + c.metric;
   out.reading = std::string("Each mark is a run, spread sideways only where marks would touch; the long stroke is the ") + estimate_name(c) + ". " +
                 (joined ? "Runs of the same seed are joined between neighbours: a line that falls is whole, one that rises dashed. " : "") + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
   if (!joined) out.notes.push_back("lines between runs of the same seed are left out, being more than " + std::to_string(kMostPairs));
@@ -236,7 +248,8 @@ std::optional<Figure> distribution_figure(const Comparison& c) {
   }
   if (out.panels.empty()) return std::nullopt;
   out.numbers = distribution_numbers(c);
-  out.y_switch = true, out.log_y = distribution_spans_decades(c);
+  out.y_switch = true;
+  out.log_y = distribution_spans_decades(c);
   return out;
 }
 

@@ -47,7 +47,8 @@ std::vector<EffectPanel> over_facets(const Comparison& c, const std::string& key
   std::vector<EffectPanel> panels;
   for (const auto& facet : c.facets) {
     Facet rest;
-    rest.keys = facet.keys, rest.keys.erase(key);
+    rest.keys = facet.keys;
+    rest.keys.erase(key);
     const std::string title = facet_title(rest);
     auto panel = std::find_if(panels.begin(), panels.end(), [&](const EffectPanel& p) { return p.title == title; });
     if (panel == panels.end()) panel = panels.insert(panels.end(), {title, {}});
@@ -75,7 +76,11 @@ std::string draw_effect(const Comparison& c, const std::string& key, const Effec
   std::vector<double> xs, ys;
   std::set<double> levels;
   for (const auto& line : panel.lines) {
-    for (const auto& level : line.levels) xs.push_back(level.x), levels.insert(level.x), ys.insert(ys.end(), {level.estimate.centre, level.estimate.low, level.estimate.high});
+    for (const auto& level : line.levels) {
+      xs.push_back(level.x);
+      levels.insert(level.x);
+      ys.insert(ys.end(), {level.estimate.centre, level.estimate.low, level.estimate.high});
+    }
   }
   std::vector<std::string> parts;
   for (const auto& line : panel.lines) {
@@ -148,9 +153,13 @@ std::optional<Figure> effect_figure(const Comparison& c) {
   }), panels.end());
   if (panels.empty() || series->size() > kMostSeriesTogether) return std::nullopt;
   Figure out;
-  out.id = "effect-" + slug(last_segment(key)), out.heading = "Effect of " + last_segment(key) + " on " + c.metric;
+  out.id = "effect-" + slug(last_segment(key));
+  out.heading = "Effect of " + last_segment(key) + " on " + c.metric;
   out.reading = "Marks: the " + estimate_name(c) + " at each value of " + last_segment(key) + ", a little apart sideways so that they can be told; lines join neighbours. " + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
-  if (facet_key) out.legend = series->legend(), out.names_lines = true;
+  if (facet_key) {
+    out.legend = series->legend();
+    out.names_lines = true;
+  }
   out.numbers = effect_numbers(panels, key, last_segment(c.by));
   if (panels.size() > kMostPanels) {
     out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; the table has all");
@@ -162,7 +171,8 @@ std::optional<Figure> effect_figure(const Comparison& c) {
       for (const auto& level : line.levels) positive = positive && level.estimate.centre > 0;
     }
   }
-  out.y_switch = positive, out.log_y = positive && c.as_ratios;
+  out.y_switch = positive;
+  out.log_y = positive && c.as_ratios;
   for (auto& panel : panels)
     out.panels.push_back({panel.title, [&c, key, panel](const Form& form, const std::string& style) { return draw_effect(c, key, panel, form, style); }});
   return out;

@@ -10,9 +10,14 @@ Frame::Frame(const Form& form, const FrameText& text, Axis x_axis, Axis y_axis, 
   const auto y_marks = room.y_ticks ? ticks(y, 5) : std::vector<Tick>();
   double widest = 0;
   for (const auto& tick : y_marks) widest = std::max(widest, text_width(tick.label));
-  left = std::max(room.least_left, widest + 12), right = form.width - room.right, top = (text.y_label.empty() ? 10 : 26) + room.above;
+  left = std::max(room.least_left, widest + 12);
+  right = form.width - room.right;
+  top = (text.y_label.empty() ? 10 : 26) + room.above;
   bottom = room.height - room.below - (text.x_label.empty() ? 0 : 18) - (room.x_ticks ? 20 : 6);
-  x.from = left, x.to = right, y.from = bottom, y.to = top;
+  x.from = left;
+  x.to = right;
+  y.from = bottom;
+  y.to = top;
 
   if (!text.y_label.empty()) svg.text(0, 12, fitted_text(text.y_label, form.width), "q");
   for (const auto& tick : y_marks) {
@@ -49,9 +54,15 @@ std::vector<double> spread_labels(const std::vector<double>& wanted, double apar
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return wanted[a] < wanted[b]; });
   std::vector<double> placed = wanted;
   double least = top;
-  for (const auto i : order) placed[i] = std::max(placed[i], least), least = placed[i] + apart;
+  for (const auto i : order) {
+    placed[i] = std::max(placed[i], least);
+    least = placed[i] + apart;
+  }
   double most = bottom;
-  for (auto i = order.rbegin(); i != order.rend(); ++i) placed[*i] = std::min(placed[*i], most), most = placed[*i] - apart;
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    placed[*i] = std::min(placed[*i], most);
+    most = placed[*i] - apart;
+  }
   return placed;
 }
 

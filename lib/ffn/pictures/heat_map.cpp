@@ -31,7 +31,8 @@ std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const 
   std::vector<HeatMap> maps;
   for (const auto& facet : c.facets) {
     Facet rest;
-    rest.keys = facet.keys, rest.keys.erase(key);
+    rest.keys = facet.keys;
+    rest.keys.erase(key);
     const std::string title = facet_title(rest);
     auto map = std::find_if(maps.begin(), maps.end(), [&](const HeatMap& m) { return m.title == title; });
     if (map == maps.end()) map = maps.insert(maps.end(), {title, {}, {}, {}});
@@ -54,10 +55,14 @@ struct ShadeScale {
   ShadeScale(const std::vector<HeatMap>& maps, bool higher_is_better) {
     double low = INFINITY, high = -INFINITY;
     for (const auto& map : maps) {
-      for (const auto& [place, value] : map.cells) low = std::min(low, value), high = std::max(high, value);
+      for (const auto& [place, value] : map.cells) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
     }
     logarithmic = low > 0 && high > 20 * low;
-    worst = higher_is_better ? low : high, best = higher_is_better ? high : low;
+    worst = higher_is_better ? low : high;
+    best = higher_is_better ? high : low;
   }
 
   double operator()(double value) const {
@@ -154,7 +159,8 @@ std::optional<Figure> heat_map_figure(const Comparison& c) {
   const bool any_missing = std::any_of(maps.begin(), maps.end(), [](const HeatMap& m) { return m.cells.size() < m.rows.size() * m.columns.size(); });
   const auto scale = std::make_shared<ShadeScale>(maps, c.higher_is_better);
   Figure out;
-  out.id = "heat-map", out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
+  out.id = "heat-map";
+  out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
   out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
   out.numbers = heat_map_numbers(maps, c.by, *key);
   if (maps.size() > kMostPanels) {

@@ -28,7 +28,8 @@ class EffectAxis {
     make_room_for_arrows(range, axis_.low, axis_.high);
     if (axis_.low == 0) axis_.low = -margin;
     if (axis_.high == 0) axis_.high = margin;
-    axis_.from = from, axis_.to = to;
+    axis_.from = from;
+    axis_.to = to;
     if (has_numbers_) margin_ = ratios_ ? std::log1p(c.min_effect) : c.min_effect;
   }
 
@@ -151,7 +152,8 @@ std::optional<Figure> interval_figure(const Comparison& c) {
   if (!has_effects(c)) return std::nullopt;
   const auto series = std::make_shared<SeriesList>(c);
   Figure out;
-  out.id = "intervals", out.heading = "Differences from " + shown_value(c, c.reference);
+  out.id = "intervals";
+  out.heading = "Differences from " + shown_value(c, c.reference);
   out.reading = "Mark: the typical difference; bar: its " + format_percent(1 - c.alpha, 0) + " interval. A bar clear of the upright line at 0 is a difference; a hollow mark is undecided.";
   out.panels.push_back({"", [&c, series](const Form& form, const std::string& style) {
     const auto rows = interval_rows(c, *series);

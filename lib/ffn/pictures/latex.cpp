@@ -23,7 +23,8 @@ std::string latex(const std::string& text) {
       out += static_cast<unsigned char>(text[i]) < 0x20 ? ' ' : text[i];
       ++i;
     } else {
-      out += symbol->second, i += std::string(symbol->first).size();
+      out += symbol->second;
+      i += std::string(symbol->first).size();
     }
   }
   return out;

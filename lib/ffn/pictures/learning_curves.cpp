@@ -109,7 +109,8 @@ class LearningPanel {
     const auto& range = set_.range;
     if (log_y || !range.is_finite()) return axis;
     const double margin = 0.04 * (range.high - range.low);
-    axis.low = std::max(axis.low, range.low - margin), axis.high = std::min(axis.high, range.high + margin);
+    axis.low = std::max(axis.low, range.low - margin);
+    axis.high = std::min(axis.high, range.high + margin);
     return axis;
   }
 
@@ -134,7 +135,8 @@ class LearningPanel {
     for (const auto* group : panel_.groups) {
       for (const auto& point : curves_of(*group).points) {
         if (!std::isfinite(point.centre) || (y.kind == AxisKind::log10 && point.centre <= 0)) continue;
-        above = above || point.centre > y.high, below = below || point.centre < y.low;
+        above = above || point.centre > y.high;
+        below = below || point.centre < y.low;
       }
     }
     return above || below ? std::string("; cut: lines begin ") + (above && below ? "beyond" : above ? "above" : "below") : "";
@@ -203,7 +205,8 @@ class LearningPanel {
       const auto& points = curves_of(*group).points;
       if (points.empty()) continue;
       const bool lost = !lost_text(*group).empty();
-      wanted.push_back((!lost ? frame.y.at(points.back().centre) : set_.higher_is_better ? frame.bottom : frame.top) + 4), labelled.push_back(group);
+      wanted.push_back((!lost ? frame.y.at(points.back().centre) : set_.higher_is_better ? frame.bottom : frame.top) + 4);
+      labelled.push_back(group);
     }
     const auto placed = spread_labels(wanted, 14, frame.top + 6, frame.bottom + 4);
     for (std::size_t i = 0; i < labelled.size(); ++i) {
@@ -255,7 +258,10 @@ std::optional<Axis> shared_axis(const std::vector<std::shared_ptr<LearningPanel>
   const auto length = [&](const std::vector<double>& values) {
     double low = INFINITY, high = -INFINITY;
     for (const double x : values) {
-      if (std::isfinite(x) && (!log_y || x > 0)) low = std::min(low, x), high = std::max(high, x);
+      if (std::isfinite(x) && (!log_y || x > 0)) {
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
     }
     return low < high ? log_y ? std::log(high / low) : high - low : 0;
   };
@@ -299,11 +305,13 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   const auto series = std::make_shared<SeriesList>(c);
   const SeedCap cap(set);
   Figure out;
-  out.id = "learning-curves-" + slug(set.metric), out.heading = "Learning curves: " + set.metric;
+  out.id = "learning-curves-" + slug(set.metric);
+  out.heading = "Learning curves: " + set.metric;
   out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
                 (set.target ? "; the dotted line is the target" : "") + (set.floor ? "; " + floor_text(set) : "") + ".";
-  out.legend = series->legend(), out.names_lines = true;
+  out.legend = series->legend();
+  out.names_lines = true;
   out.notes = set.notes;
   const auto any_group = [&](auto holds) { return std::any_of(set.groups.begin(), set.groups.end(), [&](const auto& entry) { return holds(entry.second); }); };
   if (any_group([](const GroupCurves& curves) { return !curves.points.empty() && curves.points.back().gone > 0; }))
@@ -321,7 +329,10 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   out.log_y = spans_decades(set);
   if (!drawings.empty()) {
     const auto linear = shared_axis(drawings, false), log = shared_axis(drawings, true);
-    for (const auto& drawing : drawings) drawing->shared_linear_y = linear, drawing->shared_log_y = log;
+    for (const auto& drawing : drawings) {
+      drawing->shared_linear_y = linear;
+      drawing->shared_log_y = log;
+    }
     if (!(out.log_y ? log : linear)) out.notes.push_back("the panels are too far apart for one y axis: each has its own");
   }
   out.numbers = learning_numbers(c, set);

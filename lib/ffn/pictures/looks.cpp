@@ -45,7 +45,9 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
   std::vector<std::string> parts;
   for (const auto& row : rows) parts.push_back(row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)));
   FrameRoom room;
-  room.height = 24 * static_cast<double>(rows.size()) + 62, room.least_left = std::min(labels, form.width * 0.4) + 12, room.y_ticks = false;
+  room.height = 24 * static_cast<double>(rows.size()) + 62;
+  room.least_left = std::min(labels, form.width * 0.4) + 12;
+  room.y_ticks = false;
   constexpr double kLeastPlot = 110, kBeforeVerdict = 6;
   room.right = std::min(verdicts + 2 * kBeforeVerdict, std::max(96.0, form.width - room.least_left - kLeastPlot));
   Frame frame(form, {"Looks at the growing study", join(parts, "; ") + ".", "seeds", "comparison"},
@@ -78,7 +80,8 @@ std::optional<Figure> looks_figure(const Comparison& c) {
   auto rows = looks_rows(c, series);
   if (rows.empty()) return std::nullopt;
   Figure out;
-  out.id = "looks", out.heading = "Looks at the growing study";
+  out.id = "looks";
+  out.heading = "Looks at the growing study";
   out.reading = "Upright strokes: looks; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.";
   out.numbers.headers = {"comparison", "looked at", "verdict", "stands since"};
   for (const auto& row : rows) {

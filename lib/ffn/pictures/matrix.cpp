@@ -117,7 +117,8 @@ void draw_cells_by_shade(Svg& svg, const MatrixPicture& m, const Grid& grid, dou
         if (!path.empty() && row == r) path += "m" + std::to_string(k - column) + " 0";
         else path += "M" + std::to_string(k) + " " + std::to_string(r) + ".5";
         path += "h" + std::to_string(end - k);
-        row = r, column = end;
+        row = r;
+        column = end;
       }
       k = end;
     }

@@ -78,7 +78,10 @@ std::optional<std::string> widest_facet_key(const Comparison& c, Keys keys) {
   std::optional<std::string> best;
   std::size_t most = 1;
   for (const auto& [key, of] : values) {
-    if (of.size() > most && (keys == Keys::any || as_numbers({of.begin(), of.end()}))) best = key, most = of.size();
+    if (of.size() > most && (keys == Keys::any || as_numbers({of.begin(), of.end()}))) {
+      best = key;
+      most = of.size();
+    }
   }
   return best;
 }

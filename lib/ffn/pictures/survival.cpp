@@ -28,7 +28,10 @@ std::optional<Reached> reached_of(const GroupResult& group, double level) {
   Reached out{&group, {}, {{}, 0}, {}};
   std::vector<stats::Hit> hits;
   for (const auto& run : group.runs) {
-    if (run.to_target) out.runs.push_back(&run), hits.push_back(*run.to_target);
+    if (run.to_target) {
+      out.runs.push_back(&run);
+      hits.push_back(*run.to_target);
+    }
   }
   if (hits.empty()) return std::nullopt;
   out.curve = stats::kaplan_meier(hits);
@@ -70,7 +73,8 @@ class SurvivalPanel {
                          unit_ + (form.log_x ? " (logarithmic)" : ""), "share of runs that have reached the target"};
     FrameRoom room;
     const double rows = static_cast<double>(all_.size() + (num_with_lost() > 0 ? num_with_lost() + 1 : 0));
-    room.below = 24 + 15 * rows, room.height = (form.is_wide() ? 300 : 220) + room.below;
+    room.below = 24 + 15 * rows;
+    room.height = (form.is_wide() ? 300 : 220) + room.below;
     double widest = 0;
     for (const auto& reached : all_) widest = std::max(widest, text_width(name_of(reached)));
     room.least_left = std::min(widest + 32, form.is_wide() ? 170.0 : 120.0);
@@ -123,16 +127,22 @@ class SurvivalPanel {
       add(line, step.time, share, next);
       share = next;
       if (const auto& interval = reached.intervals[i]) {
-        add(upper, step.time, high, 1 - interval->low), add(lower, step.time, low, 1 - interval->high);
+        add(upper, step.time, high, 1 - interval->low);
+        add(lower, step.time, low, 1 - interval->high);
         // Reached is 1 − S, so the limits change places.
-        high = 1 - interval->low, low = 1 - interval->high;
+        high = 1 - interval->low;
+        low = 1 - interval->high;
       } else {  // all are there: the interval ends
-        upper.push_back({frame.x.at(step.time), frame.y.at(high)}), lower.push_back({frame.x.at(step.time), frame.y.at(low)});
+        upper.push_back({frame.x.at(step.time), frame.y.at(high)});
+        lower.push_back({frame.x.at(step.time), frame.y.at(low)});
       }
     }
     const double end = std::min(reached.curve.follow_up, frame.x.high);
     line.push_back({frame.x.at(end), frame.y.at(share)});
-    if (share < 1 && !upper.empty()) upper.push_back({frame.x.at(end), frame.y.at(high)}), lower.push_back({frame.x.at(end), frame.y.at(low)});
+    if (share < 1 && !upper.empty()) {
+      upper.push_back({frame.x.at(end), frame.y.at(high)});
+      lower.push_back({frame.x.at(end), frame.y.at(low)});
+    }
     upper.insert(upper.end(), lower.rbegin(), lower.rend());
     frame.svg.polygon(upper, "band");
     frame.svg.path(line, "l");
@@ -224,7 +234,8 @@ Numbers survival_numbers(const Comparison& c) {
       if (!reached) continue;
       auto row = group_cells(c, facet, group);
       const auto& steps = reached->curve.steps;
-      row.push_back(count_cell(static_cast<double>(reached->runs.size()))), row.push_back(count_cell(static_cast<double>(group.num_hits)));
+      row.push_back(count_cell(static_cast<double>(reached->runs.size())));
+      row.push_back(count_cell(static_cast<double>(group.num_hits)));
       row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.front().time));
       row.push_back(number_cell(stats::median_time(reached->curve), "not reached"));
       row.push_back(steps.empty() ? Cell{"-"} : number_cell(steps.back().time));
@@ -240,14 +251,16 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   const auto series = std::make_shared<SeriesList>(c);
   const std::string unit = c.metric == "flops_to_target" ? "FLOPs" : c.metric == "seconds_to_target" ? "seconds" : "steps";
   Figure out;
-  out.id = "steps-to-target", out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
+  out.id = "steps-to-target";
+  out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";
   out.reading =
       "Each line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. "
       "Band: " +
       format_percent(1 - c.alpha, 0) +
       " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get "
       "there.";
-  out.legend = series->legend(), out.names_lines = true;
+  out.legend = series->legend();
+  out.names_lines = true;
   for (const auto& panel : panels_of(c, out.notes)) {
     const auto drawing = std::make_shared<SurvivalPanel>(c, panel, series, unit);
     if (drawing->empty()) continue;

@@ -24,7 +24,9 @@ std::string path_data(const std::vector<Point>& points) {
     if (drawing && dx == 0 && dy == 0) continue;
     out += drawing ? "l" : "M";
     out += std::to_string(dx) + (dy < 0 ? "" : " ") + std::to_string(dy);
-    x = next_x, y = next_y, drawing = true;
+    x = next_x;
+    y = next_y;
+    drawing = true;
   }
   return out;
 }
@@ -103,11 +105,17 @@ Svg::Svg(const Form& form, double height, const std::string& title, const std::s
 double Svg::draw_heading(const Form& form) {
   constexpr double kLine = 18, kSwatch = 30, kBetween = 16;
   double x = 0, y = 0;
-  if (!form.title.empty()) text(0, 13, fitted_text(form.title, form.width), "b"), y += kLine + 4;
+  if (!form.title.empty()) {
+    text(0, 13, fitted_text(form.title, form.width), "b");
+    y += kLine + 4;
+  }
   for (const auto& entry : form.legend) {
     const std::string name = fitted_text(entry.name, form.width - kSwatch - 6);
     const double width = kSwatch + 6 + text_width(name);
-    if (x > 0 && x + width > form.width) x = 0, y += kLine;
+    if (x > 0 && x + width > form.width) {
+      x = 0;
+      y += kLine;
+    }
     open(series_class(entry.series));
     path({{x, y + 9}, {x + kSwatch, y + 9}}, "l");
     marker(marker_of(entry.series), x + kSwatch / 2, y + 9, 8);
@@ -116,7 +124,10 @@ double Svg::draw_heading(const Form& form) {
     x += width + kBetween;
   }
   if (!form.legend.empty()) y += kLine + 6;
-  if (!form.beside.empty()) text(0, y + 13, fitted_text(form.beside, form.width), "q"), y += kLine + 6;
+  if (!form.beside.empty()) {
+    text(0, y + 13, fitted_text(form.beside, form.width), "q");
+    y += kLine + 6;
+  }
   return y;
 }
 

@@ -54,7 +54,10 @@ void draw_line(Canvas& canvas, const ChartLine& line, const Axis& x, const Axis&
     if (!std::isfinite(b.y)) continue;
     const auto& a = i > 0 && std::isfinite(line.points[i - 1].y) ? line.points[i - 1] : b;
     if (b.dotted) draw_dots(canvas, x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink, due);
-    else canvas.line(x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink), due = 0;
+    else {
+      canvas.line(x.at(a.x), y.at(a.y), x.at(b.x), y.at(b.y), line.ink);
+      due = 0;
+    }
   }
 }
 
@@ -101,7 +104,8 @@ std::vector<std::string> x_axis_lines(const Axis& x, std::size_t left, int colum
     const std::size_t begin = std::min(left + column - std::min(left + column, text.size() / 2), labels.size() - std::min(labels.size(), text.size()));
     if (begin < free_from) continue;
     labels.replace(begin, text.size(), text);
-    has_tick[column] = true, free_from = begin + text.size() + 1;
+    has_tick[column] = true;
+    free_from = begin + text.size() + 1;
   }
   for (const bool tick : has_tick) axis += tick ? strokes.bottom_tick : strokes.bottom;
   return {axis, labels};
@@ -120,13 +124,15 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
   const Strokes& strokes = charset == Charset::utf8 ? kUtf8Strokes : kAsciiStrokes;
   const int dots_per_row = charset == Charset::utf8 ? 4 : 1, dots_per_column = charset == Charset::utf8 ? 2 : 1;
   Axis x = chart.x, y = chart.y;
-  y.from = rows * dots_per_row - 1, y.to = 0;
+  y.from = rows * dots_per_row - 1;
+  y.to = 0;
   const auto labels = side_labels(y, rows, dots_per_row, charset);
   std::size_t widest = 0;
   for (const auto& label : labels) widest = std::max(widest, display_width(label));
   const std::size_t left = widest + 2;  // a blank and the axis
   Canvas canvas(std::max(8, columns - static_cast<int>(left)), rows, charset);
-  x.from = 0, x.to = canvas.dots_x() - 1;
+  x.from = 0;
+  x.to = canvas.dots_x() - 1;
 
   for (const auto& line : chart.lines) draw_band(canvas, line, x, y);
   if (chart.target) {

@@ -68,7 +68,9 @@ TerminalChart chart_of(const CurveSet& set, const PanelGroups& panel, const Seri
 // As in tables, of the runs whose curves could be read.
 std::string seeds_behind(GroupResult group, const GroupCurves& curves) {
   const auto read = [&](RunState state) { return static_cast<std::size_t>(std::count_if(curves.runs.begin(), curves.runs.end(), [&](const RunCurve& curve) { return curve.run->state == state; })); };
-  group.num_done = read(RunState::done), group.num_diverged = read(RunState::diverged), group.num_failed = read(RunState::failed);
+  group.num_done = read(RunState::done);
+  group.num_diverged = read(RunState::diverged);
+  group.num_failed = read(RunState::failed);
   return seeds_text(group);
 }
 

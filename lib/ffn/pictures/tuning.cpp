@@ -28,8 +28,14 @@ std::optional<std::size_t> axis_of(const TuningResult& tuned) {
   for (std::size_t k = 0; k < tuned.keys.size(); ++k) {
     std::set<std::string> values;
     bool numbers = true;
-    for (const auto& point : tuned.variants.at(0).curve) values.insert(value_text(*point.values.at(k))), numbers = numbers && point.values[k]->is_number();
-    if (numbers && values.size() > most) best = k, most = values.size();
+    for (const auto& point : tuned.variants.at(0).curve) {
+      values.insert(value_text(*point.values.at(k)));
+      numbers = numbers && point.values[k]->is_number();
+    }
+    if (numbers && values.size() > most) {
+      best = k;
+      most = values.size();
+    }
   }
   return best;
 }
@@ -102,7 +108,10 @@ Axis score_axis(const TuningResult& tuned, const TuningPanel& panel, AxisKind ki
   std::vector<double> shown;
   for (const auto& [v, of] : panel.curves) {
     for (const auto* point : of) {
-      if (const auto at = drawn_point(tuned.variants[v], *point, alpha)) points.push_back(*at), shown.push_back(at->centre);
+      if (const auto at = drawn_point(tuned.variants[v], *point, alpha)) {
+        points.push_back(*at);
+        shown.push_back(at->centre);
+      }
     }
   }
   if (shown.empty()) return axis_for({}, kind);
@@ -120,7 +129,8 @@ void draw_tuning_band(Frame& frame, const TunedVariant& variant, const std::vect
   const auto finish = [&] {
     upper.insert(upper.end(), lower.rbegin(), lower.rend());
     frame.svg.polygon(upper, "band");
-    upper.clear(), lower.clear();
+    upper.clear();
+    lower.clear();
   };
   for (const auto* point : points) {
     const auto at = drawn_point(variant, *point, alpha);
@@ -129,7 +139,8 @@ void draw_tuning_band(Frame& frame, const TunedVariant& variant, const std::vect
       continue;
     }
     const double x = frame.x.at(point->values[axis]->get<double>());
-    upper.push_back({x, frame.y.at(at->high)}), lower.push_back({x, frame.y.at(at->low)});
+    upper.push_back({x, frame.y.at(at->high)});
+    lower.push_back({x, frame.y.at(at->low)});
   }
   finish();
 }
@@ -138,7 +149,10 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
   std::vector<double> xs;
   bool any_bad = false;
   for (const auto& [v, points] : panel.curves) {
-    for (const auto* point : points) xs.push_back(point->values[axis]->get<double>()), any_bad = any_bad || !point->score;
+    for (const auto* point : points) {
+      xs.push_back(point->values[axis]->get<double>());
+      any_bad = any_bad || !point->score;
+    }
   }
   std::vector<std::string> choices;
   for (const auto& [v, points] : panel.curves) {
@@ -195,7 +209,8 @@ Numbers tuning_numbers(const TuningResult& tuned, double alpha) {
       const auto at = drawn_point(variant, point, alpha);
       row.push_back(at ? number_cell(at->centre) : Cell{"-"});
       for (const auto end : {&Drawn::low, &Drawn::high}) row.push_back(at && at->has_interval() ? number_cell((*at).*end) : Cell{"-"});
-      row.push_back(count_cell(static_cast<double>(point.bad))), row.push_back(count_cell(static_cast<double>(point.chosen)));
+      row.push_back(count_cell(static_cast<double>(point.bad)));
+      row.push_back(count_cell(static_cast<double>(point.chosen)));
       out.rows.push_back(std::move(row));
     }
   }
@@ -224,7 +239,8 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   const auto axis = axis_of(tuned);
   if (!axis) return std::nullopt;
   Figure out;
-  out.id = "tuning", out.heading = "Tuning: " + join(tuned.keys, " and ");
+  out.id = "tuning";
+  out.heading = "Tuning: " + join(tuned.keys, " and ");
   out.reading = "Each line is a variant's " + tuned.metric + " by " + join(tuned.keys, " and ") + ": the " + centre_of(tuned) + " of the tuning runs that have it, by which the choice is made" +
                 (any_interval(tuned, c.alpha) ? ", with its " + format_percent(1 - c.alpha, 0) + " interval (Student's t) as a band that may leave the picture" : std::string()) + ". A ring is " +
                 (tuned.per_seed ? "what some seed chose" : "the choice") + ", with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.";
@@ -239,10 +255,14 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   double least = INFINITY, most = 0;
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {
-      if (const auto at = drawn_point(variant, point, c.alpha)) least = std::min(least, at->centre), most = std::max(most, at->centre);
+      if (const auto at = drawn_point(variant, point, c.alpha)) {
+        least = std::min(least, at->centre);
+        most = std::max(most, at->centre);
+      }
     }
   }
-  out.y_switch = least > 0, out.log_y = least > 0 && most > 20 * least;
+  out.y_switch = least > 0;
+  out.log_y = least > 0 && most > 20 * least;
   auto panels = panels_of_tuning(tuned, *axis);
   if (panels.size() > kMostPanels) {
     out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; the table has all");

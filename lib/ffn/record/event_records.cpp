@@ -117,8 +117,11 @@ std::string histogram_event(double wall_time, std::int64_t step, const std::stri
   double low = INFINITY, high = -INFINITY, count = 0, sum = 0, squares = 0;
   for (const double x : values) {
     if (!std::isfinite(x)) continue;
-    low = std::min(low, x), high = std::max(high, x);
-    ++count, sum += x, squares += x * x;
+    low = std::min(low, x);
+    high = std::max(high, x);
+    ++count;
+    sum += x;
+    squares += x * x;
   }
   if (count == 0) return "";
   const std::size_t bins = high > low ? 40 : 1;

@@ -42,7 +42,10 @@ bool means_no_locks(int reason) {
 // Of the open file, not of the process as with F_SETLK: two locks of one process exclude each other, too.
 struct flock lock_of(short type, std::int64_t byte) {
   struct flock lock = {};
-  lock.l_type = type, lock.l_whence = SEEK_SET, lock.l_start = static_cast<off_t>(byte), lock.l_len = 1;
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
   return lock;
 }
 

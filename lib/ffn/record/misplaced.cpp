@@ -186,7 +186,8 @@ const StudyOrder* order_of(const fs::path& directory) {
   thread_local fs::path last;
   thread_local std::optional<StudyOrder> order;
   if (directory != last) {
-    order.reset(), last = directory;
+    order.reset();
+    last = directory;
     if (auto study = read_study_file(directory)) order.emplace(std::move(*study));
   }
   return order ? &*order : nullptr;

@@ -138,7 +138,9 @@ void RunDirectory::write_meta(const RunMeta& meta) const {
 }
 
 void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
-  status.updated = utc_now(), status.pid = ::getpid(), status.host = host_name();
+  status.updated = utc_now();
+  status.pid = ::getpid();
+  status.host = host_name();
   // A run that trains is found by its checkpoint, one that is over by its summary (run_standing): only failing leaves neither.
   const bool alone = status.state == RunState::failed;
   write_file(path_ / kStatus, sealed_text(status_json(status)), alone ? Durability::flushed : Durability::cached, group);

@@ -215,8 +215,10 @@ void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t ste
 
 void RunRecorder::write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason, FileGroup* group) {
   RunStatus status;
-  status.state = state, status.reason = reason;
-  status.identity = runs_[run].identity, status.step = step;
+  status.state = state;
+  status.reason = reason;
+  status.identity = runs_[run].identity;
+  status.step = step;
   status.config_checksum = progress_[run].config.checksum;
   runs_[run].directory.write_status(status, group);
 }

@@ -74,7 +74,10 @@ RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) 
   else if (const std::string text = read_or_nothing(directory.config_path()), whole = config_text(config);
            has_config && (text == whole || (!has_more && is_torn(text, whole))))
     look.standing = Standing::begun;  // killed early
-  else look.standing = Standing::foreign, look.about = "is no run of ffn-train: there is neither a status.json nor a summary.json";
+  else {
+    look.standing = Standing::foreign;
+    look.about = "is no run of ffn-train: there is neither a status.json nor a summary.json";
+  }
   return look;
 }
 
@@ -82,7 +85,8 @@ RunLook judge_finished(const RunDirectory& directory, const RunConfig& config, c
   RunLook look;
   look.standing = Standing::finished;
   if (!computed_as_asked(config.compute, summary.computed_by)) {
-    look.standing = Standing::another, look.about = "this run as another engine computed it";
+    look.standing = Standing::another;
+    look.about = "this run as another engine computed it";
     look.differs = {"compute.engine: " + engine_of(summary.computed_by) + " → " + config.compute.engine};
     return look;
   }
@@ -122,7 +126,8 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   if (type == fs::file_type::not_found) return look;
   if (type == fs::file_type::symlink) type = fs::status(run, error).type();
   if (type != fs::file_type::directory) {
-    look.standing = Standing::foreign, look.about = type == fs::file_type::not_found ? "is a link that leads nowhere" : "is no directory";
+    look.standing = Standing::foreign;
+    look.about = type == fs::file_type::not_found ? "is a link that leads nowhere" : "is no directory";
     return look;
   }
   auto status = status_or_damage(run);
@@ -139,7 +144,8 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
 
   const std::string owner = status.value ? status.value->identity : summary.value ? summary.value->identity : identity;
   if (owner != identity) {
-    look.standing = Standing::another, look.about = "a run of another config";
+    look.standing = Standing::another;
+    look.about = "a run of another config";
     look.differs = differences_from(directory, config);
     return look;
   }
@@ -171,7 +177,8 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
     return look_closely(directory, config, identity);
   } catch (const ReadError& error) {
     RunLook look;
-    look.standing = Standing::unreadable, look.about = error.what();
+    look.standing = Standing::unreadable;
+    look.about = error.what();
     return look;
   }
 }

@@ -60,7 +60,10 @@ Json divergence_json(const Divergence& d) {
 
 Json metric_json(const MetricSummary& metric) {
   Json json = {{"final", number_json(metric.final_value)}, {"best", nullptr}, {"best_step", nullptr}};
-  if (metric.best) json["best"] = metric.best->value, json["best_step"] = metric.best->step;
+  if (metric.best) {
+    json["best"] = metric.best->value;
+    json["best_step"] = metric.best->step;
+  }
   return json;
 }
 
@@ -87,7 +90,8 @@ bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::stri
 }
 
 void MetricTally::add(const Evaluation& evaluation) {
-  last_step_ = evaluation.step, tokens_ = evaluation.tokens;
+  last_step_ = evaluation.step;
+  tokens_ = evaluation.tokens;
   for (const auto& [name, value] : evaluation.metrics) {
     auto metric = std::find_if(metrics_.begin(), metrics_.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
     if (metric == metrics_.end()) metric = metrics_.insert(metric, MetricSummary{name, value, {}});
@@ -97,8 +101,11 @@ void MetricTally::add(const Evaluation& evaluation) {
 
 RunSummary summarize(const std::string& identity, const Cost& cost, const MetricTally& tally, const RunResult& result) {
   RunSummary out;
-  out.identity = identity, out.cost = cost;
-  out.end = result.end, out.steps = result.steps, out.train_seconds = result.train_seconds;
+  out.identity = identity;
+  out.cost = cost;
+  out.end = result.end;
+  out.steps = result.steps;
+  out.train_seconds = result.train_seconds;
   out.hit = result.hit;
   out.divergence = result.divergence;
   out.computed_by = result.computed_by;

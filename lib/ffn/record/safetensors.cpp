@@ -85,7 +85,10 @@ std::string content_checksum(const TensorFile& file) {
   Checksum sum;
   const auto add = [&](const std::string& text) { sum.add(text.c_str(), text.size() + 1); };  // the 0 ends it
   for (const auto& [key, value] : file.metadata) {
-    if (key != kChecksum) add(key), add(value);
+    if (key != kChecksum) {
+      add(key);
+      add(value);
+    }
   }
   std::map<std::string, const TensorData*> by_name;
   for (const auto& tensor : file.tensors) by_name[tensor.name] = &tensor;

@@ -169,7 +169,8 @@ class Parser {
     if (!found->is_array() || found->size() != 2 || !(*found)[0].is_number_unsigned() || !(*found)[1].is_number_unsigned()) {
       return problem(place + "data_offsets: expected [begin, end], got " + shortened(*found)), false;
     }
-    entry.begin = (*found)[0].get<std::uint64_t>(), entry.end = (*found)[1].get<std::uint64_t>();
+    entry.begin = (*found)[0].get<std::uint64_t>();
+    entry.end = (*found)[1].get<std::uint64_t>();
     const std::uint64_t available = bytes_.size() - data_start_;
     const std::string shown_pair = "[" + std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]";
     if (entry.begin > entry.end) return problem(place + "data_offsets " + shown_pair + " end before they begin"), false;

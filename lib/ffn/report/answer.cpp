@@ -42,7 +42,10 @@ std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(co
     Found found{value, {}, {}};
     for (const auto& facet : c.facets) {
       for (const auto& pair : facet.pairs) {
-        if (pair.value == value && holds(pair)) found.pairs.push_back(&pair), found.facets.push_back(&facet);
+        if (pair.value == value && holds(pair)) {
+          found.pairs.push_back(&pair);
+          found.facets.push_back(&facet);
+        }
       }
     }
     if (!found.pairs.empty()) out.push_back(std::move(found));

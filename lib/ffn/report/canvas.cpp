@@ -60,7 +60,9 @@ void Canvas::shade(int x, double top, double bottom, const Ink& ink) {
 void Canvas::mark(int x, int y, const Ink& ink) {
   Cell* cell = cell_at(x, y);
   if (!cell) return;
-  cell->letter = ink.letter, cell->style = ink.style, cell->has_line = true;
+  cell->letter = ink.letter;
+  cell->style = ink.style;
+  cell->has_line = true;
 }
 
 std::string Canvas::text_of(const Cell& cell) const {
@@ -79,7 +81,10 @@ std::vector<std::string> Canvas::lines(bool color) const {
     const auto flush = [&] { line += style ? styled(run, *style, color) : run, run.clear(); };
     for (int column = 0; column < columns_; ++column) {
       const auto& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
-      if (cell.style != style) flush(), style = cell.style;
+      if (cell.style != style) {
+        flush();
+        style = cell.style;
+      }
       run += text_of(cell);
     }
     flush();
@@ -96,7 +101,10 @@ std::string sparkline(const std::vector<double>& values, double least, double mo
     double sum = 0;
     int known = 0;
     for (std::size_t k = i * values.size() / count; k < (i + 1) * values.size() / count; ++k) {
-      if (std::isfinite(values[k])) sum += values[k], ++known;
+      if (std::isfinite(values[k])) {
+        sum += values[k];
+        ++known;
+      }
     }
     const double share = most > least ? (sum / known - least) / (most - least) : 0;
     const int level = known > 0 ? static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 7)) : -1;

@@ -148,7 +148,11 @@ std::string indented(const std::string& text, int width, int hanging) {
     std::string current = first;
     bool any = false;
     for (std::string word; words >> word; any = true) {
-      if (any && display_width(current) + 1 + display_width(word) > static_cast<std::size_t>(width)) out += current + "\n", current = next, any = false;
+      if (any && display_width(current) + 1 + display_width(word) > static_cast<std::size_t>(width)) {
+        out += current + "\n";
+        current = next;
+        any = false;
+      }
       current += (any ? " " : "") + word;
     }
     out += (any ? current : "") + "\n";

@@ -110,9 +110,16 @@ std::string wrapped(const std::string& text, int width) {
     std::size_t column = 0;
     for (std::string word; words >> word;) {
       const auto wide = display_width(word);
-      if (column > 0 && column + 1 + wide > static_cast<std::size_t>(width)) out += "\n", column = 0;
-      if (column > 0) out += " ", ++column;
-      out += word, column += wide;
+      if (column > 0 && column + 1 + wide > static_cast<std::size_t>(width)) {
+        out += "\n";
+        column = 0;
+      }
+      if (column > 0) {
+        out += " ";
+        ++column;
+      }
+      out += word;
+      column += wide;
     }
     out += "\n";
   }

@@ -15,8 +15,12 @@ EffectRange range_of_effects(const Comparison& comparison) {
       const auto effect = effect_of(pair);
       if (!effect) continue;
       for (const double x : {effect->size, effect->low, effect->high}) {
-        if (std::isfinite(x)) range.low = std::min(range.low, x), range.high = std::max(range.high, x);
-        range.endless_left = range.endless_left || x == -INFINITY, range.endless_right = range.endless_right || x == INFINITY;
+        if (std::isfinite(x)) {
+          range.low = std::min(range.low, x);
+          range.high = std::max(range.high, x);
+        }
+        range.endless_left = range.endless_left || x == -INFINITY;
+        range.endless_right = range.endless_right || x == INFINITY;
       }
     }
   }

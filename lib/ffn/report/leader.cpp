@@ -45,7 +45,10 @@ Standings standings_of(const Comparison& c) {
     bool any = false;
     for (const auto& facet : c.facets) {
       for (const auto& group : facet.groups) {
-        if (group.value == value) standing.bad += group.num_diverged + group.num_failed, any = any || shown_centre(group);
+        if (group.value == value) {
+          standing.bad += group.num_diverged + group.num_failed;
+          any = any || shown_centre(group);
+        }
       }
     }
     if (any) out.all.push_back(standing);
@@ -62,15 +65,18 @@ Standings standings_of(const Comparison& c) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       auto& standing = out.all[i];
       const double centre = *shown_centre(*groups[i]);
-      standing.mean += c.as_ratios ? std::log(centre) : centre, standing.half_width += half_width_of(*groups[i]);
+      standing.mean += c.as_ratios ? std::log(centre) : centre;
+      standing.half_width += half_width_of(*groups[i]);
       standing.first_in += centre == best && std::count_if(groups.begin(), groups.end(), is_best) == 1;
-      standing.runs += groups[i]->num_done + groups[i]->num_diverged + groups[i]->num_failed, standing.hits += groups[i]->num_hits;
+      standing.runs += groups[i]->num_done + groups[i]->num_diverged + groups[i]->num_failed;
+      standing.hits += groups[i]->num_hits;
       standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
     }
   }
   if (out.facets == 0) return out;
   for (auto& standing : out.all) {
-    standing.mean /= static_cast<double>(out.facets), standing.half_width /= static_cast<double>(out.facets);
+    standing.mean /= static_cast<double>(out.facets);
+    standing.half_width /= static_cast<double>(out.facets);
     if (c.as_ratios) standing.mean = std::exp(standing.mean);
   }
   std::stable_sort(out.all.begin(), out.all.end(), [&](const VariantStanding& a, const VariantStanding& b) {

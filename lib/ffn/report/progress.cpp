@@ -93,7 +93,8 @@ void ProgressBar::update(std::int64_t step, std::optional<double> loss) {
   if (finished_) return;
   const double now = options_.clock();
   if (!first_time_) {
-    first_time_ = now, first_step_ = step;
+    first_time_ = now;
+    first_step_ = step;
     if (!options_.animate) last_time_ = now;  // the first line comes after a while: a short run prints none
   }
   if (last_time_ && now - *last_time_ < (options_.animate ? kRedrawSeconds : options_.line_every_s)) return;

@@ -36,7 +36,10 @@ std::vector<std::string> choices_text(const TuningResult& tuned) {
       if (point.chosen == 0) continue;
       const std::string text = point_text(tuned, point);
       const auto at = static_cast<std::size_t>(std::find(choices.begin(), choices.end(), text) - choices.begin());
-      if (at == choices.size()) choices.push_back(text), of.emplace_back();
+      if (at == choices.size()) {
+        choices.push_back(text);
+        of.emplace_back();
+      }
       of[at].push_back(variant.name);
     }
   }

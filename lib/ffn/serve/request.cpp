@@ -60,7 +60,10 @@ std::string new_token() {
     else if (errno != EINTR) throw SystemError(std::string("no random numbers from the system: ") + std::strerror(errno));
   }
   std::string out;
-  for (const unsigned char byte : bytes) out += "0123456789abcdef"[byte >> 4], out += "0123456789abcdef"[byte & 15];
+  for (const unsigned char byte : bytes) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
   return out;
 }
 

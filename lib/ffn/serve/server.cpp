@@ -112,7 +112,8 @@ bool Server::read(Connection& c, const Site& site) {
 void Server::answer(Connection& c, const Response& response) {
   c.out = response_bytes(response);
   c.in.clear();
-  c.state = State::writing, c.until = Clock::now() + kPatienceWriting;
+  c.state = State::writing;
+  c.until = Clock::now() + kPatienceWriting;
 }
 
 bool Server::write(Connection& c) {
@@ -123,7 +124,8 @@ bool Server::write(Connection& c) {
   }
   // Closed at once with something unread, the connection would be reset and the answer lost.
   ::shutdown(c.fd, SHUT_WR);
-  c.state = State::draining, c.until = Clock::now() + kPatienceDraining;
+  c.state = State::draining;
+  c.until = Clock::now() + kPatienceDraining;
   return true;
 }
 

@@ -211,11 +211,22 @@ Interval hull(const Pieces& pieces, std::size_t first, std::size_t last, double 
 /// The test at 0 itself has the last word: no stretch beside 0 and no other way to compute p may contradict it.
 Interval agreeing(Interval interval, double rank_sum, bool rejected) {
   if (!rejected) {
-    if (interval.low >= 0.0) interval.low = 0.0, interval.low_open = false;
-    if (interval.high <= 0.0) interval.high = 0.0, interval.high_open = false;
+    if (interval.low >= 0.0) {
+      interval.low = 0.0;
+      interval.low_open = false;
+    }
+    if (interval.high <= 0.0) {
+      interval.high = 0.0;
+      interval.high_open = false;
+    }
   } else if (!interval.excludes(0.0)) {
-    if (rank_sum > 0.0) interval.low = 0.0, interval.low_open = true;
-    else interval.high = 0.0, interval.high_open = true;
+    if (rank_sum > 0.0) {
+      interval.low = 0.0;
+      interval.low_open = true;
+    } else {
+      interval.high = 0.0;
+      interval.high_open = true;
+    }
   }
   return interval;
 }

@@ -139,11 +139,22 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   // Zeros are dropped from ranks, so that the test may say of 0 alone what it says of nothing beside it.
   const bool crosses_zero = crosses(0.0);
   if (crosses_zero && !interval.excludes(0.0)) {
-    if (middle > 0.0) interval.low = 0.0, interval.low_open = true;
-    else interval.high = 0.0, interval.high_open = true;
+    if (middle > 0.0) {
+      interval.low = 0.0;
+      interval.low_open = true;
+    } else {
+      interval.high = 0.0;
+      interval.high_open = true;
+    }
   }
-  if (!crosses_zero && interval.low >= 0.0) interval.low = 0.0, interval.low_open = false;
-  if (!crosses_zero && interval.high <= 0.0) interval.high = 0.0, interval.high_open = false;
+  if (!crosses_zero && interval.low >= 0.0) {
+    interval.low = 0.0;
+    interval.low_open = false;
+  }
+  if (!crosses_zero && interval.high <= 0.0) {
+    interval.high = 0.0;
+    interval.high_open = false;
+  }
   return interval;
 }
 

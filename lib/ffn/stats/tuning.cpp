@@ -41,7 +41,10 @@ PointScore score_of(const std::vector<Outcome>& runs, const std::vector<Outcome>
   PointScore score;
   const auto values = values_of(runs), judged = values_of(judged_runs);
   score.bad = runs.size() - values.size();
-  if (!values.empty()) score.mean = mean(values), score.judged = mean(judged);
+  if (!values.empty()) {
+    score.mean = mean(values);
+    score.judged = mean(judged);
+  }
   if (values.size() > 1) score.standard_error = standard_error(judged);
   return score;
 }

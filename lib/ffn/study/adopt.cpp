@@ -103,7 +103,9 @@ std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std
       auto claim = RunClaim::take(copy.to);
       if (!claim || is_taken(copy.to)) continue;
       killed.remove(copy.to);
-      claims.push_back(std::move(*claim)), claimed.push_back(i), copies.push_back(copy);
+      claims.push_back(std::move(*claim));
+      claimed.push_back(i);
+      copies.push_back(copy);
     } catch (const DiskError&) {
       throw;
     } catch (const std::exception& error) {
@@ -159,7 +161,10 @@ std::size_t adopt_runs(const Plan& plan, const std::map<std::size_t, fs::path>& 
   for (auto at = places.begin(); at != places.end() && goes_on(done);) {
     std::vector<std::pair<std::size_t, fs::path>> some;
     for (; at != places.end() && some.size() < at_once; ++at) some.emplace_back(*at);
-    for (const auto i : adopt(plan, some, killed, not_copied)) found[i] = progress_of(plan.runs[i]), ++adopted;
+    for (const auto i : adopt(plan, some, killed, not_copied)) {
+      found[i] = progress_of(plan.runs[i]);
+      ++adopted;
+    }
     done += some.size();
   }
   not_copied.say_others();

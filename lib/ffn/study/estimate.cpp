@@ -51,8 +51,12 @@ struct Tried {
 class Pieces {
  public:
   void add(double seconds, std::int64_t count) {
-    if (++pieces_ == 2) seconds_ = 0, count_ = 0;
-    seconds_ += seconds, count_ += count;
+    if (++pieces_ == 2) {
+      seconds_ = 0;
+      count_ = 0;
+    }
+    seconds_ += seconds;
+    count_ += count;
   }
   std::optional<double> mean() const { return count_ > 0 ? std::optional<double>(seconds_ / static_cast<double>(count_)) : std::nullopt; }
 
@@ -101,7 +105,8 @@ Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort,
   Cohort probe;
   for (const auto index : cohort) {
     auto& run = probe.runs.emplace_back(plan.runs[index].config);
-    run.train.eval_every = std::min(run.train.eval_every, kOften), run.train.checkpoint_every = run.train.steps + 1;
+    run.train.eval_every = std::min(run.train.eval_every, kOften);
+    run.train.checkpoint_every = run.train.steps + 1;
     if (run.compute.on_cpu()) break;
   }
   give_back_freed_memory();

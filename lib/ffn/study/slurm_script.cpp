@@ -50,7 +50,10 @@ std::string slurm_script(const SlurmJob& job) {
   text += "# Trains the study " + job.name + ". Submit it with: bash SCRIPT   (or, without the comparison at the end: sbatch SCRIPT)\n";
   text += line("--job-name=" + job.name) + line("--array=1-" + std::to_string(job.tasks)) + line("--ntasks=1") +
           line("--cpus-per-task=" + std::to_string(job.workers));
-  if (!job.time.empty()) require_time(job.time), text += line("--time=" + job.time);
+  if (!job.time.empty()) {
+    require_time(job.time);
+    text += line("--time=" + job.time);
+  }
   if (!job.partition.empty()) text += line("--partition=" + job.partition);
   if (!job.gres.empty()) text += line("--gres=" + job.gres);
   for (const auto& option : job.options) text += line(option);

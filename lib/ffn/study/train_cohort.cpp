@@ -21,7 +21,9 @@ namespace {
 
 void mark_failed(const RecordedRun& run, const std::string& reason) {
   RunStatus status;
-  status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
+  status.state = RunState::failed;
+  status.reason = reason;
+  status.identity = run.identity;
   status.config_checksum = checksum_of(config_text(run.config));
   run.directory.write_status(status);
 }

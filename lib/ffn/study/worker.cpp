@@ -49,7 +49,10 @@ class Worker {
     CohortHooks hooks;
     hooks.started = [this, cohort](std::size_t run, std::int64_t step) {
       WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_started, m.cohort = cohort, m.run = run, m.step = step;
+      m.kind = WorkerMessage::Kind::run_started;
+      m.cohort = cohort;
+      m.run = run;
+      m.step = step;
       send(m);
     };
     hooks.stepped = [this, cohort](std::int64_t step, double loss) {
@@ -57,7 +60,10 @@ class Worker {
       if (now - last_step_message_ < std::chrono::milliseconds(100)) return;
       last_step_message_ = now;
       WorkerMessage m;
-      m.kind = WorkerMessage::Kind::stepped, m.cohort = cohort, m.step = step, m.loss = loss;
+      m.kind = WorkerMessage::Kind::stepped;
+      m.cohort = cohort;
+      m.step = step;
+      m.loss = loss;
       send(m);
     };
     hooks.finished = [this, cohort](std::size_t run, const RunResult& result, double val_loss) {
@@ -68,7 +74,9 @@ class Worker {
     };
     hooks.failed = [this, cohort](std::size_t run) {
       WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_failed, m.cohort = cohort, m.run = run;
+      m.kind = WorkerMessage::Kind::run_failed;
+      m.cohort = cohort;
+      m.run = run;
       send(m);
     };
     hooks.study_mark = task_.study_mark;

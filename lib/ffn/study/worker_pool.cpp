@@ -75,7 +75,11 @@ class Pool {
       if (stopping_) hurry();
     }
     for (const auto& child : children_) {
-      if (child.pid > 0) ::close(child.commands), ::close(child.messages);  // the worker's read ends, and so does the worker
+      // the worker's read ends, and so does the worker
+      if (child.pid > 0) {
+        ::close(child.commands);
+        ::close(child.messages);
+      }
     }
     for (const auto& child : children_) {
       if (child.pid > 0) end_idle(child.pid);
@@ -112,7 +116,10 @@ class Pool {
     }
     if (pid == 0) {
       if (!end_with(parent)) ::_exit(1);
-      for (const auto& other : children_) ::close(other.commands), ::close(other.messages);
+      for (const auto& other : children_) {
+        ::close(other.commands);
+        ::close(other.messages);
+      }
       ::close(commands[1]), ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
@@ -121,7 +128,9 @@ class Pool {
     }
     ::close(commands[0]), ::close(messages[1]);
     Child child;
-    child.pid = pid, child.commands = commands[1], child.messages = messages[0];
+    child.pid = pid;
+    child.commands = commands[1];
+    child.messages = messages[0];
     return child;
   }
 
@@ -246,7 +255,9 @@ class Pool {
       if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign || look.standing == Standing::unreadable)
         continue;
       RunStatus status;
-      status.state = RunState::failed, status.reason = reason, status.identity = run.identity;
+      status.state = RunState::failed;
+      status.reason = reason;
+      status.identity = run.identity;
       const RunDirectory directory(run.directory);
       directory.create();
       status.config_checksum = directory.write_config(run.config).checksum;

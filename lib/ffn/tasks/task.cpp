@@ -6,7 +6,8 @@ ExampleSet Task::empty_set(std::int64_t examples, bool shared) const {
   const auto s = shape();
   const auto total = static_cast<std::size_t>((shared ? 1 : num_runs()) * examples);
   ExampleSet set;
-  set.count = examples, set.shared = shared;
+  set.count = examples;
+  set.shared = shared;
   set.labels.resize(total * static_cast<std::size_t>(s.sequence_length));
   if (s.tokens) set.tokens.resize(set.labels.size());
   else set.vectors.resize(total * static_cast<std::size_t>(s.input_width));

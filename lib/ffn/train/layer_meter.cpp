@@ -64,7 +64,8 @@ void measure_hidden(const std::vector<Part>& parts, LayerValues& out) {
   double squares = 0, activations = 0, units = 0;
   for (const auto& part : parts) {
     for (const float h : part.hidden) squares += static_cast<double>(h) * static_cast<double>(h);
-    activations += static_cast<double>(part.hidden.size()), units += static_cast<double>(part.width);
+    activations += static_cast<double>(part.hidden.size());
+    units += static_cast<double>(part.width);
   }
   if (activations == 0) return;
   const auto limit = static_cast<float>(kNearZero * std::sqrt(squares / activations));
@@ -74,19 +75,28 @@ void measure_hidden(const std::vector<Part>& parts, LayerValues& out) {
     std::vector<char> alive(static_cast<std::size_t>(part.width), 0);  // an expert that nothing was sent to has no live unit
     for (std::size_t i = 0; i < part.hidden.size(); ++i) {
       const bool near = near_zero(part.hidden[i]);
-      zeros += part.hidden[i] == 0, near_zeros += near;
+      zeros += part.hidden[i] == 0;
+      near_zeros += near;
       if (!near) alive[i % alive.size()] = 1;
     }
     dead += static_cast<double>(std::count(alive.begin(), alive.end(), 0));
-    if (!part.hidden.empty()) ranks += rank_of(part), ++ranked;
+    if (!part.hidden.empty()) {
+      ranks += rank_of(part);
+      ++ranked;
+    }
   }
-  out.zero_fraction = zeros / activations, out.near_zero_fraction = near_zeros / activations;
-  out.dead_units = dead / units, out.effective_rank = ranks / ranked;
+  out.zero_fraction = zeros / activations;
+  out.near_zero_fraction = near_zeros / activations;
+  out.dead_units = dead / units;
+  out.effective_rank = ranks / ranked;
 }
 
 void measure_routing(const std::vector<std::int64_t>& tokens, LayerValues& out) {
   double all = 0, busiest = 0;
-  for (const auto count : tokens) all += static_cast<double>(count), busiest = std::max(busiest, static_cast<double>(count));
+  for (const auto count : tokens) {
+    all += static_cast<double>(count);
+    busiest = std::max(busiest, static_cast<double>(count));
+  }
   if (all == 0) return;
   for (const auto count : tokens) {
     const double share = static_cast<double>(count) / all;
@@ -133,7 +143,10 @@ std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* param
   Watch watch(num_blocks_);
   network_.logits(parameters, examples, &watch);
   std::vector<LayerValues> out(watch.blocks.size());
-  for (std::size_t b = 0; b < out.size(); ++b) measure_hidden(watch.blocks[b].parts, out[b]), measure_routing(watch.blocks[b].routed, out[b]);
+  for (std::size_t b = 0; b < out.size(); ++b) {
+    measure_hidden(watch.blocks[b].parts, out[b]);
+    measure_routing(watch.blocks[b].routed, out[b]);
+  }
   return out;
 }
 

@@ -310,6 +310,16 @@ class Strangers(Damage):
             result = json.loads(self.ok("compare", "runs/" + name, "--json").stdout)
             self.assertEqual([(g["runs"], g["done"]) for g in result["facets"][0]["groups"]], [(3, 3), (3, 3)], name)
 
+    def test_beside_a_tuned_key_the_others_count(self):
+        for name, swept, tuned in (("batches", "train.batch_size=16,64", "tune.train.optimizer.lr=0.01,0.03"),
+                                   ("shapes", "model.ffn.activation=relu,gelu", "tune.model.ffn.expansion=2,4")):
+            self.ok("xor", "train.steps=30", "seeds=2", "tune.retune=per_seed", "-q", "name=" + name, swept, tuned)
+            self.assertIn("4 runs: 4 whole", self.ok("check", "runs/" + name).stdout)
+            one, other = sorted(path for path in (self.tmp / "runs" / name).iterdir() if path.is_dir())
+            shutil.rmtree(one / "seed-0")
+            shutil.copytree(other / "seed-0", one / "seed-0")
+            self.assertIn("3 whole, 1 in another run's directory", self.run_program("check", "runs/" + name).stdout)
+
     def test_a_key_that_only_one_config_has_makes_another_run(self):
         layer = {"kind": "formula", "formula": "relu(x @ up + b) @ down", "parameters": {"up": ["D", "F"], "down": ["F", "D"], "b": ["F"]}}
         study = {"task": {"kind": "xor"}, "train": {"steps": 20}, "seeds": 2, "sweep": {"grid": {"train.optimizer.lr": [0.01, 0.02]}}}
@@ -345,6 +355,11 @@ class Strangers(Damage):
         self.assertIn(f"{place} is a run of another config (task.file: another text)", self.notes("compare", "runs/texts"))
         self.assertIn("1 in another run's directory", self.run_program("check", "runs/texts").stdout)
         self.assertIn("texts.activation=relu differs", self.fails(3, "merge", "one/first", "two/first", "-o", "both"))
+        for name in ("study.json", "study.json.bak"):  # as an older program wrote it
+            study = json.loads((self.tmp / "two/first" / name).read_text())
+            (self.tmp / "two/first" / name).write_text(json.dumps({key: value for key, value in study.items() if key not in ("texts", "schema_version", "checksum")} | {"schema_version": 1}))
+        for parts in (("one/first", "two/first"), ("two/first", "one/first")):
+            self.assertIn("task.file: another text", self.fails(3, "merge", *parts, "-o", "both"))
 
     def test_a_study_file_of_another_study_is_said_to_be_one(self):
         self.train()

@@ -85,12 +85,12 @@ struct StudyOrder::Expected {
     return at == file.variants.end() ? nullptr : &*at;
   }
 
-  // A tuned key has a value of its own for each variant, or each seed; so has a width that follows from one.
+  // A tuned key has a value of its own for each variant, or each seed; so has a width, which follows from others of its layer and from d_model.
   bool is_tuned(const std::string& key) const {
     if (!file.tuned) return false;
+    const std::string layer = key.substr(0, key.rfind('.'));
     return std::any_of(file.tuned->keys.begin(), file.tuned->keys.end(), [&](const std::string& tuned) {
-      const bool same_layer = is_width(tuned) && key.substr(0, key.rfind('.')) == tuned.substr(0, tuned.rfind('.'));
-      return covers_key(tuned, key) || covers_key(key, tuned) || (is_width(key) && (same_layer || tuned == "model.d_model"));
+      return covers_key(tuned, key) || covers_key(key, tuned) || (is_width(key) && (covers_key(layer, tuned) || tuned == "model.d_model"));
     });
   }
 
@@ -100,13 +100,12 @@ struct StudyOrder::Expected {
 
   // Whether the run learned the text of this variant's runs.
   bool has_text_of(const StudyFile::Variant& variant, Found& found, const Wanted& its) const {
-    const auto* asked = std::get_if<TextConfig>(&its.config->task);
-    const RunConfig* config = asked && !is_tuned("task.file") ? found.config() : nullptr;
-    const auto* learned = config ? std::get_if<TextConfig>(&config->task) : nullptr;
-    if (!learned) return true;  // no text, or that is said by task.kind
+    if (!std::holds_alternative<TextConfig>(its.config->task) || is_tuned("task.file")) return true;
+    const RunConfig* config = found.config();
+    if (!config || !std::holds_alternative<TextConfig>(config->task)) return true;  // task.kind says that
     const auto known = file.texts.find(variant.name);
-    if (known != file.texts.end() && !found.identity().empty()) return run_identity(*config, known->second) == found.identity();
-    return fs::path(learned->file).filename() == fs::path(asked->file).filename();  // a study has the path as it was typed
+    if (known == file.texts.end() || found.identity().empty()) return true;  // an older study: nobody knows
+    return run_identity(*config, known->second) == found.identity();
   }
 
   // What a run that lies among those of `variant` has otherwise. Most are as they should be to the letter; of the others counts what is meant:
@@ -195,12 +194,12 @@ const StudyOrder* order_of(const fs::path& directory) {
 
 }  // namespace
 
-std::string misplaced(const fs::path& given) {
+std::string misplaced(const fs::path& given, const StudyOrder* of_study) {
   const fs::path run = absolute_path(given).lexically_normal();
   try {
     const Json config = parse_json(read_file(RunDirectory(run).config_path(), "config", ExitCode::data, 1 << 22));
     if (!config.is_object()) return "";
-    const auto* order = order_of(run.parent_path().parent_path());
+    const auto* order = of_study ? of_study : order_of(run.parent_path().parent_path());
     const auto status = order && order->has_texts() ? read_status(run) : std::nullopt;
     return misplaced(run, config, status ? status->identity : "", order);
   } catch (const Error&) {  // damaged: that is said elsewhere

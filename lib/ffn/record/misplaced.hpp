@@ -22,7 +22,7 @@ class StudyOrder {
   /// "is a run of activation=gelu" or "is a run of another config (train.steps: 500 → 1000)" for a run of that config in this variant's
   /// directory; empty where it belongs there, and where the study's document does not tell (another version may have written it). What
   /// makes two runs the same is what `run_identity` says, but for the seed and for tuned keys, that each seed has its own value of.
-  /// `identity`, the run's own, tells which text it learned; where it is empty the name of the file does.
+  /// `identity`, the run's own, tells whether it learned the text that the study says; older studies do not say it.
   std::string stranger(const std::string& variant, const Json& config, const std::string& identity) const;
 
   /// The config of a run that belongs among a variant's, its width said as the study says it: d_ff 32 may have been trained as expansion 4.
@@ -36,7 +36,7 @@ class StudyOrder {
 /// What `StudyOrder` says of a run, or "is the run of seed 3"; empty for one that lies where it belongs, and where nothing says where that is.
 std::string misplaced(const std::filesystem::path& run, const Json& config, const std::string& identity, const StudyOrder* order);
 
-/// The same of a run on disk, the study being what the study.json two levels above says.
-std::string misplaced(const std::filesystem::path& run);
+/// The same of a run on disk, the study being what the study.json two levels above says where none is given.
+std::string misplaced(const std::filesystem::path& run, const StudyOrder* order = nullptr);
 
 }  // namespace ffn

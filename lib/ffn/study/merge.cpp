@@ -61,6 +61,14 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pl
   return place;
 }
 
+// What the first of them trains that says which texts it learned.
+std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies) {
+  for (const auto& study : studies) {
+    if (auto file = read_study_file(study); file && !file->texts.empty()) return StudyOrder(std::move(*file));
+  }
+  return std::nullopt;
+}
+
 // Where two studies differ first; empty if they are one. Texts count where both say which they learned.
 std::string difference(const Json& a, const Json& b) {
   const Json one = essence(a), other = essence(b);
@@ -227,12 +235,13 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
   MergeResult result;
-  const Json study = read_study_to_merge(sources.at(0), result.notes);
+  Json study = read_study_to_merge(sources.at(0), result.notes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Json other = i == 0 ? study : read_study_to_merge(sources[i], result.notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     const std::string place = difference(study, other);
+    if (place.empty() && !study.contains("texts") && other.contains("texts")) study["texts"] = other["texts"];
     if (place.empty()) continue;
     throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
                     "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
@@ -256,13 +265,14 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   directories.insert(directories.end(), sources.begin(), sources.end());
 
   result.planned = study["seeds"].size() * study["variants"].size();
-  std::map<fs::path, Copy> best;  // by the run's place within the study
+  const auto order = order_with_texts(directories);  // an older part's study.json does not say which text it learned
+  std::map<fs::path, Copy> best;                     // by the run's place within the study
   std::string problems;
   for (std::size_t i = 0; i < directories.size(); ++i) {
     std::vector<fs::path> runs;
     find(directories[i], "", runs);
     for (const auto& run : runs) {
-      if (const std::string what = misplaced(directories[i] / run); !what.empty()) problems += "\n  " + (directories[i] / run).string() + " " + what;
+      if (const std::string what = misplaced(directories[i] / run, order ? &*order : nullptr); !what.empty()) problems += "\n  " + (directories[i] / run).string() + " " + what;
       auto copy = examine(directories[i] / run, i, result.notes);
       if (!copy) continue;
       const auto [known, is_new] = best.emplace(run, *copy);

@@ -53,7 +53,7 @@ int curves(CurvesOptions options, const CommonOptions& common) {
   if (!options.metric.empty()) request.config.metric = options.metric;
   Targets targets;
   std::vector<std::string> about;
-  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found), about = notes_about(found); });
+  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found); about = notes_about(found); });
   const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
   auto sets = pictures::read_curves(comparison, {wanted});
   if (sets.empty()) throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");

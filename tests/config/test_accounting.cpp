@@ -16,7 +16,9 @@ Ffn of_width(std::int64_t d_ff, bool bias) {
 
 AttentionConfig attention(std::int64_t heads, bool bias = false, const char* scores = "content") {
   AttentionConfig config;
-  config.heads = heads, config.bias = bias, config.scores = scores;
+  config.heads = heads;
+  config.bias = bias;
+  config.scores = scores;
   return config;
 }
 

@@ -15,7 +15,9 @@ namespace {
 FormulaText text_of(const std::string& formula, const std::string& parameters = "{}", const std::string& let = "{}", const std::string& init = "{}") {
   FormulaText text;
   text.formula = formula;
-  text.parameters = Json::parse(parameters), text.let = Json::parse(let), text.init = Json::parse(init);
+  text.parameters = Json::parse(parameters);
+  text.let = Json::parse(let);
+  text.init = Json::parse(init);
   return text;
 }
 

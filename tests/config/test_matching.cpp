@@ -67,8 +67,10 @@ TEST_CASE("the matched cost is as near to the plain one as a whole width allows"
             auto other = config.model.ffn;
             std::visit(
                 [&](auto& of) {
-                  if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>)
-                    of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step), of.matched_width.reset();
+                  if constexpr (!std::is_same_v<std::decay_t<decltype(of)>, NoFfnConfig>) {
+                    of.d_ff = std::max<std::int64_t>(1, *of.matched_width + step);
+                    of.matched_width.reset();
+                  }
                 },
                 other);
             CHECK(found <= std::abs(cost(other) - target));

@@ -60,16 +60,22 @@ class Changer final : public FieldVisitor {
 
   void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
   void real(const Field&, double& x, Bounds<double> b) override { set(x, x == 0 ? 0.25 : x / 2, b); }
-  void flag(const Field&, bool& x) override { x = !x, ++changed; }
+  void flag(const Field&, bool& x) override { x = !x; ++changed; }
   void text(const Field& f, std::string& x) override {
     x = std::string(f.name) == "device" ? "cuda:1" : x + "-2";
     ++changed;
   }
   void path(const Field& f, std::string& x) override {
-    if (!is_of_formula(f.name)) x += ".other", ++changed;
+    if (!is_of_formula(f.name)) {
+      x += ".other";
+      ++changed;
+    }
   }
   void json(const Field& f, Json& x, Shape) override {
-    if (!is_of_formula(f.name)) x.push_back({"changed", 1}), ++changed;
+    if (!is_of_formula(f.name)) {
+      x.push_back({"changed", 1});
+      ++changed;
+    }
   }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     if (std::string(f.name) == "match") return;
@@ -78,10 +84,16 @@ class Changer final : public FieldVisitor {
     ++changed;
   }
   void optional_integer(const Field& f, std::optional<std::int64_t>& x, Bounds<std::int64_t>) override {
-    if (!skipped_.count(f.name)) x = 48, ++changed;
+    if (!skipped_.count(f.name)) {
+      x = 48;
+      ++changed;
+    }
   }
   void optional_real(const Field& f, std::optional<double>& x, Bounds<double>) override {
-    if (!skipped_.count(f.name)) x = 0.1 + 0.2, ++changed;  // 17 digits
+    if (!skipped_.count(f.name)) {
+      x = 0.1 + 0.2;  // 17 digits
+      ++changed;
+    }
   }
   void section(const Field&, const Describe& describe) override { describe(*this); }
   void optional_section(const Field& f, const OptionalSection& s) override {

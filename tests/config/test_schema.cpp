@@ -82,7 +82,8 @@ std::vector<RunConfig> one_of_each() {
     add().model.ffn = ffn;
   });
   MoeConfig of_formulas;
-  of_formulas.d_ff = 8, of_formulas.expansion = 1;
+  of_formulas.d_ff = 8;
+  of_formulas.expansion = 1;
   of_formulas.expert = formula_called("swiglu");
   add().model.ffn = of_formulas;
   add().model.attention.emplace();
@@ -198,7 +199,8 @@ TEST_CASE("the page of documentation has one row for every key and no broken tab
     for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && line[i - (i > 0)] != '\\';
     CAPTURE(line);
     CHECK(bars == 6);
-    ++rows, ++position;
+    ++rows;
+    ++position;
   }
   CHECK(rows == expected);
   CHECK(page.find("## Top level") != std::string::npos);

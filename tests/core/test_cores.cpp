@@ -23,7 +23,8 @@ TEST_CASE("the smallest quota on the way up counts, of cgroup v2 and v1", "[core
   CHECK(cpu_quota(root, groups) == 0.5);
   const auto old = write("old", "3:memory:/x\n4:cpu,cpuacct:/x\n");
   CHECK(cpu_quota(root, old) == 0);
-  write("cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "-1\n"), write("cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+  write("cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "-1\n");
+  write("cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
   CHECK(cpu_quota(root, old) == 0);
   write("cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "300000\n");
   CHECK(cpu_quota(root, old) == 3);

@@ -168,7 +168,8 @@ TEST_CASE("a group may have more files than a process may have open") {
   const ScratchDirectory scratch;
   struct rlimit usual = {}, few = {};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
-  few.rlim_cur = 64, few.rlim_max = usual.rlim_max;
+  few.rlim_cur = 64;
+  few.rlim_max = usual.rlim_max;
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
   FileGroup group;
   std::string problem;

@@ -49,7 +49,10 @@ TEST_CASE("sub-seeds of many seeds and roles are distinct") {
   std::set<std::uint64_t> seen;
   std::size_t count = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    for (const char* role : roles) seen.insert(sub_seed(seed, role)), ++count;
+    for (const char* role : roles) {
+      seen.insert(sub_seed(seed, role));
+      ++count;
+    }
   }
   REQUIRE(count == 12'000);
   CHECK(seen.size() == count);
@@ -63,7 +66,9 @@ TEST_CASE("uniform numbers fill [0, 1) evenly") {
   for (int i = 0; i < kDraws; ++i) {
     const double u = stream.uniform();
     if (u < 0 || u >= 1 || u != static_cast<double>(static_cast<float>(u))) FAIL("out of range or not a float: " << u);
-    sum += u, squares += u * u, neighbours += (u - 0.5) * (last - 0.5);
+    sum += u;
+    squares += u * u;
+    neighbours += (u - 0.5) * (last - 0.5);
     last = u;
     ++bins[static_cast<int>(u * kBins)];
   }
@@ -86,7 +91,10 @@ TEST_CASE("normal numbers have the moments of the standard normal") {
   for (int i = 0; i < kDraws; ++i) {
     const double x = stream.normal();
     if (!std::isfinite(x)) FAIL("not finite");
-    m1 += x, m2 += x * x, m3 += x * x * x, m4 += x * x * x * x;
+    m1 += x;
+    m2 += x * x;
+    m3 += x * x * x;
+    m4 += x * x * x * x;
     beyond_2 += std::abs(x) > 2;
   }
   // Five standard errors: Var(x) = 1, Var(x²) = 2, Var(x³) = 15, Var(x⁴) = 96.

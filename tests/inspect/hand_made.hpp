@@ -19,7 +19,8 @@ struct Made {
 
   Made(ModelConfig config, const TaskShape& shape, const std::map<std::string, std::vector<float>>& values)
       : model(std::move(config)), network(model, shape), row(static_cast<std::size_t>(network.layout().width()), 0.0f) {
-    inputs.shape = shape, inputs.length = shape.sequence_length;
+    inputs.shape = shape;
+    inputs.length = shape.sequence_length;
     std::size_t written = 0;
     for (const auto& entry : network.layout().entries()) {
       const auto found = values.find(entry.name);
@@ -37,7 +38,8 @@ struct Made {
 
 /// All four of {-1, 1}², the first bit changing slowest.
 inline void show_corners(Made& made) {
-  made.inputs.count = 4, made.inputs.vectors = {1, 1, 1, -1, -1, 1, -1, -1};
+  made.inputs.count = 4;
+  made.inputs.vectors = {1, 1, 1, -1, -1, 1, -1, -1};
 }
 
 inline const std::vector<float> kIdentity = {1, 0, 0, 1};

@@ -13,7 +13,9 @@ namespace {
 // "abcabc" and "xbcabd" as two examples of six; the neuron's activation is given per token.
 Inputs letters() {
   Inputs inputs;
-  inputs.shape = {true, 5, 6, 5}, inputs.count = 2, inputs.length = 6;
+  inputs.shape = {true, 5, 6, 5};
+  inputs.count = 2;
+  inputs.length = 6;
   inputs.characters = {"a", "b", "c", "d", "\n"};
   inputs.tokens = {0, 1, 2, 0, 1, 2, 4, 1, 2, 0, 1, 3};
   return inputs;
@@ -21,7 +23,9 @@ Inputs letters() {
 
 HiddenRows rows_of(const std::vector<float>& activations) {
   HiddenRows rows;
-  rows.width = 1, rows.hidden = activations, rows.pre_activation = activations;
+  rows.width = 1;
+  rows.hidden = activations;
+  rows.pre_activation = activations;
   for (std::size_t n = 0; n < activations.size(); ++n) rows.token.push_back(static_cast<std::int64_t>(n));
   return rows;
 }
@@ -49,7 +53,8 @@ TEST_CASE("the strongest tokens come first, each with what stands before it in i
 
 TEST_CASE("of examples that end alike the first is shown, and prefixes are cut") {
   Inputs inputs = letters();
-  inputs.shape.sequence_length = inputs.length = 12, inputs.count = 1;
+  inputs.shape.sequence_length = inputs.length = 12;
+  inputs.count = 1;
   inputs.tokens = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2};
   const auto found = examples_of(rows_of({0, 0, 0, 0, 0, 3, 0, 0, 3, 0, 0, 3}), 0, inputs, {2, 0, 4});
   REQUIRE(found.top.size() == 2);
@@ -62,9 +67,11 @@ TEST_CASE("a gated neuron's strongest are those of the largest size, whatever th
   auto rows = rows_of({0, 1, -4, 2});
   rows.gate = rows.up = rows.hidden;
   Inputs inputs = letters();
-  inputs.length = 4, inputs.count = 1;
+  inputs.length = 4;
+  inputs.count = 1;
   CHECK(examples_of(rows, 0, inputs, {1, 0, 24}).top.at(0).activation == -4);
-  rows.gate.clear(), rows.up.clear();
+  rows.gate.clear();
+  rows.up.clear();
   CHECK(examples_of(rows, 0, inputs, {1, 0, 24}).top.at(0).activation == 2);
 }
 
@@ -72,7 +79,8 @@ TEST_CASE("between the strongest and nothing stand examples at quantiles of what
   std::vector<float> activations;
   for (int i = 0; i <= 100; ++i) activations.push_back(static_cast<float>(i));
   Inputs inputs;
-  inputs.shape = {false, 1, 1, 2}, inputs.count = 101;
+  inputs.shape = {false, 1, 1, 2};
+  inputs.count = 101;
   for (int i = 0; i <= 100; ++i) inputs.vectors.push_back(static_cast<float>(i));
   const auto found = examples_of(rows_of(activations), 0, inputs);
   REQUIRE(found.middle.size() == 4);  // 1 … 100 fire
@@ -84,7 +92,9 @@ TEST_CASE("between the strongest and nothing stand examples at quantiles of what
 
 TEST_CASE("tokens that an expert did not see have no activation") {
   HiddenRows rows;
-  rows.width = 1, rows.token = {0, 2}, rows.hidden = rows.pre_activation = {1, 4};
+  rows.width = 1;
+  rows.token = {0, 2};
+  rows.hidden = rows.pre_activation = {1, 4};
   const auto found = examples_of(rows, 0, letters(), {1, 0, 24});
   REQUIRE(found.top.at(0).along.size() == 3);
   CHECK(found.top[0].along[0] == 1);
@@ -94,7 +104,10 @@ TEST_CASE("tokens that an expert did not see have no activation") {
 
 TEST_CASE("kinds of a small alphabet are its last tokens, of a large one the last token") {
   Inputs bits;
-  bits.shape = {true, 2, 6, 2}, bits.count = 1, bits.length = 6, bits.tokens = {0, 1, 1, 0, 1, 1};
+  bits.shape = {true, 2, 6, 2};
+  bits.count = 1;
+  bits.length = 6;
+  bits.tokens = {0, 1, 1, 0, 1, 1};
   const auto kinds = token_kinds(bits);
   CHECK(kinds.tokens_each == 4);
   CHECK(kinds.of_token == std::vector<std::int64_t>{-1, -1, -1, 6, 13, 11});
@@ -104,9 +117,12 @@ TEST_CASE("kinds of a small alphabet are its last tokens, of a large one the las
 
 TEST_CASE("patterns are means over the tokens of a kind, neurons by where they peak") {
   Inputs inputs;
-  inputs.shape = {false, 1, 1, 2}, inputs.count = 3, inputs.vectors = {1, 2, 1};
+  inputs.shape = {false, 1, 1, 2};
+  inputs.count = 3;
+  inputs.vectors = {1, 2, 1};
   HiddenRows rows;
-  rows.width = 2, rows.token = {0, 1, 2};
+  rows.width = 2;
+  rows.token = {0, 1, 2};
   rows.hidden = rows.pre_activation = {1, 4, 9, 0, 3, 6};  // neuron 0: 1, 9, 3; neuron 1: 4, 0, 6
   const auto patterns = patterns_of(rows, token_kinds(inputs), 10, 10);
   CHECK(patterns.kinds == std::vector<std::int64_t>{0, 1});
@@ -119,7 +135,8 @@ TEST_CASE("patterns are means over the tokens of a kind, neurons by where they p
 TEST_CASE("where many examples end alike, others are found further down") {
   // 200 examples of length 3 that end in "abc" and fire most, and three others.
   Inputs inputs = letters();
-  inputs.shape.sequence_length = inputs.length = 3, inputs.count = 203;
+  inputs.shape.sequence_length = inputs.length = 3;
+  inputs.count = 203;
   std::vector<float> activations;
   inputs.tokens.clear();
   for (int n = 0; n < 203; ++n) {

@@ -16,9 +16,11 @@ constexpr TaskShape kPairs{false, 2, 1, 2};
 
 template <class Config>
 ModelConfig model_with(Config ffn, std::int64_t d_ff, const char* activation) {
-  ffn.d_ff = d_ff, ffn.activation = activation;
+  ffn.d_ff = d_ff;
+  ffn.activation = activation;
   ModelConfig model;
-  model.d_model = 2, model.ffn = ffn;
+  model.d_model = 2;
+  model.ffn = ffn;
   return model;
 }
 
@@ -87,7 +89,10 @@ TEST_CASE("keys, values, their angle and what a value writes are those of the we
 
 TEST_CASE("agreement is how often a value favours what follows where its key is strongest") {
   Inputs inputs;
-  inputs.shape = {true, 3, 4, 3}, inputs.length = 4, inputs.count = 2, inputs.characters = {"a", "b", "c"};
+  inputs.shape = {true, 3, 4, 3};
+  inputs.length = 4;
+  inputs.count = 2;
+  inputs.characters = {"a", "b", "c"};
   inputs.tokens = {0, 1, 2, 0, 0, 1, 0, 2};
   HiddenRows hidden;
   hidden.width = 2;
@@ -95,8 +100,10 @@ TEST_CASE("agreement is how often a value favours what follows where its key is 
   // Neuron 0 is strongest on "b" with "c" behind it (the 9 stands at the end of a window), neuron 1 on the first "a" with "b" behind it.
   hidden.hidden = hidden.pre_activation = {0, 5, 7, 0, 0, 0, 9, 0, 1, 1, 0, 0, 0, 0, 0, 0};
   HiddenReport report;
-  report.tokens = 8, report.neurons.resize(2);
-  report.neurons[0].favourite = 2, report.neurons[1].favourite = 0;
+  report.tokens = 8;
+  report.neurons.resize(2);
+  report.neurons[0].favourite = 2;
+  report.neurons[1].favourite = 0;
   const auto found = agreement_of(hidden, report, inputs);
   REQUIRE(found);
   CHECK(found->share == Approx(0.5));
@@ -132,7 +139,8 @@ TEST_CASE("gate and up of a gated layer are told apart by their signs") {
   // gate = relu(x₀), up = x₁: h = relu(x₀)·x₁
   Made made(model_with(GatedConfig{}, 1, "relu"), kPairs,
             {{"projection.weight", kIdentity}, {"block0.ffn.gate.weight", {1, 0}}, {"block0.ffn.up.weight", {0, 2}}, {"block0.ffn.down.weight", {0, 1}}, {"head.weight", kIdentity}});
-  made.inputs.count = 4, made.inputs.vectors = {1, 1, 1, 1, 1, -1, -1, 1};
+  made.inputs.count = 4;
+  made.inputs.vectors = {1, 1, 1, 1, 1, -1, -1, 1};
   const auto report = report_of(made);
   CHECK(report.gated);
   CHECK(report.signs == std::array<double, 4>{0.5, 0.25, 0.25, 0});
@@ -152,7 +160,8 @@ namespace {
 // Expert 0 gets what has x₀ > 0, expert 1 the rest, expert 2 nothing.
 Made three_experts(std::int64_t top_k) {
   MoeConfig moe;
-  moe.num_experts = 3, moe.top_k = top_k;
+  moe.num_experts = 3;
+  moe.top_k = top_k;
   Made made(model_with(moe, 2, "relu"), kPairs,
             {{"projection.weight", kIdentity},
              {"block0.ffn.router.gate.weight", {10, -10, 0, 0, 0, -40}},
@@ -218,13 +227,18 @@ TEST_CASE("with two experts per token the pairs are counted") {
 
 TEST_CASE("attention by position is averaged, and its heads say where they look") {
   ModelConfig model;
-  model.d_model = 2, model.ffn = NoFfnConfig{}, model.positions = "none";
+  model.d_model = 2;
+  model.ffn = NoFfnConfig{};
+  model.positions = "none";
   model.attention = AttentionConfig{};
-  model.attention->heads = 1, model.attention->scores = "position", model.attention->causal = true;
+  model.attention->heads = 1;
+  model.attention->scores = "position";
+  model.attention->causal = true;
   const TaskShape bits{true, 2, 4, 2};
   // Each position looks one back, the first at itself.
   Made made(model, bits, {{"block0.attention.scores", {0, 0, 0, 0, 99, 0, 0, 0, 0, 99, 0, 0, 0, 0, 99, 0}}});
-  made.inputs.count = 2, made.inputs.tokens = {0, 1, 0, 1, 1, 1, 0, 0};
+  made.inputs.count = 2;
+  made.inputs.tokens = {0, 1, 0, 1, 1, 1, 0, 0};
   const auto values = made.values();
   const auto& attention = values.at(0).attention;
   CHECK(attention.mean == std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0});
@@ -239,11 +253,14 @@ TEST_CASE("attention by position is averaged, and its heads say where they look"
 
 TEST_CASE("attention that is even has the entropy of a coin of as many sides") {
   ModelConfig model;
-  model.d_model = 2, model.ffn = NoFfnConfig{};
+  model.d_model = 2;
+  model.ffn = NoFfnConfig{};
   model.attention = AttentionConfig{};
-  model.attention->heads = 2, model.attention->causal = false;
+  model.attention->heads = 2;
+  model.attention->causal = false;
   Made made(model, {true, 2, 3, 2}, {});
-  made.inputs.count = 5, made.inputs.tokens.assign(15, 1);
+  made.inputs.count = 5;
+  made.inputs.tokens.assign(15, 1);
   const auto values = made.values();
   for (const double entropy : values.at(0).attention.entropy) CHECK(entropy == Approx(std::log(3.0)).epsilon(1e-6));
   CHECK(values[0].attention.entropy.size() == 2);
@@ -274,7 +291,8 @@ struct Trained {
   RunConfig config;
   TensorFile weights;
   explicit Trained(const Made& made) {
-    config.task = XorConfig{}, config.model = made.model;
+    config.task = XorConfig{};
+    config.model = made.model;
     weights.tensors = made.network.layout().export_row(made.row.data());
   }
 };
@@ -329,7 +347,8 @@ TEST_CASE("what was typed is refused with what was expected") {
 
 TEST_CASE("inputs that repeat each other are shown once") {
   Trained trained(four_neurons());
-  trained.config.train.steps = 100, trained.config.train.batch_size = 8;
+  trained.config.train.steps = 100;
+  trained.config.train.batch_size = 8;
   const auto inputs = training_inputs(trained.config, trained.weights, 1000);
   CHECK(inputs.count == 4);
   CHECK(inputs.vectors == std::vector<float>{-1, -1, -1, 1, 1, -1, 1, 1});

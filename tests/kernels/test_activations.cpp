@@ -25,11 +25,13 @@ std::vector<float> grid() {
   std::vector<float> z = {0.0f, -0.0f};
   for (const float x :
        {1e-45f, 1e-40f, 1.17549435e-38f, 1e-30f, 1e-20f, 1e-10f, 1e-7f, 50.0f, 80.0f, 86.9f, 87.1f, 88.8f, 89.0f, 104.0f, 1e3f, 1e4f}) {
-    z.push_back(x), z.push_back(-x);
+    z.push_back(x);
+    z.push_back(-x);
   }
   for (int i = 1; i <= 20'000; ++i) {
     const float x = static_cast<float>(std::sinh(i * 5e-4));  // to 11 013
-    z.push_back(x), z.push_back(-x);
+    z.push_back(x);
+    z.push_back(-x);
   }
   return z;
 }
@@ -273,7 +275,10 @@ TEST_CASE("an element gets the same bits at any array length and alignment, also
     for (const auto& row : rows) {
       CAPTURE(isa, row.name);
       std::vector<float> one_y(z.size()), one_dz(z.size());
-      for (std::size_t i = 0; i < z.size(); ++i) one_y[i] = value_f(row, z[i]), one_dz[i] = slope_f(row, z[i], dy[i]);
+      for (std::size_t i = 0; i < z.size(); ++i) {
+        one_y[i] = value_f(row, z[i]);
+        one_dz[i] = slope_f(row, z[i], dy[i]);
+      }
       std::size_t different = 0;
       for (std::size_t n = 1; n <= kLongest; ++n) {
         for (std::size_t offset = 0; offset < kOffsets; ++offset) {

@@ -75,7 +75,10 @@ TEST_CASE("identical experts with renormalised weights equal one of them", "[nn]
   nn::ParameterRow dense_row(*dense, torch::kFloat64);
   std::vector<TensorData> of_dense;
   for (auto w : weights) {
-    if (w.name.rfind("experts.1.", 0) == 0) w.name = w.name.substr(10), of_dense.push_back(w);
+    if (w.name.rfind("experts.1.", 0) == 0) {
+      w.name = w.name.substr(10);
+      of_dense.push_back(w);
+    }
   }
   dense_row.import_run(0, of_dense);
   const Tensor x = some_input(1, 9);

@@ -32,7 +32,10 @@ TEST_CASE("a picture escapes its title, description, labels and what its marks s
 
 TEST_CASE("a figure and its numbers escape what they are given") {
   Figure figure;
-  figure.id = kHostile, figure.heading = kHostile, figure.reading = kHostile, figure.notes = {kHostile};
+  figure.id = kHostile;
+  figure.heading = kHostile;
+  figure.reading = kHostile;
+  figure.notes = {kHostile};
   figure.legend = {{0, kHostile}};
   figure.numbers = {{kHostile}, {{{kHostile}, {kHostile, 1.5}}}};
   figure.panels.push_back({kHostile, [](const Form& form, const std::string&) { return Svg(1, 1, form.id, kHostile, "").element(); }});
@@ -65,7 +68,10 @@ TEST_CASE("names of files hold letters, digits and dashes alone") {
 TEST_CASE("marks stand out by 3:1 and text by 4.5:1, in the light and in the dark") {
   std::string light_ground, dark_ground;
   for (const auto& color : palette()) {
-    if (std::string(color.name) == "ground") light_ground = color.light, dark_ground = color.dark;
+    if (std::string(color.name) == "ground") {
+      light_ground = color.light;
+      dark_ground = color.dark;
+    }
   }
   std::size_t seen = 0;
   for (const auto& color : palette()) {
@@ -119,8 +125,11 @@ TEST_CASE("a file that stands alone has plain colours: other programs know no va
 
 TEST_CASE("a matrix has its signs as colours, its numbers where there is room, and escapes its names") {
   MatrixPicture matrix;
-  matrix.title = matrix.description = matrix.column_label = kHostile, matrix.rows = {kHostile, "b"}, matrix.columns = {"c", "d"};
-  matrix.num_rows = matrix.num_columns = 2, matrix.values = {0, 2, -2, std::nan("")};
+  matrix.title = matrix.description = matrix.column_label = kHostile;
+  matrix.rows = {kHostile, "b"};
+  matrix.columns = {"c", "d"};
+  matrix.num_rows = matrix.num_columns = 2;
+  matrix.values = {0, 2, -2, std::nan("")};
   const auto element = draw_matrix(matrix, {348, false, false, kHostile}, "");
   CHECK(element.find("<script") == std::string::npos);
   CHECK(element.find("onload=\"") == std::string::npos);
@@ -131,7 +140,10 @@ TEST_CASE("a matrix has its signs as colours, its numbers where there is room, a
 
 TEST_CASE("many cells of a matrix are a shape per shade, and white ones none") {
   MatrixPicture matrix;
-  matrix.title = "t", matrix.num_rows = 100, matrix.num_columns = 100, matrix.values.assign(10000, 0.0);
+  matrix.title = "t";
+  matrix.num_rows = 100;
+  matrix.num_columns = 100;
+  matrix.values.assign(10000, 0.0);
   for (std::size_t k = 0; k < 50; ++k) matrix.values[k] = 1;
   const auto element = draw_matrix(matrix, {348, false, false, "id"}, "");
   CHECK(element.size() < 2000);
@@ -140,7 +152,10 @@ TEST_CASE("many cells of a matrix are a shape per shade, and white ones none") {
 
 TEST_CASE("a bar below a matrix says what its shades stand for") {
   MatrixPicture matrix;
-  matrix.title = "t", matrix.num_rows = 1, matrix.num_columns = 2, matrix.values = {0.25, 3.5};
+  matrix.title = "t";
+  matrix.num_rows = 1;
+  matrix.num_columns = 2;
+  matrix.values = {0.25, 3.5};
   const auto above = draw_matrix(matrix, {348, false, false, "id"}, "");
   CHECK(above.find(">0</text>") != std::string::npos);
   CHECK(above.find(">3.5</text>") != std::string::npos);
@@ -153,7 +168,9 @@ TEST_CASE("a bar below a matrix says what its shades stand for") {
 
 TEST_CASE("a chart that is taken out has its panel's title, its legend and what is written beside marks; one whose lines are named no legend") {
   Figure figure;
-  figure.id = "cost", figure.legend = {{0, kHostile}, {7, "gelu"}}, figure.beside = "beside the marks: expansion";
+  figure.id = "cost";
+  figure.legend = {{0, kHostile}, {7, "gelu"}};
+  figure.beside = "beside the marks: expansion";
   for (const char* title : {"parameters", "seconds"})
     figure.panels.push_back({title, [](const Form& form, const std::string& style) { return Svg(form, 100, "t", "d").element(style); }});
   const auto files = svg_files(figure);

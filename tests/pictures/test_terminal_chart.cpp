@@ -81,7 +81,10 @@ TEST_CASE("each line carries its own letter") {
   auto chart = falling();
   chart.lines.push_back(chart.lines[0]);
   chart.lines[1].ink = series_ink(1);
-  for (auto& point : chart.lines[1].points) point.y = 10 - point.y, point.low = point.high = point.y;
+  for (auto& point : chart.lines[1].points) {
+    point.y = 10 - point.y;
+    point.low = point.high = point.y;
+  }
   std::string all;
   for (const auto& line : drawn(chart, 100, 16, Charset::utf8, false).lines) all += line;
   CHECK(std::count(all.begin(), all.end(), 'a') >= 4);

@@ -34,7 +34,8 @@ inline void pretend_to_train(TrainObserver& observer, const std::vector<Recorded
   }
   if (!plan.finish) return;
   RunResult result;
-  result.steps = plan.to, result.train_seconds = 100;
+  result.steps = plan.to;
+  result.train_seconds = 100;
   result.hit = Hit{150, 37.5, 9600};
   result.weights = some_weights();
   for (std::size_t run = 0; run < runs.size(); ++run) observer.finished(run, result);

@@ -13,7 +13,9 @@ namespace {
 std::string spoken(int verbosity, bool color = false) {
   std::ostringstream out;
   LogOptions options;
-  options.verbosity = verbosity, options.color = color, options.terminal = &out;
+  options.verbosity = verbosity;
+  options.color = color;
+  options.terminal = &out;
   set_up_log(options);
   log_debug("detail");
   log_info("news");
@@ -70,7 +72,8 @@ TEST_CASE("a log file has every level with its time, while it is open") {
   const auto path = scratch.path() / "log.txt";
   std::ostringstream out;
   LogOptions options;
-  options.verbosity = -2, options.terminal = &out;
+  options.verbosity = -2;
+  options.terminal = &out;
   set_up_log(options);
 
   log_info("before");

@@ -97,7 +97,8 @@ TEST_CASE("a directory's name is flushed once, and again where the directory was
     write_file_atomically(place / "file", "x");
     return watch.directories;
   };
-  make_directories(first), make_directories(second);
+  make_directories(first);
+  make_directories(second);
   const auto with_first = flushed_for(first);
   CHECK(with_first.count(first.string()) == 1);
   CHECK(with_first.count(scratch.path().string()) == 1);  // for the name of the other, too

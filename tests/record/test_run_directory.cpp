@@ -20,7 +20,9 @@ const std::string kIdentity = "0123456789abcdef";
 
 RunSummary full_summary() {
   RunResult result;
-  result.end = RunEnd::diverged, result.steps = 250, result.train_seconds = 1.5;
+  result.end = RunEnd::diverged;
+  result.steps = 250;
+  result.train_seconds = 1.5;
   result.hit = Hit{200, 50.0, 12800};
   result.divergence = Divergence{250, kNan, 0.01, std::numeric_limits<double>::infinity()};
   MetricTally tally;

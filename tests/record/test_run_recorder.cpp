@@ -109,7 +109,8 @@ TEST_CASE("an interrupted run keeps its checkpoint and has no summary") {
   CHECK(asked == 150);
 
   RunResult result;
-  result.end = RunEnd::interrupted, result.steps = 149;
+  result.end = RunEnd::interrupted;
+  result.steps = 149;
   for (std::size_t run : {0, 1}) observer.checkpointed(run, {149, {}, {}});
   for (std::size_t run : {0, 1}) observer.finished(run, result);
 
@@ -128,7 +129,8 @@ TEST_CASE("a diverged run is summed up, says why, and cannot be resumed") {
   auto observer = recorder(runs);
   pretend_to_train(observer, runs, {0, 120, false});
   RunResult result;
-  result.end = RunEnd::diverged, result.steps = 120;
+  result.end = RunEnd::diverged;
+  result.steps = 120;
   result.divergence = Divergence{120, std::numeric_limits<double>::infinity(), 0.5, 1e12};
 
   observer.finished(0, result);

@@ -210,7 +210,8 @@ TEST_CASE("another config's run is left where it is, and what differs is named")
 
 TEST_CASE("a status of another run among files that are right is damage, not another run") {
   RunStatus other;
-  other.state = RunState::done, other.identity = "ffff";
+  other.state = RunState::done;
+  other.identity = "ffff";
   const Trained trained, killed(kKilled);
   trained.run.directory.write_status(other);
   const auto look = trained.look();
@@ -234,7 +235,8 @@ TEST_CASE("a run that another engine computed is named with both engines") {
 TEST_CASE("a process that died between its last files leaves a finished run") {
   const Trained trained;
   RunStatus running;
-  running.state = RunState::running, running.identity = trained.run.identity;
+  running.state = RunState::running;
+  running.identity = trained.run.identity;
   trained.run.directory.write_status(running);
   const auto look = trained.look();
   CHECK(look.standing == Standing::finished);

@@ -56,7 +56,10 @@ TEST_CASE("a shade is thinner than a line") {
     return count;
   };
   Canvas shade(10, 10, Charset::utf8), line(10, 10, Charset::utf8);
-  for (int x = 0; x < 20; ++x) shade.shade(x, 0, 39, {}), line.line(x, 0, x, 39, {});
+  for (int x = 0; x < 20; ++x) {
+    shade.shade(x, 0, 39, {});
+    line.line(x, 0, x, 39, {});
+  }
   CHECK(dots(line) == 800);
   CHECK(dots(shade) > 100);
   CHECK(dots(shade) < 300);

@@ -18,7 +18,10 @@ struct Stage {
 
   ProgressOptions options(bool animate) {
     ProgressOptions options;
-    options.label = "xor seed 0", options.total = 2000, options.out = &out, options.animate = animate;
+    options.label = "xor seed 0";
+    options.total = 2000;
+    options.out = &out;
+    options.animate = animate;
     options.width = [this] { return columns; };
     options.clock = [this] { return now; };
     return options;
@@ -128,7 +131,8 @@ TEST_CASE("the bar follows the terminal's width") {
   bar.update(1200, 0.5);
   CHECK(stage.taken() == kBack + "xor seed 0  1,200/2,000");
 
-  stage.columns = 23, stage.now += 1;  // one column stays free
+  stage.columns = 23;
+  stage.now += 1;  // one column stays free
   bar.update(1200, 0.5);
   CHECK(stage.taken() == kBack + "xor seed 0  1,200/2,00");
 }
@@ -164,7 +168,8 @@ TEST_CASE("a resumed run's speed counts from where it resumed") {
 TEST_CASE("what is counted need be no steps, and has no loss") {
   Stage stage;
   auto options = stage.options(false);
-  options.label = "copying", options.unit = "run";
+  options.label = "copying";
+  options.unit = "run";
   ProgressBar bar(options);
   bar.update(0);
   stage.now += 5;

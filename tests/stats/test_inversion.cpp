@@ -42,7 +42,10 @@ Interval sign_flip_interval_by_definition(const std::vector<double>& d, double a
   for (unsigned subset = 1; subset < num_patterns; ++subset) {
     double sum = 0.0, size = 0.0;
     for (std::size_t i = 0; i < d.size(); ++i)
-      if ((subset >> i) & 1u) sum += d[i], size += 1.0;
+      if ((subset >> i) & 1u) {
+        sum += d[i];
+        size += 1.0;
+      }
     means.push_back(sum / size);
   }
   std::sort(means.begin(), means.end());
@@ -157,7 +160,10 @@ TEST_CASE("a limit by ranks belongs to the interval exactly when its own test do
     const std::size_t n = study < 560 ? 6 + random.index(9) : 26 + random.index(15);
     const double grid = study % 2 == 0 ? 1.0 : 0.1, alpha = study % 3 == 0 ? .1 : .05;  // averages of tenths tie on paper only
     std::vector<double> whole(n), d(n);
-    for (std::size_t i = 0; i < n; ++i) whole[i] = std::round(3 * simulate::normal(random)) + 4, d[i] = grid * whole[i];
+    for (std::size_t i = 0; i < n; ++i) {
+      whole[i] = std::round(3 * simulate::normal(random)) + 4;
+      d[i] = grid * whole[i];
+    }
     const auto p_at = [&](double theta) {
       std::vector<double> shifted = whole;
       for (double& value : shifted) value -= theta;

@@ -278,7 +278,10 @@ TEST_CASE("a limit of a sequential interval by ranks belongs to it exactly when 
     plan.rule = by_ranks;
     const double grid = study % 2 == 0 ? 1.0 : 0.1;
     std::vector<double> whole, d;
-    for (int i = 0; i < 24; ++i) whole.push_back(std::round(3 * simulate::normal(random)) + 4), d.push_back(grid * whole.back());
+    for (int i = 0; i < 24; ++i) {
+      whole.push_back(std::round(3 * simulate::normal(random)) + 4);
+      d.push_back(grid * whole.back());
+    }
     const Interval interval = sequential_interval(d, plan);
     for (const double limit : {interval.low, interval.high}) {
       std::vector<double> shifted = whole;

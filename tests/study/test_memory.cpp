@@ -34,7 +34,10 @@ Bytes bytes(std::size_t count) {
 // Between what lives on: the allocator has to keep these addresses, but not their memory.
 std::vector<Bytes> leave_holes(std::size_t holes, std::size_t each) {
   std::vector<Bytes> kept, freed;
-  for (std::size_t i = 0; i < holes; ++i) freed.push_back(bytes(each)), kept.push_back(bytes(5000));
+  for (std::size_t i = 0; i < holes; ++i) {
+    freed.push_back(bytes(each));
+    kept.push_back(bytes(5000));
+  }
   return kept;
 }
 
@@ -58,7 +61,10 @@ class PerThread final : public Resting {
  public:
   void train(const Cohort&, TrainObserver& observer) override {
     const auto held = bytes(threads_() * static_cast<std::size_t>(kThreadBytes));
-    for (std::int64_t step = 0; !observer.stop_requested(); ++step) observer.evaluated(0, {}), observer.stepped(step + 1, 1);
+    for (std::int64_t step = 0; !observer.stop_requested(); ++step) {
+      observer.evaluated(0, {});
+      observer.stepped(step + 1, 1);
+    }
   }
 };
 
@@ -71,7 +77,8 @@ class Working final : public Resting {
     for (std::int64_t step = 0; !observer.stop_requested(); ++step) {
       for (const double start = used(); used() - start < kStepSeconds;) {
       }
-      observer.evaluated(0, {}), observer.stepped(step + 1, 1);
+      observer.evaluated(0, {});
+      observer.stepped(step + 1, 1);
     }
   }
 };

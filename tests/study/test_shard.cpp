@@ -24,7 +24,8 @@ TEST_CASE("shards of every count hold every run once, and whole seeds where ther
         seeds.insert(plan.runs[run].config.seed);
       }
       if (count <= 7) CHECK(runs.size() == 3 * seeds.size());
-      smallest = std::min(smallest, runs.size()), largest = std::max(largest, runs.size());
+      smallest = std::min(smallest, runs.size());
+      largest = std::max(largest, runs.size());
     }
     CHECK(seen.size() == 21);
     CHECK(largest - smallest <= (count <= 7 ? 3 : 1));

@@ -175,7 +175,9 @@ TEST_CASE("verify finds that the engines agree, over every case, or that there i
     CHECK(result.not_covered.empty() == test::is_fused(config));
     CHECK(result.parameters.empty() == !test::is_fused(config));
     check_agrees(result);
-    ++seen, steps += result.steps, fused += test::is_fused(config);
+    ++seen;
+    steps += result.steps;
+    fused += test::is_fused(config);
   }
   CHECK(seen > 20);
   CHECK(steps > 4.9 * static_cast<double>(fused));  // near ties are rare

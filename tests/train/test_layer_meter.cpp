@@ -17,15 +17,19 @@ constexpr TaskShape kPairs{false, 2, 1, 2};
 
 template <class Config>
 ModelConfig model_with(Config ffn, std::int64_t d_ff) {
-  ffn.d_ff = d_ff, ffn.activation = "relu";
+  ffn.d_ff = d_ff;
+  ffn.activation = "relu";
   ModelConfig model;
-  model.d_model = 2, model.ffn = ffn;
+  model.d_model = 2;
+  model.ffn = ffn;
   return model;
 }
 
 ExampleSet corners() {
   ExampleSet set;
-  set.count = 4, set.shared = true, set.vectors = {1, 1, 1, -1, -1, 1, -1, -1};
+  set.count = 4;
+  set.shared = true;
+  set.vectors = {1, 1, 1, -1, -1, 1, -1, -1};
   return set;
 }
 
@@ -55,7 +59,8 @@ TEST_CASE("activations that are small beside the others are near zero, and a uni
 
 TEST_CASE("the metrics of a mixture count its experts' tokens, and what nothing is sent to is dead") {
   MoeConfig config;
-  config.num_experts = 4, config.top_k = 1;
+  config.num_experts = 4;
+  config.top_k = 1;
   // x0 > 0 goes to expert 2, the others to expert 0.
   hand_made::Made made(model_with(config, 2), kPairs,
                        {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.router.gate.weight", {-3, 0, 3, 0, 0, 0, 0, 0}}, {"block0.ffn.experts.up.bias", {1, 1, 1, 1, 1, 1, 1, 1}}});
@@ -73,7 +78,8 @@ TEST_CASE("a network in training is measured as inspect measures it") {
     ModelConfig model;
   };
   MoeConfig moe;
-  moe.num_experts = 3, moe.top_k = 2;
+  moe.num_experts = 3;
+  moe.top_k = 2;
   auto gated = model_with(GatedConfig{}, 6);
   gated.blocks = 2;
   const Case cases[] = {{"plain", model_with(PositionwiseConfig{}, 5)}, {"gated", gated}, {"moe", model_with(moe, 4)}};
@@ -90,11 +96,14 @@ TEST_CASE("a network in training is measured as inspect measures it") {
       const bool mixture = blocks[b].routed.num_experts > 0;
       if (mixture) {
         const auto routing = inspect::report_on(blocks[b].routed, inspect::TokenKinds{}, made.inputs);
-        entropy += routing.load_entropy, violation += routing.max_violation;
+        entropy += routing.load_entropy;
+        violation += routing.max_violation;
         continue;  // inspect measures an expert by its own root mean square
       }
       const auto report = inspect::report_on(blocks[b].hidden.at(0), keys_and_values(made.parameters(), made.model, static_cast<std::int64_t>(b), std::nullopt, blocks[b].hidden[0].width), nullptr);
-      zeros += report.zeros, near_zeros += report.near_zeros, rank += report.effective_rank;
+      zeros += report.zeros;
+      near_zeros += report.near_zeros;
+      rank += report.effective_rank;
     }
     const auto count = static_cast<double>(blocks.size());
     CHECK(values.load_entropy == Approx(entropy / count));

@@ -111,9 +111,12 @@ TEST_CASE("the number of parts goes by the config alone", "[train][parts]") {
   PositionwiseConfig ffn;
   ffn.expansion = 4;
   model.ffn = ffn;
-  model.d_model = 128, model.blocks = 4;
+  model.d_model = 128;
+  model.blocks = 4;
   TaskShape text;
-  text.tokens = true, text.input_width = text.num_classes = 90, text.sequence_length = 64;
+  text.tokens = true;
+  text.input_width = text.num_classes = 90;
+  text.sequence_length = 64;
   CHECK(fused::num_parts(model, text, 12) == 2);
   CHECK(fused::num_parts(model, text, 128) == 16);
   CHECK(fused::num_parts(model, text, 4000) == 16);
@@ -122,7 +125,8 @@ TEST_CASE("the number of parts goes by the config alone", "[train][parts]") {
   CHECK(fused::num_parts(model, text, 12) == 1);  // too little work to share
   MoeConfig mixture;
   mixture.d_ff = 512;
-  model.d_model = 128, model.ffn = mixture;
+  model.d_model = 128;
+  model.ffn = mixture;
   CHECK(fused::num_parts(model, text, 128) == 16);
   mixture.dropout = 0.1;
   model.ffn = mixture;
@@ -135,19 +139,26 @@ TEST_CASE("a learner's steps and evaluations have the same bits for any number o
     RunConfig config;
     config.task = test::small(TextConfig{});
     std::get<TextConfig>(config.task).context = 8;
-    config.model.d_model = 64, config.model.blocks = 1;
+    config.model.d_model = 64;
+    config.model.blocks = 1;
     config.model.attention.emplace();
-    config.model.norm.kind = "layer", config.model.residual = true;
+    config.model.norm.kind = "layer";
+    config.model.residual = true;
     if (mixture) {
       MoeConfig ffn;
-      ffn.d_ff = 1024, ffn.num_experts = 4, ffn.top_k = 2;
+      ffn.d_ff = 1024;
+      ffn.num_experts = 4;
+      ffn.top_k = 2;
       config.model.ffn = ffn;
     } else {
       PositionwiseConfig ffn;
-      ffn.d_ff = 1024, ffn.dropout = 0.1;
+      ffn.d_ff = 1024;
+      ffn.dropout = 0.1;
       config.model.ffn = ffn;
     }
-    config.train.batch_size = 200, config.train.steps = 6, config.train.clip_norm = 0.5;
+    config.train.batch_size = 200;
+    config.train.steps = 6;
+    config.train.clip_norm = 0.5;
     const auto task = make_task(config.task, {{1, 2}});
     const auto trained = [&](const ThreadCount& threads) {
       FusedLearner learner({config}, *task, threads);

@@ -39,7 +39,7 @@ class Compiler {
     FormulaGraph graph;
     graph.epsilon = text_.epsilon;
     if (!problems_.empty()) return graph;
-    graph.nodes = with_joined_biases(needed_for(result, std::move(nodes_)));
+    graph.nodes = with_joined_biases(needed_for(result, nodes_.release()));
     add_formula_parameters(text_, parameters_, graph, problems_);
     return graph;
   }
@@ -91,36 +91,12 @@ class Compiler {
     return nullptr;
   }
 
-  // ---- nodes
+  // ---- values
 
-  // The same operation on the same values is worked out once.
-  int node(FormulaNode made) {
-    std::string id = std::to_string(static_cast<int>(made.op));
-    for (const int input : made.inputs) id += " " + std::to_string(input);
-    id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.width) + "|" +
-          (made.phi ? made.phi->name : "") + "|" + std::to_string(made.site) + "|" + number_text(made.number);
-    const auto [known, is_new] = ids_.insert({id, static_cast<int>(nodes_.size())});
-    if (is_new) nodes_.push_back(std::move(made));
-    return known->second;
-  }
-
-  FormulaNode from(FormulaOp op, const Syntax& tree, int input) const {
-    const auto& in = nodes_[static_cast<std::size_t>(input)];
-    FormulaNode out{op, {input}, in.batched, in.width};
-    out.text = written(tree);
-    out.width_text = in.width_text;
-    return out;
-  }
-
+  int node(FormulaNode made) { return nodes_.add(std::move(made)); }
   std::string written(const Syntax& tree) const { return source_->substr(tree.begin, tree.end - tree.begin); }
-  const FormulaNode& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
-
-  // "D = 128", or the number alone
-  std::string width_of(int node) const {
-    const auto& n = at(node);
-    const std::string number = std::to_string(n.width);
-    return n.width_text == number || n.width_text.empty() ? number : n.width_text + " = " + number;
-  }
+  const FormulaNode& at(int node) const { return nodes_.at(node); }
+  std::string width_of(int node) const { return nodes_.width_of(node); }
 
   int number(double x, const Syntax& tree) {
     FormulaNode out{FormulaOp::number, {}, false, 1};
@@ -218,8 +194,10 @@ class Compiler {
     FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
     if (!matrix || !matrix->is_matrix()) {
       if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x") name(right);  // nothing of that name
-      else if (matrix)
-        problem_at(tree.begin, tree.end, tree.at, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; to the right of @ stands a matrix"), matrix->used = true;
+      else if (matrix) {
+        problem_at(tree.begin, tree.end, tree.at, "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; to the right of @ stands a matrix");
+        matrix->used = true;
+      }
       else problem_at(tree.begin, tree.end, tree.at, "to the right of @ stands the name of a matrix", parentheses_hint(left));
       return kUnknown;
     }
@@ -296,7 +274,7 @@ class Compiler {
       problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
       return kUnknown;
     }
-    FormulaNode out = from(FormulaOp::slice, tree, of);
+    FormulaNode out = nodes_.like(of, FormulaOp::slice, written(tree));
     out.begin = low;
     out.width = high - low;
     out.width_text = std::to_string(out.width);
@@ -329,7 +307,7 @@ class Compiler {
     static const std::map<std::string, FormulaOp> operations{
         {"layer_norm", FormulaOp::layer_norm}, {"rms_norm", FormulaOp::rms_norm}, {"softmax", FormulaOp::softmax},
         {"sum", FormulaOp::sum},               {"mean", FormulaOp::mean},         {"dropout", FormulaOp::dropout}};
-    FormulaNode out = from(phi ? FormulaOp::activation : operations.at(function), tree, arguments[0]);
+    FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(function), written(tree));
     out.phi = phi;
     if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
       out.width = 1;
@@ -390,8 +368,7 @@ class Compiler {
   const std::string* source_ = nullptr;  // of the expression that is being read
   std::vector<FormulaParameter> parameters_;
   std::map<std::string, Let> lets_;
-  std::vector<FormulaNode> nodes_;
-  std::map<std::string, int> ids_;
+  FormulaNodes nodes_;
   int num_sites_ = 0, let_depth_ = 0;
 };
 

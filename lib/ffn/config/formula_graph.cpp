@@ -21,6 +21,30 @@ std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<
 
 }  // namespace
 
+int FormulaNodes::add(FormulaNode made) {
+  std::string id = std::to_string(static_cast<int>(made.op));
+  for (const int input : made.inputs) id += " " + std::to_string(input);
+  id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.width) + "|" +
+        (made.phi ? made.phi->name : "") + "|" + std::to_string(made.site) + "|" + number_text(made.number);
+  const auto [known, is_new] = ids_.insert({id, static_cast<int>(nodes_.size())});
+  if (is_new) nodes_.push_back(std::move(made));
+  return known->second;
+}
+
+FormulaNode FormulaNodes::like(int input, FormulaOp op, const std::string& text) const {
+  const auto& in = at(input);
+  FormulaNode out{op, {input}, in.batched, in.width};
+  out.text = text;
+  out.width_text = in.width_text;
+  return out;
+}
+
+std::string FormulaNodes::width_of(int node) const {
+  const auto& n = at(node);
+  const std::string number = std::to_string(n.width);
+  return n.width_text == number || n.width_text.empty() ? number : n.width_text + " = " + number;
+}
+
 std::vector<FormulaNode> needed_for(int result, std::vector<FormulaNode> nodes) {
   std::vector<bool> needed(nodes.size());
   needed[static_cast<std::size_t>(result)] = true;

@@ -21,7 +21,10 @@ Table outputs(const Matrix& x, const Matrix& layers, const Matrix& one) {
 double off_the_middle(const Layer& layer, const Matrix& x, double (*phi)(double)) {
   Matrix middle(1, x.cols), of_outputs(1, x.cols);
   const Matrix y = layer(x, phi);
-  for (std::size_t j = 0; j < x.cols; ++j) middle.at(0, j) = (x.at(1, j) + x.at(2, j)) / 2, of_outputs.at(0, j) = (y.at(1, j) + y.at(2, j)) / 2;
+  for (std::size_t j = 0; j < x.cols; ++j) {
+    middle.at(0, j) = (x.at(1, j) + x.at(2, j)) / 2;
+    of_outputs.at(0, j) = (y.at(1, j) + y.at(2, j)) / 2;
+  }
   return largest_difference(layer(middle, phi), of_outputs);
 }
 

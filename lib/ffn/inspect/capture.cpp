@@ -26,7 +26,7 @@ class Capture final : public fused::Watcher {
   void begin(std::int64_t first_token) { first_token_ = first_token; }
   std::vector<BlockValues> finish();
 
-  void enter_block(std::int64_t block) override { at_ = &blocks_[static_cast<std::size_t>(block)], rows_of_experts_.clear(); }
+  void enter_block(std::int64_t block) override { at_ = &blocks_[static_cast<std::size_t>(block)]; rows_of_experts_.clear(); }
   void see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) override;
   void see_routing(const fused::RoutedTokens& routed) override;
 

@@ -212,7 +212,8 @@ std::optional<Agreement> agreement_of(const HiddenRows& hidden, const HiddenRepo
     const std::int64_t token = hidden.token[row];
     if ((token + 1) % inputs.length == 0) continue;  // what follows is not in its window
     const std::int64_t next = inputs.tokens[static_cast<std::size_t>(token + 1)];
-    ++frequency[static_cast<std::size_t>(next)], ++seen;
+    ++frequency[static_cast<std::size_t>(next)];
+    ++seen;
     for (std::size_t i = 0; i < width; ++i) {
       const float h = hidden.hidden[row * width + i], score = hidden.gated() ? std::abs(h) : h;
       if (score > strongest[i]) {

@@ -253,7 +253,8 @@ CrossEntropySums cross_entropy_of_two(int64_t rows, const float* logits, const i
 #pragma GCC ivdep
   for (int64_t i = 0; i < rows; ++i) {
     const float zero = logits[2 * i], one = logits[2 * i + 1], top = zero < one ? one : zero;
-    power[2 * i] = zero - top, power[2 * i + 1] = one - top;
+    power[2 * i] = zero - top;
+    power[2 * i + 1] = one - top;
     first[i] = zero < one ? 1.0f : 0.0f;
     correct += label[i] == first[i];
     loss[i] = label[i] == 0.0f ? zero - top : one - top;

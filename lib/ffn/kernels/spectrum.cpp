@@ -51,7 +51,8 @@ void ql_step(std::vector<double>& d, std::vector<double>& e, std::size_t low, st
     const double f = s * e[i], b = c * e[i], r = std::hypot(f, g);
     e[i + 1] = r;
     if (r == 0) {
-      d[i + 1] -= p, e[high] = 0;
+      d[i + 1] -= p;
+      e[high] = 0;
       return;
     }
     s = f / r;

@@ -75,12 +75,13 @@ class ShortTable {
     for (const auto& facet : c_.facets) {
       for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);
       for (const auto& group : facet.groups) {
-        widen(last_segment(c_.by), shown_value(c_, group.value)), widen(metric(), centre_text(c_, group, unit_.size())),
-            widen("seeds", seeds_text(group));
+        widen(last_segment(c_.by), shown_value(c_, group.value));
+        widen(metric(), centre_text(c_, group, unit_.size()));
+        widen("seeds", seeds_text(group));
       }
       for (const auto& pair : facet.pairs) {
-        widen(difference_name(c_), difference_text(c_, pair, unit_.size())),
-            widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
+        widen(difference_name(c_), difference_text(c_, pair, unit_.size()));
+        widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
       }
     }
     double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);

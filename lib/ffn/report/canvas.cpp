@@ -78,7 +78,7 @@ std::vector<std::string> Canvas::lines(bool color) const {
   for (int row = 0; row < rows_; ++row) {
     std::string line, run;  // neighbours of one colour share its codes
     std::optional<Style> style;
-    const auto flush = [&] { line += style ? styled(run, *style, color) : run, run.clear(); };
+    const auto flush = [&] { line += style ? styled(run, *style, color) : run; run.clear(); };
     for (int column = 0; column < columns_; ++column) {
       const auto& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
       if (cell.style != style) {

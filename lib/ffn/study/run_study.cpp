@@ -104,7 +104,11 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
     for (const auto& cohort : cohorts) engine.prepare(plan.runs[cohort[0]].config);
     PoolOptions pool;
-    pool.jobs = options.jobs, pool.cores = options.cores, pool.fail_fast = options.fail_fast, pool.argv = options.argv, pool.stop = options.stop,
+    pool.jobs = options.jobs;
+    pool.cores = options.cores;
+    pool.fail_fast = options.fail_fast;
+    pool.argv = options.argv;
+    pool.stop = options.stop;
     pool.in_worker = options.in_worker;
     pool.on_message = [&](const WorkerMessage& message) {
       if (message.kind == WorkerMessage::Kind::run_started) {

@@ -68,7 +68,11 @@ class Worker {
     };
     hooks.finished = [this, cohort](std::size_t run, const RunResult& result, double val_loss) {
       WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_finished, m.cohort = cohort, m.run = run, m.end = result.end, m.step = result.steps,
+      m.kind = WorkerMessage::Kind::run_finished;
+      m.cohort = cohort;
+      m.run = run;
+      m.end = result.end;
+      m.step = result.steps;
       m.loss = val_loss;
       send(m);
     };

@@ -104,7 +104,8 @@ class Pool {
     if (::pipe2(commands, O_CLOEXEC) != 0) throw cannot_start();
     if (::pipe2(messages, O_CLOEXEC) != 0) {
       const auto error = cannot_start();
-      ::close(commands[0]), ::close(commands[1]);
+      ::close(commands[0]);
+      ::close(commands[1]);
       throw error;
     }
     const pid_t parent = ::getpid();
@@ -120,13 +121,15 @@ class Pool {
         ::close(other.commands);
         ::close(other.messages);
       }
-      ::close(commands[1]), ::close(messages[0]);
+      ::close(commands[1]);
+      ::close(messages[0]);
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
       serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop, mark_}, commands[0], messages[1]);
     }
-    ::close(commands[0]), ::close(messages[1]);
+    ::close(commands[0]);
+    ::close(messages[1]);
     Child child;
     child.pid = pid;
     child.commands = commands[1];
@@ -214,7 +217,8 @@ class Pool {
   void bury(Child& child) {
     int status = 0;
     ::waitpid(child.pid, &status, 0);
-    ::close(child.commands), ::close(child.messages);
+    ::close(child.commands);
+    ::close(child.messages);
     const std::size_t cohort = child.cohort;
     const std::string reason = WIFSIGNALED(status) ? std::string("its worker was killed by ") + ::strsignal(WTERMSIG(status))
                                                    : "its worker ended with code " + std::to_string(WEXITSTATUS(status));

@@ -106,7 +106,7 @@ std::string sentence(const Verified& verified) {
   if (!r.not_covered.empty()) return verified.name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
   if (!comparable(r))
     return verified.name + ": cannot be compared, in the first step of each of " + std::to_string(r.seeds_passed_over + 1) +
-           " seeds a token's choice of experts lies within rounding of a tie; a smaller train.batch_size may help";
+           " seeds a token's choice of experts lies within rounding of a tie; where that is chance, a smaller train.batch_size helps";
   if (r.diverges && !agrees(r))
     return verified.name + ": cannot be compared, it diverges on both engines within " + std::to_string(r.steps) +
            " steps; a lower learning rate or fewer --steps may help";

@@ -1,5 +1,7 @@
-// The build sets FFN_VERSION and FFN_GIT_COMMIT for this file alone, so that a new commit recompiles nothing else.
+// The build writes git_commit.hpp and sets FFN_VERSION for this file alone, so that a new commit recompiles nothing else.
 #include "ffn/core/version.hpp"
+
+#include "git_commit.hpp"
 
 namespace ffn {
 

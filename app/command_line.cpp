@@ -219,7 +219,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
   if (const auto at = std::find(words.begin(), words.end(), option); value.empty() && at != words.end() && at + 1 != words.end()) value = at[1];
   if (value.empty() || value[0] == '-') value = "VALUE";
 
-  const auto paths = paths_ending_in(name);
+  const bool takes_keys = app.get_option_no_throw("words") != nullptr;
+  const auto paths = takes_keys ? paths_ending_in(name) : std::vector<std::string>{};
   std::vector<std::string> names;
   for (const auto* known : app.get_options()) {
     for (const auto& long_name : known->get_lnames()) names.push_back("--" + long_name);

@@ -94,7 +94,7 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
-  command.option("--threads", common.threads, "threads of each run; otherwise the cores that no worker needs. Results do not depend on it")
+  command.option("--threads", common.threads, "threads of each run of the fused engine; otherwise the cores that no worker needs. Results do not depend on it")
       .integer_in(1, 4096)
       .type("N");
 }

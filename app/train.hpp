@@ -96,7 +96,7 @@ struct EngineShare {
   std::int64_t stack = 0;  ///< on a GPU: how many runs train as one stack at most
 };
 std::vector<EngineShare> engine_shares(const Study& study);
-/// "engine: fused on cpu (it covers the model on the CPU)"
+/// "engine: fused, cpu, x86-64-v4 (it covers the model on the CPU)"
 std::string engine_line(const EngineShare& share);
 
 }  // namespace ffn::app

@@ -12,6 +12,7 @@
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/engine/devices.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
@@ -62,7 +63,7 @@ std::vector<EngineShare> engine_shares(const Study& study) {
 }
 
 std::string engine_line(const EngineShare& share) {
-  return "engine: " + share.engine + " on " + share.device + " (" + share.reason + ")" +
+  return "engine: " + share.engine + ", " + share.device + ", " + kernel_isa() + " (" + share.reason + ")" +
          (share.stack > 0 ? "; up to " + format_count(share.stack) + " runs as one stack" : "");
 }
 

@@ -61,6 +61,9 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   const std::size_t runs = (study.growing ? study.growing->max : study.seeds.size()) * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);
+  for (const auto& variant : study.variants) {
+    if (const auto& threads = variant.config.compute.threads) job.threads = std::max(job.threads, static_cast<std::size_t>(*threads));
+  }
   const auto reach = lock_reach(job.directory);
   if (study.growing && reach.one_machine)
     throw UsageError("locks are seen on one machine alone (" + reach.mount + "), and a study that adds seeds cannot be divided without them",
@@ -99,7 +102,7 @@ void add_slurm(CommandLine program, CommonOptions& common) {
       .integer_in(1, 100000)
       .type("N")
       .shows_default();
-  command.option("-j,--jobs", options->workers, "worker processes, and cores, of each task").integer_in(1, 4096).type("N").shows_default();
+  command.option("-j,--jobs", options->workers, "worker processes of each task, which gets a core for each; with --threads as many as the threads of all").integer_in(1, 4096).type("N").shows_default();
   command.option("--time", options->job.time, "time limit of a task, which is queued again when it is over").type("TIME");
   command.option("--partition", options->job.partition, "where to run").type("NAME");
   command.option("--gres", options->job.gres, "what each task needs beside cores, for example gpu:1").type("LIST");

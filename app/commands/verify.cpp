@@ -139,7 +139,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
   VerifyRequest request;
   request.steps = options.steps;
   request.stop = stop_requested;
-  bool all = true, differ = false, interrupted = false;
+  bool all = true, any = false, differ = false, interrupted = false;
   Json out = Json::array();
   for (const auto& file : options.files) {
     if (interrupted) break;
@@ -149,6 +149,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
       if (interrupted) break;
       const bool agree = agrees(verified.result);
       all = all && agree;
+      any = any || verified.result.not_covered.empty();
       differ = differ || (!agree && comparable(verified.result) && !verified.result.diverges);
       if (common.json) {
         out.push_back(verified_json(verified));
@@ -165,7 +166,8 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
     return static_cast<int>(ExitCode::interrupted);
   }
   if (!common.json)
-    std::cout << (all ? "the engines agree\n"
+    std::cout << (!any ? "nothing was compared\n"
+                  : all ? "the engines agree\n"
                       : differ ? "the engines differ by more than " + format_significant(kVerifyLimit, 2) + " roundings\n"
                                : std::string("not all could be compared\n"));
   return static_cast<int>(all ? ExitCode::done : ExitCode::run_failed);

@@ -190,7 +190,7 @@ class Engines(ProgramTest):
 
     def test_plan_says_which_engine_and_why(self):
         self.write("x.json", XOR)
-        self.assertIn("engine: fused on cpu (it covers the model on the CPU)", self.ok("plan", "--config", "x.json", "--no-probe").stdout)
+        self.assertRegex(self.ok("plan", "--config", "x.json", "--no-probe").stdout, r"engine: fused, cpu, (baseline|x86-64-v[34]) \(it covers the model on the CPU\)")
         plan = json.loads(self.ok("plan", "--config", "x.json", "--no-probe", "--json", "--engine", "libtorch").stdout)
         self.assertEqual(plan["engines"], [{"engine": "libtorch", "device": "cpu", "reason": "asked for", "runs": 1}])
 

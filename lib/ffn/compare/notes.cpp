@@ -25,25 +25,41 @@ std::string values_along(const std::vector<FoundRun>& runs, const std::string& k
   return join(parts);
 }
 
-// Variants that were computed differently differ by rounding, too; and a run that went on elsewhere has no bits to repeat.
+// Runs that were computed differently differ by rounding, too: those of one group, or those that are compared with each other (facet and
+// seed). Groups that nobody compares may be what they like. And a run that went on elsewhere has no bits to repeat.
 void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
-  std::map<std::string, std::set<std::string>> used;  // value of `by` → what computed its runs
+  using Engines = std::map<std::string, std::size_t>;  // what computed runs → how many
+  std::map<std::string, Engines> of_value;             // by value of `by`
+  std::map<std::vector<std::string>, Engines> of_group, side_by_side;
   std::size_t moved = 0;
   for (const auto& run : runs) {
     if (!run.summary || run.summary->computed_by.empty()) continue;
-    used[value_of(run, out.by)].insert(run.summary->computed_by.back());
+    const std::string &engine = run.summary->computed_by.back(), value = value_of(run, out.by);
+    std::vector<std::string> place;
+    for (const auto& [key, shown] : out.facets.at(0).keys) place.push_back(value_of(run, key));
+    ++of_value[value][engine];
+    place.push_back(value);
+    ++of_group[place][engine];
+    place.back() = std::to_string(run.seed);
+    ++side_by_side[place][engine];
     moved += run.summary->computed_by.size() > 1;
   }
-  const bool differ = std::any_of(used.begin(), used.end(), [&](const auto& entry) { return entry.second != used.begin()->second; });
-  if (differ && !is_computing(out.by)) {
+  const auto any_mixed = [](const auto& places) {
+    return std::any_of(places.begin(), places.end(), [](const auto& entry) { return entry.second.size() > 1; });
+  };
+  const bool mixed = any_mixed(of_group);
+  if ((mixed || any_mixed(side_by_side)) && !is_computing(out.by)) {
     std::vector<std::string> parts;
-    for (const auto& [value, engines] : used) parts.push_back(value + " by " + join({engines.begin(), engines.end()}, " and by "));
-    out.notes.push_back("variants were computed differently, which rounds differently: " + join(parts, "; "));
+    for (const auto& [value, engines] : of_value) {
+      std::vector<std::string> hands;
+      for (const auto& [engine, count] : engines) hands.push_back((engines.size() > 1 ? std::to_string(count) + " by " : "by ") + engine);
+      parts.push_back(value + " " + join(hands, " and "));
+    }
+    out.notes.push_back((mixed ? "runs" : "variants") + std::string(" were computed differently, which rounds differently: ") + join(parts, "; "));
   }
   if (moved > 0)
-    out.notes.push_back(
-        std::to_string(moved) +
-        " runs went on under another engine or processor than they began with: their bits may differ from an undisturbed run's");
+    out.notes.push_back(std::to_string(moved) + (moved == 1 ? " run" : " runs") +
+                        " went on under another engine or processor than they began with: bits may differ from those of an undisturbed run");
 }
 
 // A section that is there or not brings its keys along.

@@ -49,7 +49,7 @@ std::string slurm_script(const SlurmJob& job) {
   std::string text = "#!/bin/bash\n";
   text += "# Trains the study " + job.name + ". Submit it with: bash SCRIPT   (or, without the comparison at the end: sbatch SCRIPT)\n";
   text += line("--job-name=" + job.name) + line("--array=1-" + std::to_string(job.tasks)) + line("--ntasks=1") +
-          line("--cpus-per-task=" + std::to_string(job.workers));
+          line("--cpus-per-task=" + std::to_string(job.workers * job.threads));
   if (!job.time.empty()) {
     require_time(job.time);
     text += line("--time=" + job.time);

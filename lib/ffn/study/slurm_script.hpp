@@ -15,7 +15,7 @@ struct SlurmJob {
   std::string name;                            ///< the study's
   std::vector<std::string> arguments;          ///< of the training command, behind --config: overrides
   std::size_t tasks = 1;                       ///< of the array
-  std::size_t workers = 1;                     ///< processes, and cores, of a task
+  std::size_t workers = 1, threads = 1;        ///< processes of a task, and threads of each: a core for every one
   bool shards = false;                         ///< each task trains a part of its own, instead of claiming runs
   std::string time, partition, gres;           ///< as sbatch takes them; empty: the cluster's default
   std::vector<std::string> options;            ///< more of sbatch's, "--account=x"

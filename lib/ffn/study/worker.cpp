@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 
 #include "ffn/core/error.hpp"
 
@@ -16,9 +17,13 @@ namespace {
 
 pid_t parent_of_this = 0;
 volatile sig_atomic_t parent_is_gone = 0;
+const std::function<bool()>* asked_to_stop = nullptr;
 
+// A parent that ends although it waits for its workers to stop was told to stop at once.
 extern "C" void on_continue(int) {
-  if (::getppid() != parent_of_this) parent_is_gone = 1;
+  if (::getppid() == parent_of_this) return;
+  if (*asked_to_stop && (*asked_to_stop)()) ::_exit(1);
+  parent_is_gone = 1;
 }
 
 class Worker {
@@ -101,8 +106,9 @@ class Worker {
 
 void serve_as_worker(const WorkerTask& task, int commands, int messages) { Worker(task, commands, messages).serve(); }
 
-bool end_with(pid_t parent) {
+bool end_with(pid_t parent, const std::function<bool()>& stop) {
   parent_of_this = parent;
+  asked_to_stop = &stop;
   struct sigaction action = {};
   action.sa_handler = on_continue;
   action.sa_flags = SA_RESTART;

@@ -37,8 +37,9 @@ struct WorkerTask {
 [[noreturn]] void serve_as_worker(const WorkerTask& task, int commands, int messages);
 
 /// A worker whose parent was killed checkpoints and ends instead of training for nobody. SIGCONT is the one signal that also
-/// reaches a worker that somebody has stopped; one that is continued by hand still has its parent. False: too late.
-bool end_with(pid_t parent);
+/// reaches a worker that somebody has stopped; one that is continued by hand still has its parent. One that was asked to stop already, as
+/// `stop` says, ends at once: so did its parent. False: too late. `stop` is asked within a signal handler and has to outlive the process.
+bool end_with(pid_t parent, const std::function<bool()>& stop);
 
 /// Pipes between the two. False when the other end is gone (SIGPIPE is ignored).
 bool write_whole(int fd, const void* data, std::size_t size);

@@ -116,7 +116,7 @@ class Pool {
       throw error;
     }
     if (pid == 0) {
-      if (!end_with(parent)) ::_exit(1);
+      if (!end_with(parent, options_.stop)) ::_exit(1);
       for (const auto& other : children_) {
         ::close(other.commands);
         ::close(other.messages);

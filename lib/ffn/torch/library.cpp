@@ -1,5 +1,6 @@
 // LibTorch's side of the boundary: the shared library that load.cpp opens.
 #include <cstring>
+#include <sstream>
 
 #include "ffn/core/error.hpp"
 #include "ffn/engine/devices.hpp"
@@ -96,7 +97,13 @@ class LoadedLibTorch final : public LibTorch {
 
   LibTorchInfo info() const override {
     std::string blas = "LibTorch's own";
-    if (openblas_get_config) blas = std::string(openblas_get_config()) + " / " + (openblas_get_corename ? openblas_get_corename() : "?");
+    if (openblas_get_config) {
+      std::istringstream words(openblas_get_config());  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …"
+      std::string name, version;
+      words >> name >> version;
+      blas = name + " " + version;
+      if (openblas_get_corename) blas += std::string(" (") + openblas_get_corename() + ")";
+    }
     return {TORCH_VERSION, blas, built_with_cuda()};
   }
 

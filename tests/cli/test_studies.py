@@ -111,6 +111,22 @@ class Survival(ProgramTest):
                 self.assertEqual(state["state"], "interrupted")
                 self.assertGreater(state["step"], 0)
 
+    def test_a_second_request_ends_the_workers_too(self):
+        self.write("a.txt", "the rain in spain stays mainly in the plain\n" * 100)
+        self.write("study.json", {"name": "study", "task": {"kind": "text", "file": "a.txt", "context": 64}, "seeds": 2,
+                                  "model": {"d_model": 512, "blocks": 4, "attention": {"heads": 8}}, "train": {"steps": 100, "batch_size": 256, "eval_examples": 1}})
+        process = self.start("twice", "--threads", "1", "-j", "2")
+        self.wait_for("twice/**/metrics.jsonl")
+        workers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        self.assertEqual(len(workers), 2)
+        time.sleep(0.5)
+        for wait in (0.8, 0.5):  # a step takes longer than that
+            os.kill(process.pid, signal.SIGTERM)
+            time.sleep(wait)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual([worker for worker in workers if pathlib.Path("/proc", worker, "cmdline").exists() and pathlib.Path("/proc", worker, "cmdline").read_bytes()], [])
+
     def test_a_stop_before_anything_began_ends_with_75(self):
         self.long_study()
         process = self.start("early", "--json")

@@ -68,6 +68,7 @@ Json verified_json(const Verified& verified) {
   }
   const double worst = worst_of(r);
   return {{"name", verified.name},
+          {"device", r.device.empty() ? Json() : Json(r.device)},
           {"agrees", agrees(r)},
           {"not_covered", r.not_covered},
           {"steps", r.steps},
@@ -79,7 +80,7 @@ Json verified_json(const Verified& verified) {
           {"loss", r.loss},
           {"loss_unit", r.loss_unit},
           {"diverges", r.diverges},
-          {"fused_seconds_per_step", r.fused_seconds},
+          {r.device.empty() ? "fused_seconds_per_step" : "device_seconds_per_step", r.seconds},
           {"libtorch_seconds_per_step", r.libtorch_seconds},
           {"parameters", parameters}};
 }
@@ -103,14 +104,15 @@ void print_parameters(const VerifyResult& result, const CommonOptions& common) {
 
 std::string sentence(const Verified& verified) {
   const auto& r = verified.result;
-  if (!r.not_covered.empty()) return verified.name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
+  const std::string name = verified.name + (r.device.empty() ? "" : ", LibTorch on " + r.device);
+  if (!r.not_covered.empty()) return name + ": nothing to compare, the fused engine does not cover " + r.not_covered;
   if (!comparable(r))
-    return verified.name + ": cannot be compared, in the first step of each of " + std::to_string(r.seeds_passed_over + 1) +
+    return name + ": cannot be compared, in the first step of each of " + std::to_string(r.seeds_passed_over + 1) +
            " seeds a token's choice of experts lies within rounding of a tie; where that is chance, a smaller train.batch_size helps";
   if (r.diverges && !agrees(r))
-    return verified.name + ": cannot be compared, it diverges on both engines within " + std::to_string(r.steps) +
+    return name + ": cannot be compared, it diverges on both sides within " + std::to_string(r.steps) +
            " steps; a lower learning rate or fewer --steps may help";
-  return verified.name + ": " + (agrees(r) ? "agree" : "DIFFER") + ", at most " + format_significant(worst_of(r), 2) +
+  return name + ": " + (agrees(r) ? "agree" : "DIFFER") + ", at most " + format_significant(worst_of(r), 2) +
          " times what rounding explains, over " + format_counted(static_cast<std::size_t>(r.steps), "step") + " and " +
          format_counted(r.parameters.size(), "parameter");
 }
@@ -176,7 +178,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_verify(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors");
+  auto command = program.subcommand("verify", "both engines side by side: the largest differences, in rounding errors; or GPU and CPU");
   auto options = std::make_shared<VerifyOptions>();
   add_configs_options(command, options->files);
   command.option("--steps", options->steps, "steps to train before weights are compared").integer_in(1, 100000).shows_default();

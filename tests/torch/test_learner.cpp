@@ -183,6 +183,26 @@ TEST_CASE("verify finds that the engines agree, over every case, or that there i
   CHECK(steps > 4.9 * static_cast<double>(fused));  // near ties are rare
 }
 
+TEST_CASE("verify tries LibTorch as it trains on a device, with every layer that has a module", "[torch]") {
+  TorchOptions device;  // of the CPU, but with no help from it
+  device.host_free = true;
+  device.stack_width = 3;
+  VerifyRequest request;
+  request.steps = 3;
+  int seen = 0, uncovered = 0;
+  for (const auto& [name, config] : test::cases()) {
+    INFO(name);
+    const auto result = verify_engines(config, request, &device);
+    CHECK(result.not_covered.empty());
+    check_agrees(result);
+    CHECK(std::any_of(result.parameters.begin(), result.parameters.end(), [](const auto& p) { return p.gradient > 0; }));  // float32 beside float64
+    ++seen;
+    uncovered += !test::is_fused(config);
+  }
+  CHECK(seen > 20);
+  CHECK(uncovered > 0);
+}
+
 TEST_CASE("verify compares what comes before a choice of experts within rounding of a tie", "[torch]") {
   // A token's second and third expert are 2.4e-8 apart in step 4, and equal on the fused engine: it takes the other one.
   auto config = shipped("moe.json");

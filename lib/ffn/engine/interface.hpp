@@ -140,7 +140,8 @@ struct VerifyResult {
   std::int64_t seeds_passed_over = 0;              ///< before it: theirs have near ties in the first step
   std::int64_t near_ties = 0;                      ///< tokens of step `steps` + 1 whose choice of experts is within rounding of a tie
   std::int64_t validation_near_ties = 0;           ///< of the validation set: its loss is not compared then
-  double fused_seconds = 0, libtorch_seconds = 0;  ///< per step of one run, the first step left out
+  std::string device = {};                         ///< where LibTorch was tried in the fused engine's place: "cuda (NVIDIA …)"; else empty
+  double seconds = 0, libtorch_seconds = 0;        ///< per step of one run, the first step left out: of what was tried, of LibTorch on the CPU
 };
 
 /// One figure of `ffn-train bench`, or several that belong together.

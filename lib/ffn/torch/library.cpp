@@ -84,6 +84,16 @@ class ReadableLearner final : public Learner {
   bool said_ = false;
 };
 
+TorchOptions options_for(const RunConfig& config, const TaskShape& shape, std::size_t worker) {
+  TorchOptions options;
+  options.device = device_of(config.compute.device, worker);
+  if (options.device.is_cuda()) {
+    set_up_gpu(config.compute.tf32);
+    options.stack_width = stack_width(config, shape, gpu_bytes(options.device.index()));
+  }
+  return options;
+}
+
 class LoadedLibTorch final : public LibTorch {
  public:
   LoadedLibTorch() {
@@ -118,14 +128,7 @@ class LoadedLibTorch final : public LibTorch {
 
   std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker) override {
     return readable([&] {
-      const auto& compute = runs.at(0).compute;
-      TorchOptions options;
-      options.device = device_of(compute.device, worker);
-      if (options.device.is_cuda()) {
-        set_up_gpu(compute.tf32);
-        options.stack_width = stack_width(runs[0], task.shape(), gpu_bytes(options.device.index()));
-      }
-      return std::make_unique<ReadableLearner>(std::make_unique<TorchLearner>(runs, task, options), log_);
+      return std::make_unique<ReadableLearner>(std::make_unique<TorchLearner>(runs, task, options_for(runs.at(0), task.shape(), worker)), log_);
     });
   }
 
@@ -137,7 +140,13 @@ class LoadedLibTorch final : public LibTorch {
   }
 
   VerifyResult verify(const RunConfig& config, const VerifyRequest& request) override {
-    return readable([&] { return verify_engines(config, request); });
+    return readable([&] {
+      if (config.compute.on_cpu()) return verify_engines(config, request);
+      const auto options = options_for(config, task_shape(config.task), 0);
+      auto result = verify_engines(config, request, &options);
+      result.device = device_text(config.compute.device, 0);
+      return result;
+    });
   }
 
   void bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit) override {

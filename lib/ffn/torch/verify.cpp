@@ -8,8 +8,6 @@
 #include "ffn/config/coverage.hpp"
 #include "ffn/core/larger.hpp"
 #include "ffn/core/random.hpp"
-#include "ffn/fused/network.hpp"
-#include "ffn/torch/learner.hpp"
 #include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
@@ -124,6 +122,7 @@ class TorchSide {
   }
 
   const Outcome& outcome() const { return out_; }
+  const RowLayout& layout() const { return learner_.layout(); }
   /// What the last advance() added to the weights.
   Row moved() const { return as_row(learner_.parameters() - before_); }
   std::int64_t step() const { return side_.step(); }
@@ -183,6 +182,19 @@ Outcome fused_outcome(const RunConfig& config, const Task& task, const VerifyReq
   return out;
 }
 
+Outcome device_outcome(const RunConfig& config, const Task& task, const VerifyRequest& request, std::int64_t steps, const TorchOptions& device) {
+  TorchLearner learner({config}, task, device);
+  Side side(learner, start_of(config, learner.layout()), request);
+  Outcome out;
+  out.gradient = as_row(learner.gradients_at(0));
+  side.advance(steps);
+  out.weights = as_row(learner.parameters());
+  out.loss = side.loss();
+  side.advance(request.steps);  // for the clock
+  out.seconds_per_step = side.seconds_per_step();
+  return out;
+}
+
 // The largest difference of two rows in one parameter's place, and the largest value; NaN shows.
 double difference(const Row& a, const Row& b, const RowEntry& entry) {
   double worst = 0;
@@ -193,7 +205,7 @@ double difference(const Row& a, const Row& b, const RowEntry& entry) {
 double largest(const Row& row, const RowEntry& entry) { return difference(row, Row(row.size(), 0.0), entry); }
 
 // Of one seed.
-VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
+VerifyResult compare(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device) {
   VerifyResult out;
   out.seed = config.seed;
   const auto seed = static_cast<std::uint64_t>(config.seed);
@@ -201,7 +213,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
   TorchSide exact(config, *task, request, torch::kFloat64);
   TorchSides rounded;
   for (int lot = 0; lot < kStarts; ++lot) rounded.push_back(std::make_unique<TorchSide>(config, *task, request, torch::kFloat32, lot));
-  const auto layout = fused::Network(config.model, task->shape()).layout();
+  const RowLayout& layout = exact.layout();
   Row path(layout.entries().size(), 0.0);  // each parameter's: the steps' largest moves added up
   const auto each = [&](const auto& f) {
     f(exact);
@@ -224,11 +236,12 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
   each([](TorchSide& side) { side.finish(); });
   out.validation_near_ties = near_ties(exact, rounded);
 
-  const Outcome &judge = exact.outcome(), fused = fused_outcome(config, *task, request, out.steps);
-  out.fused_seconds = fused.seconds_per_step;
+  const Outcome& judge = exact.outcome();
+  const Outcome tried = device ? device_outcome(config, *task, request, out.steps, *device) : fused_outcome(config, *task, request, out.steps);
+  out.seconds = tried.seconds_per_step;
   out.libtorch_seconds = rounded[0]->outcome().seconds_per_step;
   out.diverges = !std::isfinite(judge.loss) || !std::isfinite(rounded[0]->outcome().loss);
-  out.loss = std::abs(fused.loss - judge.loss);
+  out.loss = std::abs(tried.loss - judge.loss);
   out.loss_unit = kRounding * std::abs(judge.loss);
   for (const auto& other : rounded) out.loss_unit = std::max(out.loss_unit, std::abs(other->outcome().loss - judge.loss));
   // Added up one after the other, as many terms as the batch has tokens leave about √N roundings of the sum.
@@ -238,9 +251,9 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
     const RowEntry& entry = layout.entries()[i];
     VerifiedParameter p;
     p.name = entry.name;
-    p.gradient = difference(fused.gradient, judge.gradient, entry);
+    p.gradient = difference(tried.gradient, judge.gradient, entry);
     p.gradient_unit = rounding * largest(judge.gradient, entry);
-    p.weight = difference(fused.weights, judge.weights, entry);
+    p.weight = difference(tried.weights, judge.weights, entry);
     // A step hands on what its gradient may be off; over the steps that adds up, even where they go back and forth.
     p.weight_unit = larger(kRounding * largest(judge.weights, entry), rounding * path[i]);
     for (const auto& side : rounded) {
@@ -255,13 +268,13 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request) {
 
 }  // namespace
 
-VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request) {
+VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device) {
   VerifyResult out;
-  out.not_covered = not_covered(config.model);
+  if (!device) out.not_covered = not_covered(config.model);
   if (!out.not_covered.empty()) return out;
   RunConfig next = config;
   for (std::int64_t passed_over = 0; passed_over < kSeeds; ++passed_over, ++next.seed) {
-    out = compare(next, request);
+    out = compare(next, request, device);
     out.seeds_passed_over = passed_over;
     if (out.steps > 0 || out.near_ties == 0) break;  // the latter: stopped
   }

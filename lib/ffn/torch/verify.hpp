@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/engine/interface.hpp"
+#include "ffn/torch/learner.hpp"
 
 namespace ffn {
 
@@ -14,6 +15,8 @@ namespace ffn {
 /// `steps` are those before, of the next seed's run where the first step has one.
 /// Both sides share data, initial weights, dropout masks, activations and the learning rate's schedule: faults in those show
 /// elsewhere (tests/kernels, tests/train/test_metrics.cpp).
-VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request);
+/// `device`: LibTorch as it trains there, captured steps and padded stack included, takes the fused engine's place, with every layer that has a
+/// module; the judge and the float32 that is taken for right stay on the CPU.
+VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device = nullptr);
 
 }  // namespace ffn

@@ -564,6 +564,16 @@ class Merging(MachinesTest):
             self.assertEqual(json.loads((self.tmp / "text-1/study" / name).read_text())["texts"], whole["texts"])
         self.assertIn("4 whole", self.ok("check", "text-1").stdout)
 
+    def test_parts_whose_configs_resolved_to_others_are_refused(self):
+        def says(part, configs):
+            study = json.loads((self.tmp / f"machine-{part}/study/study.json").read_text())
+            study = {key: value for key, value in study.items() if key not in ("configs", "checksum")} | {"schema_version": 1}
+            for name in ("study.json", "study.json.bak"):
+                self.write(f"machine-{part}/study/{name}", {**study, "configs": configs} if configs else study)
+        says(1, {"activation=relu": ["a"], "activation=silu": ["b"]})
+        says(2, {"activation=silu": ["b"], "activation=relu": ["c"]})  # another file of formulas
+        self.assertIn("configs.activation=relu differs", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
+
     def test_a_target_that_holds_files_of_somebody_else_is_refused_and_keeps_them(self):
         self.ok("--config", "study.json", "-o", "other", "-q", "train.steps=80")
         (self.tmp / "merged/study").mkdir(parents=True)

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "ffn/core/files.hpp"
-#include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/misplaced.hpp"
@@ -16,8 +15,8 @@
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/run_copy.hpp"
+#include "ffn/study/same_study.hpp"
 #include "ffn/study/study_lock.hpp"
-#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -26,103 +25,12 @@ namespace {
 
 constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_t{8} << 30;
 
-// ---- studies
-
-Json read_study_to_merge(const fs::path& directory, std::vector<std::string>& notes) {
-  if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-  if (!has_study_file(directory)) {
-    throw DataError(directory.string() + " is no study: it has no study.json",
-                    "name the study's own directory, for example runs/<study>, not the one that it stands in");
-  }
-  std::string lost;
-  Json study = read_study_json(directory, &lost);
-  if (!lost.empty()) notes.push_back(lost + "; its copy, " + study_copy_path(directory).filename().string() + ", was read");
-  return study;
-}
-
-// What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
-Json essence(Json study) {
-  for (const char* key : {"schema_version", "compare", "texts"}) study.erase(key);  // another version's; what follows from the document; see below
-  if (study["document"].is_object()) {
-    for (const char* key : {"compute", "log", "$schema", "extends"}) study["document"].erase(key);
-    if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
-  }
-  return study;
-}
-
-// The order in which keys were given makes no other study; that of a list's items does.
-nlohmann::json without_order(const Json& json) { return json; }
-bool same(const Json& a, const Json& b) { return without_order(a) == without_order(b); }
-
-// Where two documents differ first: "seeds", "document.train.steps"; empty if nowhere.
-std::string first_difference(const Json& a, const Json& b, const std::string& place = "") {
-  if (!a.is_object() || !b.is_object()) return place;
-  const auto inner = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
-  for (const auto& item : a.items()) {
-    if (!b.contains(item.key())) return inner(item.key());
-    if (!same(item.value(), b[item.key()])) return first_difference(item.value(), b[item.key()], inner(item.key()));
-  }
-  for (const auto& item : b.items()) {
-    if (!a.contains(item.key())) return inner(item.key());
-  }
-  return place;
-}
-
 // What the first of them trains that says which texts it learned.
 std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies) {
   for (const auto& study : studies) {
     if (auto file = read_study_file(study); file && !file->texts.empty()) return StudyOrder(std::move(*file));
   }
   return std::nullopt;
-}
-
-struct Part {
-  fs::path directory;
-  Json study;
-};
-
-// What the runs of each variant are, but for their seeds and texts. Throws Error for a document that this version reads in another way.
-Json trained_by(const Part& part) {
-  const StudyFile file = read_study_file(part.directory).value();
-  Document document;
-  document.tree() = *file.document;
-  Study study;
-  study.name = file.name;
-  study.common = common_of(std::move(document));
-  Json out = Json::array();
-  for (const auto& variant : file.variants) out.push_back(identity_json(config_with(study, variant.assignments), ""));
-  return out;
-}
-
-// Whether documents that differ make the same runs: a default was written out, or another question is asked. Not where looks or choices
-// rest on what the document says.
-bool train_the_same(const Part& a, const Part& b) {
-  Json one = essence(a.study), other = essence(b.study);
-  for (Json* study : {&one, &other}) study->erase("document");
-  if (!same(one, other) || one.contains("sequential") || one.contains("tuning")) return false;
-  try {
-    return same(trained_by(a), trained_by(b));
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Where two studies differ first; empty if they are one. Texts count where both say which they learned.
-std::string difference(const Part& a, const Part& b, std::vector<std::string>& notes) {
-  const std::string place = first_difference(essence(a.study), essence(b.study));
-  if (!place.empty() && !train_the_same(a, b)) return place;
-  if (!place.empty())
-    notes.push_back(a.directory.string() + " and " + b.directory.string() + " train the same runs, but " + place + " differs in their study.json; the first one's counts");
-  const bool say = a.study.contains("texts") && b.study.contains("texts");
-  return say && !same(a.study["texts"], b.study["texts"]) ? first_difference(a.study["texts"], b.study["texts"], "texts") : "";
-}
-
-// Whether the study did not say which texts its variants learn, and does now.
-bool take_texts(Json& study, const Json& other) {
-  if (study.contains("texts") || !other.contains("texts")) return false;
-  study["texts"] = other["texts"];
-  study["schema_version"] = kSchemaVersion;  // older ones have none
-  return true;
 }
 
 // The places of the study's runs within it.
@@ -161,7 +69,8 @@ bool better(const Copy& a, const Copy& b) {
 // anywhere, and are named.
 class RunSearch {
  public:
-  RunSearch(const fs::path& root, const std::set<fs::path>& planned, std::vector<std::string>& notes) : root_(root), planned_(planned), notes_(notes) {
+  RunSearch(const fs::path& root, const std::set<fs::path>& planned, std::vector<std::string>& notes)
+      : root_(root), planned_(planned), notes_(notes) {
     for (const auto& run : planned) variants_.insert(run.parent_path());
   }
 
@@ -328,35 +237,36 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// Throws unless all are parts of one study; returns it, with the texts of whichever says them.
-Json one_study_of(const std::vector<fs::path>& sources, const fs::path& target, std::vector<std::string>& notes) {
-  Part first{sources.at(0), read_study_to_merge(sources.at(0), notes)};
+// Throws unless all are parts of one study; returns it, with what only some of them say.
+StudyPart one_study_of(const std::vector<fs::path>& sources, const fs::path& target, std::vector<std::string>& notes) {
+  StudyPart first = read_study_part(sources.at(0), notes);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Part other = i == 0 ? first : Part{sources[i], read_study_to_merge(sources[i], notes)};
+    const StudyPart other = i == 0 ? first : read_study_part(sources[i], notes);
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
-    if (const std::string place = difference(first, other, notes); !place.empty())
+    if (const std::string place = difference_of(first, other, notes); !place.empty())
       throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
                       "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
-    take_texts(first.study, other.study);
+    take_knowledge(first, other);
   }
   for (const auto& source : sources) {
     if (StudyLock::is_taken(fs::weakly_canonical(source)))
       throw Error(ExitCode::interrupted, "another process is at work in " + source.string(), "merge when it has ended");
   }
-  return std::move(first.study);
+  return first;
 }
 
 // What is to stand in the target's study.json; nothing where that stays as it is. Throws where the target holds something else.
-std::optional<Json> new_study_file(const fs::path& target, const Part& source, std::vector<std::string>& notes) {
+std::optional<JsonValue> new_study_file(const fs::path& target, const StudyPart& source, std::vector<std::string>& notes) {
   if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-  Part there{target, read_study_to_merge(target, notes)};
-  if (const std::string place = difference(there, source, notes); !place.empty()) {
+  StudyPart there = read_study_part(target, notes);
+  if (const std::string place = difference_of(there, source, notes); !place.empty()) {
     throw DataError(target.string() + " holds another study than " + source.directory.string() + ": " + place + " differs in their study.json",
                     "merge into a directory that does not exist yet");
   }
-  const bool is_more = take_texts(there.study, source.study);
-  return is_more || !path_exists(study_file_path(target)) ? std::optional<Json>(std::move(there.study)) : std::nullopt;
+  const bool is_more = take_knowledge(there, source);
+  if (!is_more && path_exists(study_file_path(target))) return std::nullopt;
+  return std::move(there.study);
 }
 
 using BestCopies = std::map<fs::path, Copy>;  // by the run's place within the study
@@ -374,7 +284,9 @@ std::string take_copy(const fs::path& run, Copy copy, BestCopies& best) {
   return what;
 }
 
-BestCopies best_copies(const std::vector<fs::path>& directories, const std::set<fs::path>& planned, std::vector<std::string>& notes, std::string& problems) {
+// Of what lies in the directories. What does not fit together is added to `problems`.
+BestCopies best_copies(const std::vector<fs::path>& directories, const std::set<fs::path>& planned, std::vector<std::string>& notes,
+                       std::string& problems) {
   const auto order = order_with_texts(directories);  // an older part's study.json does not say which text it learned
   BestCopies best;
   for (std::size_t i = 0; i < directories.size(); ++i) {
@@ -402,16 +314,16 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
   MergeResult result;
-  const Part study{sources.at(0), one_study_of(sources, target, result.notes)};
+  const StudyPart study = one_study_of(sources, target, result.notes);
   // The target takes part like a source, and first: of two equal copies its own stays.
   std::vector<fs::path> directories = sources;
   const bool exists = has_content(target);
-  std::optional<Json> study_file = study.study;
+  std::optional<JsonValue> study_file = study.study;
   if (exists) {
     study_file = new_study_file(target, study, result.notes);
     directories.insert(directories.begin(), target);
   }
-  const auto planned = planned_places(study.study);
+  const auto planned = planned_places(*study.study);
   result.planned = planned.size();
   std::string problems;
   const BestCopies best = best_copies(directories, planned, result.notes, problems);
@@ -427,10 +339,10 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   if (!problems.empty())
     throw DataError("these do not fit together; nothing was copied:" + problems, "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
 
-  const StudyLock lock(fs::weakly_canonical(target), sha256_hex(without_order(essence(study.study)).dump()), /*exclusive=*/true);
+  const StudyLock lock(fs::weakly_canonical(target), study_fingerprint(study), /*exclusive=*/true);
   make_directories(target);
   // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
-  if (study_file) write_study_file(target, study_text(*study_file));
+  if (study_file) write_study_file(target, study_text(**study_file));
   KilledCopies killed;
   std::vector<std::string> beside;
   for (const auto& [run, copy] : best) {

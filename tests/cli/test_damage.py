@@ -320,6 +320,62 @@ class Strangers(Damage):
             shutil.copytree(other / "seed-0", one / "seed-0")
             self.assertIn("3 whole, 1 in another run's directory", self.run_program("check", "runs/" + name).stdout)
 
+    def test_what_was_tuned_decides_what_else_a_run_has(self):
+        for name, tuned in (("kinds", "tune.train.optimizer.kind=adamw,sgd,adam"), ("schedules", "tune.train.schedule.kind=wsd,cosine"),
+                            ("layers", "tune.model.ffn.name=swiglu,maxout")):
+            more = ("model.ffn.kind=formula", "model.ffn.name=glu") if name == "layers" else ()
+            self.ok("xor", "train.steps=20", "seeds=2", "tune.retune=per_seed", "tune.seeds=1", "-q", "name=" + name, "model.d_model=8,16", tuned, *more)
+            self.assertIn("4 runs: 4 whole", self.ok("check", "runs/" + name).stdout)
+            self.assertNotIn("not what the study trains", self.ok("compare", "runs/" + name, "--json").stdout)
+
+    def test_a_value_that_was_not_chosen_is_another_run(self):
+        common = ("xor", "train.steps=20", "seeds=2", "-q", "model.ffn.activation=relu,gelu")
+        self.ok(*common, "name=once", "tune.train.optimizer.lr=0.001,0.01,0.1", "tune.seeds=2")
+        self.ok(*common, "name=each", "tune.train.optimizer.lr=0.001,0.01,0.1", "tune.retune=per_seed", "tune.seeds=1")
+        self.ok(*common, "name=own", "train.optimizer.lr=0.0033")
+        for name in ("once", "each"):
+            place = self.tmp / "runs" / name / "activation=relu/seed-0"
+            shutil.rmtree(place)
+            shutil.copytree(self.tmp / "runs/own/activation=relu/seed-0", place)
+            self.assertIn("lr: 0.0033 →", self.run_program("check", "runs/" + name).stdout)
+            self.assertIn("1 run is not what the study trains", self.notes("compare", "runs/" + name))
+
+    def test_formulas_of_a_file_are_what_they_were_when_they_were_trained(self):
+        formulas = {name: {"formula": f"({name}) @ down", "parameters": {"up": ["D", "F"], "down": ["F", "D"]}, "let": {"h": "x @ up"}} for name in ("h*h", "h*h*h")}
+        formulas = {"square": formulas["h*h"], "cube": formulas["h*h*h"]}
+        self.write("mine.json", formulas)
+        self.ok("--config", self.write("study.json", {"name": "file", "task": {"kind": "xor"}, "train": {"steps": 20}, "seeds": 2,
+                                                      "model": {"ffn": {"kind": "formula", "formulas": "mine.json", "name": "cube"}},
+                                                      "sweep": {"grid": {"model.ffn.name": ["cube", "square"]}}}))
+        for text in ({**formulas, "cube": {**formulas["cube"], "formula": "(h*h*h*h) @ down"}}, None):
+            self.write("mine.json", text) if text else (self.tmp / "mine.json").unlink()
+            self.assertIn("4 runs: 4 whole", self.ok("check", "runs/file").stdout)
+        shutil.rmtree(self.tmp / "runs/file/name=square/seed-0")
+        shutil.copytree(self.tmp / "runs/file/name=cube/seed-0", self.tmp / "runs/file/name=square/seed-0")
+        for named in ("runs/file", "runs/file/name=square/seed-0", "runs/file/name=square/seed-0/", "runs/file/name=square/seed-0/."):
+            self.assertIn("is a run of name=cube", " ".join(self.run_program("check", named).stdout.split()), named)
+        (self.tmp / "link").symlink_to(self.tmp / "runs/file/name=square/seed-0")
+        self.assertIn("is a run of name=cube", self.run_program("check", "link").stdout)
+        self.assertIn("is a run of name=cube", self.notes("compare", "runs/file/name=square", "runs/file/name=cube"))
+
+    def test_two_texts_under_one_path_are_two_tasks(self):
+        self.write("a.txt", "the rain in spain stays\n" * 60)
+        config = {"task": {"kind": "text", "context": 8, "file": "a.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,
+                  "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
+        self.ok("--config", self.write("first.json", {**config, "name": "first"}))
+        self.write("a.txt", "mainly in the plain, they say\n" * 60)
+        self.ok("--config", self.write("second.json", {**config, "name": "second"}))
+        facets = json.loads(self.ok("compare", "runs/first", "runs/second", "--json").stdout)["facets"]
+        self.assertEqual([[g["runs"] for g in facet["groups"]] for facet in facets], [[2, 2], [2, 2]])
+        self.assertIn("task.file: another text", self.fails(2, "--config", "first.json", "model.ffn.activation=silu,tanh"))
+
+    def test_a_sweep_that_says_its_kinds_in_another_order_goes_on(self):
+        common = ("xor", "train.steps=20", "seeds=2", "-q", "name=kinds")
+        self.ok(*common, "train.optimizer.kind=sgd,adamw")
+        self.ok(*common)
+        self.ok(*common, "train.optimizer.kind=adamw,sgd", "model.ffn.activation=relu,gelu")
+        self.assertIn(" whole", self.ok("check", "runs/kinds").stdout.strip().splitlines()[-1])
+
     def test_a_key_that_only_one_config_has_makes_another_run(self):
         layer = {"kind": "formula", "formula": "relu(x @ up + b) @ down", "parameters": {"up": ["D", "F"], "down": ["F", "D"], "b": ["F"]}}
         study = {"task": {"kind": "xor"}, "train": {"steps": 20}, "seeds": 2, "sweep": {"grid": {"train.optimizer.lr": [0.01, 0.02]}}}

@@ -163,6 +163,18 @@ class Engines(ProgramTest):
         notes = json.loads(self.ok("--config", "m.json", "--json", "-q").stdout)["notes"]
         self.assertTrue(any("computed differently" in note and "gelu by libtorch" in note for note in notes), notes)
 
+    def test_engines_that_cross_within_pairs_are_noted(self):
+        common = ("xor", "train.steps=30", "name=s", "train.eval_every=10", "model.ffn.activation=relu,gelu", "-q")
+        self.ok(*common, "seeds=[0,1,2]", "--engine", "libtorch", "-o", "a")
+        self.ok(*common, "seeds=[0,1,2,3,4,5]", "-o", "b")
+        for variant, seeds in (("activation=relu", (0, 1, 2)), ("activation=gelu", ())):
+            for seed in seeds:
+                shutil.rmtree(self.tmp / "b/s" / variant / f"seed-{seed}")
+                shutil.copytree(self.tmp / "a/s" / variant / f"seed-{seed}", self.tmp / "b/s" / variant / f"seed-{seed}")
+        notes = " ".join(json.loads(self.ok("compare", "b/s", "--json").stdout)["notes"])
+        self.assertIn("runs were computed differently, which rounds differently", notes)
+        self.assertIn("relu 3 by fused", notes)
+
     def test_what_cannot_be_had_is_refused_with_a_remedy(self):
         self.write("x.json", XOR)
         error = self.fails(2, "--config", "x.json", "--device", "gpu")

@@ -638,6 +638,11 @@ class Slurm(MachinesTest):
         self.assertIn('--shard "$SLURM_ARRAY_TASK_ID/4" ', self.script("--shards").replace(" &", " "))
         self.assertEqual(self.files(), ["job.sh", "study.json"])
 
+    def test_a_task_gets_a_core_for_each_thread_of_its_workers(self):
+        self.study()
+        self.assertIn("--cpus-per-task=6\n", self.script("-j", "3", "--threads", "2"))
+        self.assertIn("--cpus-per-task=4\n", self.script("compute.threads=4"))
+
     def test_no_more_tasks_than_runs(self):
         self.study()
         self.assertIn("--array=1-6\n", self.script("--tasks", "50"))

@@ -38,6 +38,11 @@ class Survival(ProgramTest):
         return subprocess.Popen(self.command("--config", self.tmp / "study.json", "-o", out, "-q", *more), cwd=self.tmp,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
+    def state_of(self, pid):
+        """R, S, D, Z …; nothing for a process that is gone."""
+        stat = pathlib.Path("/proc", pid, "stat")
+        return stat.read_text().rpartition(")")[2].split()[:1] if stat.exists() else []
+
     def test_sigkill_at_20_random_moments_costs_nothing_but_time(self):
         self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 400000, "eval_every": 20000, "checkpoint_every": 2000}})
         began = time.perf_counter()
@@ -110,6 +115,24 @@ class Survival(ProgramTest):
             for state in states:
                 self.assertEqual(state["state"], "interrupted")
                 self.assertGreater(state["step"], 0)
+
+    def test_a_second_request_ends_the_workers_too(self):
+        self.write("a.txt", "the rain in spain stays mainly in the plain\n" * 100)
+        self.write("study.json", {"name": "study", "task": {"kind": "text", "file": "a.txt", "context": 64}, "seeds": 2,
+                                  "model": {"d_model": 512, "blocks": 4, "attention": {"heads": 8}}, "train": {"steps": 100, "batch_size": 256, "eval_examples": 1}})
+        process = self.start("twice", "--threads", "1", "-j", "2")
+        self.wait_for("twice/**/metrics.jsonl")
+        workers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        self.assertEqual(len(workers), 2)
+        time.sleep(0.5)
+        for wait in (0.8, 0.5):  # a step takes longer than that
+            os.kill(process.pid, signal.SIGTERM)
+            time.sleep(wait)
+        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
+        time.sleep(0.5)
+        still = [worker for worker in workers if any(state in ("R", "S", "D") for state in self.state_of(worker))]
+        process.communicate(timeout=60)
+        self.assertEqual(still, [])
 
     def test_a_stop_before_anything_began_ends_with_75(self):
         self.long_study()

@@ -187,6 +187,23 @@ void note_lost_studies(Places& places) {
   }
 }
 
+// Of a run or a variant that is named by itself, the study around it says what belongs there, too.
+void find_orders(std::vector<Place>& places) {
+  std::map<fs::path, std::shared_ptr<const StudyOrder>> orders;
+  for (auto& place : places) {
+    if (place.order || place.extra || place.listed_only) continue;
+    const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
+    const auto [known, is_new] = orders.insert({study, nullptr});
+    if (is_new) {
+      try {
+        if (auto file = read_study_file(study)) known->second = std::make_shared<const StudyOrder>(std::move(*file));
+      } catch (const Error&) {  // whoever looks at the study hears of it
+      }
+    }
+    place.order = known->second;
+  }
+}
+
 Places places_below(const std::vector<fs::path>& directories) {
   Places places;
   for (const auto& directory : directories) {
@@ -195,6 +212,7 @@ Places places_below(const std::vector<fs::path>& directories) {
     search(directory.lexically_normal(), nullptr, places);
   }
   drop_copies(places.all);
+  find_orders(places.all);
   note_lost_studies(places);
   return places;
 }
@@ -222,13 +240,19 @@ TuningRuns drop_tuning(std::vector<Place>& places) {
   return dropped;
 }
 
-// A variant's runs learned one text, wherever it lay and whatever it was called when each was trained.
-void name_texts_alike(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
-  std::map<fs::path, std::string> names;
+// One text has one name, wherever it lay and whatever it was called when a run was trained; two texts have two, also where one took the
+// other's place.
+void name_texts(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+  std::map<std::string, std::string> names;  // by text
+  std::set<std::string> taken;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!counted[i] || !places[i].order || !places[i].order->has_texts()) continue;
-    if (const auto file = runs[i].keys.find("task.file"); file != runs[i].keys.end())
-      file->second = names.insert({places[i].path.parent_path(), file->second}).first->second;
+    if (!counted[i] || !places[i].order) continue;
+    const std::string text = places[i].order->text_of(runs[i].variant);
+    const auto file = runs[i].keys.find("task.file");
+    if (text.empty() || file == runs[i].keys.end()) continue;
+    const auto [known, is_new] = names.insert({text, file->second});
+    if (is_new && !taken.insert(known->second).second) known->second += " (" + text.substr(0, 8) + ")";
+    file->second = known->second;
   }
 }
 
@@ -309,7 +333,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
     else if (!strangers[i].empty()) found.strangers.push_back(strangers[i]);
     else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
-  name_texts_alike(counted, places, found.runs);
+  name_texts(counted, places, found.runs);
   stand_in(counted, places, found.runs);
   return found;
 }

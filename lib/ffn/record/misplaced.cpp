@@ -17,14 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool covers_key(const std::string& section, const std::string& key) { return key == section || key.rfind(section + ".", 0) == 0; }
-
-// Of two keys for the same width a config has one.
-bool is_width(const std::string& key) {
-  const std::string last = key.substr(key.rfind('.') + 1);
-  return last == "d_ff" || last == "expansion";
-}
-
 // A run's config, as it stands there and as it was meant; the latter is worked out when it is asked for, and null where this version
 // cannot read it.
 class Found {
@@ -56,74 +48,116 @@ class Found {
 }  // namespace
 
 struct StudyOrder::Expected {
-  // What a variant's runs are; nothing where the study's document does not tell.
-  struct Wanted {
-    std::optional<RunConfig> config = {};
-    Json json = nullptr;
+  // A config that a variant's runs may have, as this program reads the study today: each seed's own where each was tuned for itself.
+  struct Candidate {
+    RunConfig config;
+    Json json;
+  };
+  // How a config compares with a variant's: what is otherwise, and which candidate is meant.
+  struct Look {
+    std::vector<std::string> differences;
+    const Candidate* meant = nullptr;
   };
 
   StudyFile file;
   Study study;  // its name and what its variants are laid over
   std::mutex mutex;
-  std::map<std::string, Wanted> wanted = {};  // by variant
-
-  const Wanted& wanted_of(const StudyFile::Variant& variant) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto [at, is_new] = wanted.insert({variant.name, {}});
-    if (!is_new) return at->second;
-    try {
-      RunConfig config = config_with(study, variant.assignments);
-      at->second.json = resolved_json(config);
-      at->second.config = std::move(config);
-    } catch (const Error&) {  // a document that this version reads in another way
-    }
-    return at->second;
-  }
+  std::map<std::string, std::vector<Candidate>> candidates = {};       // by variant
+  std::map<std::pair<std::string, std::string>, Look> looks = {};  // by variant and config, of which a variant's runs have one
 
   const StudyFile::Variant* find(const std::string& name) const {
     const auto at = std::find_if(file.variants.begin(), file.variants.end(), [&](const auto& variant) { return variant.name == name; });
     return at == file.variants.end() ? nullptr : &*at;
   }
 
-  // A tuned key has a value of its own for each variant, or each seed; so has a width, which follows from others of its layer and from d_model.
-  bool is_tuned(const std::string& key) const {
-    if (!file.tuned) return false;
-    const std::string layer = key.substr(0, key.rfind('.'));
-    return std::any_of(file.tuned->keys.begin(), file.tuned->keys.end(), [&](const std::string& tuned) {
-      return covers_key(tuned, key) || covers_key(key, tuned) || (is_width(key) && (covers_key(layer, tuned) || tuned == "model.d_model"));
-    });
+  std::vector<std::vector<Assignment>> assignments_of(const StudyFile::Variant& variant) const {
+    if (!file.tuned || !file.tuned->per_seed) return {variant.assignments};
+    std::vector<std::vector<Assignment>> all;
+    for (const auto& tuned : file.tuned->variants) {
+      if (tuned.name != variant.name) continue;
+      for (const auto& point : tuned.curve) {
+        auto assignments = variant.assignments;
+        for (std::size_t i = 0; i < std::min(point.values.size(), file.tuned->keys.size()); ++i) assignments.push_back({file.tuned->keys[i], point.values[i]});
+        all.push_back(std::move(assignments));
+      }
+    }
+    return all;
   }
 
-  std::vector<std::string> differing(const Json& found, const Json& wanted_json) const {
-    return differing_keys(found, wanted_json, [&](const std::string& key) { return key == "seed" || key == "task.file" || is_tuned(key); });
+  // None where the study's document does not tell.
+  const std::vector<Candidate>& candidates_of(const StudyFile::Variant& variant) {
+    const auto [at, is_new] = candidates.insert({variant.name, {}});
+    if (!is_new) return at->second;
+    for (const auto& assignments : assignments_of(variant)) {
+      try {
+        RunConfig config = config_with(study, assignments);
+        Json json = resolved_json(config);
+        at->second.push_back({std::move(config), std::move(json)});
+      } catch (const Error&) {  // a document that this version reads in another way, or whose formulas are not here
+      }
+    }
+    return at->second;
+  }
+
+  static std::vector<std::string> differing(const Json& found, const Json& wanted) {
+    return differing_keys(found, wanted, [&](const std::string& key) { return key == "seed" || key == "task.file"; });
+  }
+
+  // Most are as they should be to the letter; of the others counts what is meant: a width can be written in two ways, a key be left out.
+  static std::vector<std::string> differing(Found& found, const Candidate& wanted) {
+    auto lines = differing(found.json(), wanted.json);
+    if (lines.empty()) return lines;
+    if (const RunConfig* config = found.config()) return differing(identity_json(*config, ""), identity_json(wanted.config, ""));
+    const auto one_sided = [](const std::string& line) { return line.find(": not there → ") != std::string::npos || line.find(" → not there") != std::string::npos; };
+    lines.erase(std::remove_if(lines.begin(), lines.end(), one_sided), lines.end());  // another version's
+    return lines;
+  }
+
+  // What the study wrote down of its configs decides; older ones wrote nothing.
+  Look look(Found& found, const StudyFile::Variant& variant) {
+    Look out;
+    for (const auto& candidate : candidates_of(variant)) {
+      auto lines = differing(found, candidate);
+      if (out.meant && lines.size() >= out.differences.size()) continue;
+      out = {std::move(lines), &candidate};
+    }
+    const auto written = file.configs.find(variant.name);
+    const RunConfig* config = written == file.configs.end() ? nullptr : found.config();
+    if (!config) return out;
+    const auto& identities = written->second;
+    if (std::find(identities.begin(), identities.end(), config_identity(*config)) != identities.end()) return {{}, out.differences.empty() ? out.meant : nullptr};
+    if (out.differences.empty()) out.differences.push_back("what its formulas or defaults were is not what they are today");
+    return out;
+  }
+
+  Look known_look(Found& found, const StudyFile::Variant& variant) {
+    Json common = found.json();
+    common.erase("seed");
+    std::pair<std::string, std::string> key{variant.name, dump_json(common)};
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto at = looks.find(key);
+    return at != looks.end() ? at->second : looks.emplace(std::move(key), look(found, variant)).first->second;
   }
 
   // Whether the run learned the text of this variant's runs.
-  bool has_text_of(const StudyFile::Variant& variant, Found& found, const Wanted& its) const {
-    if (!std::holds_alternative<TextConfig>(its.config->task) || is_tuned("task.file")) return true;
+  bool has_text_of(const StudyFile::Variant& variant, Found& found) const {
+    const auto known = file.texts.find(variant.name);
+    if (known == file.texts.end() || found.identity().empty()) return true;  // an older study, or no text: nobody knows
     const RunConfig* config = found.config();
     if (!config || !std::holds_alternative<TextConfig>(config->task)) return true;  // task.kind says that
-    const auto known = file.texts.find(variant.name);
-    if (known == file.texts.end() || found.identity().empty()) return true;  // an older study: nobody knows
     return run_identity(*config, known->second) == found.identity();
   }
 
-  // What a run that lies among those of `variant` has otherwise. Most are as they should be to the letter; of the others counts what is meant:
-  // a width can be written in two ways, and a key be left out.
   std::vector<std::string> differences(Found& found, const StudyFile::Variant& variant) {
-    const Wanted& its = wanted_of(variant);
-    if (!its.config) return {};
-    auto lines = differing(found.json(), its.json);
-    if (!lines.empty()) {
-      if (const RunConfig* config = found.config()) {
-        lines = differing(identity_json(*config, ""), identity_json(*its.config, ""));
-      } else {  // another version's: keys that one of them lacks may be, too
-        const auto one_sided = [](const std::string& line) { return line.find(": not there → ") != std::string::npos || line.find(" → not there") != std::string::npos; };
-        lines.erase(std::remove_if(lines.begin(), lines.end(), one_sided), lines.end());
-      }
-    }
-    if (!has_text_of(variant, found, its)) lines.push_back("task.file: another text");
+    auto lines = known_look(found, variant).differences;
+    if (!has_text_of(variant, found)) lines.push_back("task.file: another text");
     return lines;
+  }
+
+  // Whether there is anything to tell by.
+  bool tells(const StudyFile::Variant& variant) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return file.configs.count(variant.name) > 0 || !candidates_of(variant).empty();
   }
 };
 
@@ -140,6 +174,11 @@ StudyOrder::StudyOrder(StudyOrder&&) noexcept = default;
 
 bool StudyOrder::has_texts() const { return !expected_->file.texts.empty(); }
 
+std::string StudyOrder::text_of(const std::string& variant) const {
+  const auto known = expected_->file.texts.find(variant);
+  return known == expected_->file.texts.end() ? "" : known->second;
+}
+
 std::string StudyOrder::stranger(const std::string& name, const Json& config, const std::string& identity) const {
   const auto& variants = expected_->file.variants;
   const auto* named = expected_->find(name);
@@ -148,7 +187,7 @@ std::string StudyOrder::stranger(const std::string& name, const Json& config, co
   const auto differences = expected_->differences(found, *named);
   if (differences.empty()) return "";
   const auto other = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
-    return expected_->wanted_of(variant).config && expected_->differences(found, variant).empty();
+    return expected_->tells(variant) && expected_->differences(found, variant).empty();
   });
   if (other != variants.end()) return "is a run of " + other->name;
   constexpr std::size_t kShown = 3;
@@ -159,9 +198,12 @@ std::string StudyOrder::stranger(const std::string& name, const Json& config, co
 Json StudyOrder::in_its_words(const std::string& name, Json config) const {
   const Json::json_pointer ffn("/model/ffn");
   const auto* variant = expected_->find(name);
-  const Json* wanted = variant ? &expected_->wanted_of(*variant).json : nullptr;
-  if (!wanted || !wanted->contains(ffn) || !config.contains(ffn) || expected_->is_tuned("model.ffn.d_ff")) return config;
-  const Json& its = (*wanted)[ffn];
+  if (!variant || !config.contains(ffn)) return config;
+  const std::string nobody;
+  Found found(config, nobody);
+  const auto* meant = expected_->known_look(found, *variant).meant;
+  if (!meant || !meant->json.contains(ffn)) return config;
+  const Json its = meant->json[ffn];
   for (const char* key : {"d_ff", "expansion", "match", "match_tolerance"}) {
     if (its.contains(key)) config[ffn][key] = its[key];
     else config[ffn].erase(key);
@@ -192,10 +234,19 @@ const StudyOrder* order_of(const fs::path& directory) {
   return order ? &*order : nullptr;
 }
 
+// Its directory within a study: as it was named, which links may lead to; where that has none around it, where it lies.
+fs::path place_of(const fs::path& given) {
+  fs::path named = absolute_path(given).lexically_normal();
+  if (!named.has_filename()) named = named.parent_path();
+  std::error_code error;
+  const fs::path lies = fs::weakly_canonical(named, error);
+  return error || has_study_file(named.parent_path().parent_path()) || !has_study_file(lies.parent_path().parent_path()) ? named : lies;
+}
+
 }  // namespace
 
 std::string misplaced(const fs::path& given, const StudyOrder* of_study) {
-  const fs::path run = absolute_path(given).lexically_normal();
+  const fs::path run = place_of(given);
   try {
     const Json config = parse_json(read_file(RunDirectory(run).config_path(), "config", ExitCode::data, 1 << 22));
     if (!config.is_object()) return "";

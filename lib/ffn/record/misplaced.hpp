@@ -19,9 +19,10 @@ class StudyOrder {
   StudyOrder(StudyOrder&&) noexcept;
 
   bool has_texts() const;  ///< whether it says of texts which they are: then the runs' identities are needed
+  std::string text_of(const std::string& variant) const;  ///< SHA-256 of the text that a variant's runs learn; empty where it does not say
   /// "is a run of activation=gelu" or "is a run of another config (train.steps: 500 → 1000)" for a run of that config in this variant's
-  /// directory; empty where it belongs there, and where the study's document does not tell (another version may have written it). What
-  /// makes two runs the same is what `run_identity` says, but for the seed and for tuned keys, that each seed has its own value of.
+  /// directory; empty where it belongs there, and where the study does not tell (an older version may have written it). What makes two runs
+  /// the same is what `config_identity` says; where each seed was tuned for itself, any of the configs that were chosen.
   /// `identity`, the run's own, tells whether it learned the text that the study says; older studies do not say it.
   std::string stranger(const std::string& variant, const Json& config, const std::string& identity) const;
 

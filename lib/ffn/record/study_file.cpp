@@ -1,6 +1,7 @@
 #include "ffn/record/study_file.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -9,6 +10,7 @@
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/text.hpp"
 #include "ffn/tasks/corpus.hpp"
+#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -66,6 +68,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
   study.document = json.at("document");
   if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
   if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
+  if (json.contains("configs")) study.configs = json["configs"].get<std::map<std::string, std::vector<std::string>>>();
   if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
@@ -102,6 +105,18 @@ Json texts_of(const Study& study) {
   return texts;
 }
 
+// The document does not tell which runs are a variant's: defaults follow from what was tuned, and formulas can lie in a file.
+Json configs_of(const Study& study) {
+  Json configs = Json::object();
+  for (const auto& variant : study.variants) {
+    std::set<std::string> identities;
+    for (const auto& config : variant.of_seed) identities.insert(config_identity(config));
+    if (identities.empty()) identities.insert(config_identity(variant.config));
+    configs[variant.name] = identities;
+  }
+  return configs;
+}
+
 }  // namespace
 
 std::string study_text(const Study& study) {
@@ -115,7 +130,8 @@ std::string study_text(const Study& study) {
               {"name", study.name},
               {"seeds", study.seeds},
               {"variants", variants},
-              {"compare", write_json(comparison_of(study))}};
+              {"compare", write_json(comparison_of(study))},
+              {"configs", configs_of(study)}};
   if (Json texts = texts_of(study); !texts.empty()) out["texts"] = std::move(texts);
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;

@@ -11,6 +11,7 @@
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/standing_choices.hpp"
+#include "ffn/tasks/corpus.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -24,6 +25,7 @@ bool is_below(const std::string& key, const std::string& section) { return key.r
 struct EarlierStudy {
   Json config;
   std::set<std::string> swept;
+  std::set<std::string> texts;  // SHA-256 of those that it says it learned
 };
 
 // A damaged config would differ in what it was never trained with. Version 0.1 has no checksums.
@@ -47,6 +49,7 @@ EarlierStudy earlier_study(const fs::path& directory) {
     for (const auto& variant : study->variants) {
       for (const auto& assignment : variant.assignments) out.swept.insert(assignment.key);
     }
+    for (const auto& [variant, text] : study->texts) out.texts.insert(text);
     for (const auto& path : study->run_directories(directory)) {
       const RunDirectory run(path);
       if (const auto text = intact_config(run)) out.config = parse_json(*text);
@@ -55,6 +58,35 @@ EarlierStudy earlier_study(const fs::path& directory) {
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
   }
   return out;
+}
+
+// Whether a run of this plan was trained there, under whatever name of its variant: then one study has become the other.
+bool has_run_of(const Plan& plan) {
+  std::set<std::string> planned;
+  for (const auto& run : plan.runs) planned.insert(run.identity);
+  try {
+    const auto study = read_study_file(plan.directory);
+    if (!study) return false;
+    const auto places = study->run_directories(plan.directory);
+    return std::any_of(places.begin(), places.end(), [&](const fs::path& place) {
+      const auto status = read_status(place);
+      return status && planned.count(status->identity) > 0;
+    });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Where both say which texts they learn and share none, "task.file: another text".
+std::string another_text(const EarlierStudy& earlier, const Plan& plan) {
+  if (earlier.texts.empty()) return "";
+  bool learns_texts = false;
+  for (const auto& variant : plan.study.variants) {
+    const auto* text = std::get_if<TextConfig>(&variant.config.task);
+    if (text && earlier.texts.count(file_identity(text->file)) > 0) return "";
+    learns_texts = learns_texts || text;
+  }
+  return learns_texts ? "task.file: another text" : "";
 }
 
 // The configs of the runs that are there of a study that was not tuned; none if it was, or where nothing can be read.
@@ -125,8 +157,9 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
       if (earlier.config[at].is_object() != now[at].is_object()) swept.insert(section);
     }
   }
-  const auto differ = differing_keys(earlier.config, now, left_out);
-  if (differ.empty()) return;
+  auto differ = differing_keys(earlier.config, now, left_out);
+  if (const auto text = another_text(earlier, plan); !text.empty() && differ.empty() && swept.count("task.file") == 0) differ.push_back(text);
+  if (differ.empty() || has_run_of(plan)) return;
   throw UsageError(plan.directory.string() + " holds another study of this name:" + indented(differ), kOtherResultsHint);
 }
 

@@ -29,18 +29,26 @@ Json identity_json(const RunConfig& config, const std::string& text) {
 
 namespace {
 
+std::string shortened_hash(const Json& json) { return sha256_hex(dump_json(json)).substr(0, 16); }
+
 std::vector<std::string> identities_with(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds) {
   Json json = identity_json(config, text);
   std::vector<std::string> identities;
   identities.reserve(seeds.size());
   for (const auto seed : seeds) {
     json["seed"] = seed;
-    identities.push_back(sha256_hex(dump_json(json)).substr(0, 16));
+    identities.push_back(shortened_hash(json));
   }
   return identities;
 }
 
 }  // namespace
+
+std::string config_identity(const RunConfig& config) {
+  Json json = identity_json(config, "");
+  json.erase("seed");
+  return shortened_hash(json);
+}
 
 std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds) {
   const auto* text = std::get_if<TextConfig>(&config.task);

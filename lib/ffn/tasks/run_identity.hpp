@@ -19,6 +19,9 @@ std::string run_identity(const RunConfig& config);
 /// The same where the text may not be at hand: `text` is its content hash.
 std::string run_identity(const RunConfig& config, const std::string& text);
 
+/// What all seeds of a config have in common, whatever text they learn: the same without seed and text.
+std::string config_identity(const RunConfig& config);
+
 /// The same config with each of these seeds.
 std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds);
 

@@ -39,6 +39,7 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
                        {"planned", result.planned},
                        {"finished", result.finished},
                        {"unfinished", result.unfinished},
+                       {"beside", result.beside},
                        {"copied", counts_json(result.copied)},
                        {"computed_by", counts_json(result.computed_by)},
                        {"versions", counts_json(result.versions)},

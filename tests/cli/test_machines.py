@@ -432,6 +432,7 @@ class Merging(MachinesTest):
             shutil.rmtree(run, ignore_errors=True) if place != run else run.unlink()
         elsewhere = self.tmp / "elsewhere"
         shutil.copytree(self.tmp / "machine-1/study/activation=relu/seed-0", elsewhere)
+        (elsewhere / "metrics.jsonl").write_text("{")  # so that it is the lesser one
         run.symlink_to(elsewhere)
         self.assertIn("seed-0 is a link", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
         run.unlink()
@@ -490,6 +491,115 @@ class Merging(MachinesTest):
             swap()
         self.assertIn("missing", self.run_program("check", "machine-1").stdout)  # the other shard's, and nothing else
         self.assertNotIn("another run's", self.run_program("check", "machine-1").stdout)
+
+    def test_the_order_of_keys_and_what_makes_no_other_run_make_no_other_study(self):
+        def part(i, *more):
+            self.ok("--config", "study.json", "-q", "-o", f"part-{i}", "--shard", f"{i}/2", *more)
+        self.study({**SHORT, "seeds": 4, "train": {**SHORT["train"], "steps": 4}})
+        part(1, "model.ffn.dropout=0.1", "model.ffn.bias=false")
+        part(2, "model.ffn.bias=false", "model.ffn.dropout=0.1")
+        sources = ("part-1/study", "part-2/study")
+        self.assertNotIn("differs in their study.json", self.merge(sources=sources).stderr)
+        self.assertIn("8 whole", self.ok("check", "merged").stdout)
+        self.merge(sources=sources[::-1])  # into what the other order gave
+        shutil.rmtree(self.tmp / "part-2")
+        part(2, "model.ffn.bias=false", "model.ffn.dropout=0.1", "train.checkpoint_every=7", "question=why", "compare.alpha=0.1")
+        self.assertIn("part-1/study and part-2/study train the same runs, but", " ".join(self.merge(sources=sources, out="others").stderr.split()))
+        self.assertIn("8 whole", self.ok("check", "others").stdout)
+        for other in ("seeds=5", "train.steps=5", "model.ffn.activation=relu,gelu"):
+            shutil.rmtree(self.tmp / "part-2")
+            part(2, "model.ffn.bias=false", "model.ffn.dropout=0.1", other)
+            self.assertIn("are different studies", self.fails(3, "merge", *sources, "-o", "more"))
+
+    def test_links_to_runs_and_variants_are_followed(self):
+        study = self.tmp / "machine-1/study"
+        (self.tmp / "disk").mkdir()
+        for place, to in (("activation=relu", "variant"), ("activation=silu/seed-0", "run"), ("activation=silu/seed-2/model.safetensors", "weights")):
+            shutil.move(study / place, self.tmp / "disk" / to)
+            (study / place).symlink_to(self.tmp / "disk" / to)
+        for place, to in (("activation=relu/again", ".."), ("all", "."), ("root", "/"), ("activation=silu/seed-0/root", "/")):
+            (study / place).symlink_to(to)
+        result = self.merge()
+        self.assertIn("8 finished, 0 begun, 0 not begun of 8 runs", result.stdout)
+        self.assertIn("machine-1/study/root: a link", result.stderr)
+        self.assertIn("8 whole", self.ok("check", "merged").stdout)
+        self.assertEqual([p for p in (self.tmp / "merged").rglob("*") if p.is_symlink()], [])
+
+    def test_runs_in_places_that_the_study_does_not_list_are_named_and_not_counted(self):
+        run = self.tmp / "machine-1/study/activation=relu/seed-0"
+        for name in "uvwx":
+            shutil.copytree(run, self.tmp / f"machine-1/study/{name}/seed-0")
+        result = self.merge(sources=("machine-1/study",))
+        self.assertIn("4 finished, 0 begun, 4 not begun of 8 runs", result.stdout)
+        self.assertIn("4 runs in places that study.json does not list: u/seed-0, v/seed-0, w/seed-0, …; taken along and not counted", " ".join(result.stderr.split()))
+        report = json.loads(self.merge("--json").stdout)
+        self.assertEqual([report[key] for key in ("planned", "finished", "unfinished", "beside")], [8, 8, 0, 4])
+
+    def test_a_whole_copy_beats_a_damaged_one(self):
+        shutil.copytree(self.tmp / "machine-1", self.tmp / "mendable")
+        shutil.copytree(self.tmp / "machine-1", self.tmp / "marred")
+        (self.tmp / "mendable/study/activation=relu/seed-0/config.json").unlink()
+        (self.tmp / "marred/study/activation=relu/seed-0/meta.json").write_text("{")
+        for name, parts in (("a", ("mendable", "machine-1")), ("b", ("marred", "machine-1")), ("c", ("mendable", "marred", "machine-1"))):
+            self.merge(sources=[f"{part}/study" for part in parts], out=name)
+            self.assertIn("4 whole", self.run_program("check", name).stdout)
+        self.merge(sources=("mendable/study", "marred/study"), out="d")
+        self.assertIn("1 whole but for meta.json", self.run_program("check", "d").stdout)
+        self.assertIn("4 whole", self.run_program("check", "a").stdout)
+        self.assertIn("moved to mendable/study/activation=relu/seed-0.old-1", " ".join(self.merge(sources=("machine-1/study",), out="mendable/study").stderr.split()))
+        self.assertIn("4 whole", self.run_program("check", "mendable").stdout)
+
+    def test_a_target_learns_the_texts_from_its_parts(self):
+        self.write("a.txt", "the rain in spain stays\n" * 60)
+        self.study({"name": "study", "task": {"kind": "text", "context": 8, "file": "a.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,
+                    "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})
+        for i in (1, 2):
+            self.ok("--config", "study.json", "-q", "-o", f"text-{i}", "--shard", f"{i}/2")
+        whole = json.loads((self.tmp / "text-1/study/study.json").read_text())
+        old = {key: value for key, value in whole.items() if key not in ("texts", "checksum")} | {"schema_version": 1}
+        for name in ("study.json", "study.json.bak"):  # as an older program wrote it
+            self.write(f"text-1/study/{name}", old)
+        self.merge(sources=("text-2/study",), out="text-1/study")
+        for name in ("study.json", "study.json.bak"):
+            self.assertEqual(json.loads((self.tmp / "text-1/study" / name).read_text())["texts"], whole["texts"])
+        self.assertIn("4 whole", self.ok("check", "text-1").stdout)
+
+    def test_parts_whose_configs_resolved_to_others_are_refused(self):
+        def says(part, configs):
+            study = json.loads((self.tmp / f"machine-{part}/study/study.json").read_text())
+            study = {key: value for key, value in study.items() if key not in ("configs", "checksum")} | {"schema_version": 1}
+            for name in ("study.json", "study.json.bak"):
+                self.write(f"machine-{part}/study/{name}", {**study, "configs": configs} if configs else study)
+        says(1, {"activation=relu": ["a"], "activation=silu": ["b"]})
+        says(2, {"activation=silu": ["b"], "activation=relu": ["c"]})  # another file of formulas
+        self.assertIn("configs.activation=relu differs", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
+
+    def test_a_target_that_holds_files_of_somebody_else_is_refused_and_keeps_them(self):
+        self.ok("--config", "study.json", "-o", "other", "-q", "train.steps=80")
+        (self.tmp / "merged/study").mkdir(parents=True)
+        shutil.copy(self.tmp / "other/study/study.json", self.tmp / "merged/study/study.json.bak")
+        before = self.contents("merged")
+        self.assertIn("holds another study", self.fails(3, "merge", "machine-1/study", "-o", "merged/study"))
+        self.assertEqual(self.contents("merged"), before)
+        (self.tmp / "merged/study/study.json.bak").unlink()
+        mine = {"study.json.tmp-7": "{mine", "study.json.tmp-7-0": "mine", "study.json.txt": "{", "study.json.tmp-7-0.gz": "{"}
+        for name, text in mine.items():
+            file = self.write(f"merged/study/{name}", text)
+            self.assertIn("no study.json", self.fails(3, "merge", "machine-1/study", "-o", "merged/study"))
+            self.assertEqual(file.read_text(), text)
+            file.unlink()
+        self.merge()
+        for name, text in mine.items():
+            self.write(f"merged/study/{name}", text)
+        self.merge()
+        self.ok("--config", "study.json", "-o", "merged", "-q", "seeds=4")
+        self.assertEqual({name: (self.tmp / "merged/study" / name).read_text() for name in mine}, mine)
+
+    def test_of_a_target_whose_study_file_had_not_appeared_the_copy_is_known(self):
+        self.merge(sources=("machine-1/study",))
+        (self.tmp / "merged/study/study.json").unlink()  # killed between the two
+        self.assertIn("8 finished", self.merge().stdout)
+        self.assertIn("8 whole", self.ok("check", "merged").stdout)
 
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"

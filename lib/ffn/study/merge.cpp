@@ -4,16 +4,18 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "ffn/core/files.hpp"
-#include "ffn/core/hash.hpp"
 #include "ffn/core/json_document.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/run_copy.hpp"
+#include "ffn/study/same_study.hpp"
 #include "ffn/study/study_lock.hpp"
 
 namespace ffn {
@@ -23,44 +25,6 @@ namespace {
 
 constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_t{8} << 30;
 
-// ---- studies
-
-Json read_study_to_merge(const fs::path& directory, std::vector<std::string>& notes) {
-  if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
-  if (!has_study_file(directory)) {
-    throw DataError(directory.string() + " is no study: it has no study.json",
-                    "name the study's own directory, for example runs/<study>, not the one that it stands in");
-  }
-  std::string lost;
-  Json study = read_study_json(directory, &lost);
-  if (!lost.empty()) notes.push_back(lost + "; its copy, " + study_copy_path(directory).filename().string() + ", was read");
-  return study;
-}
-
-// What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
-Json essence(Json study) {
-  for (const char* key : {"schema_version", "compare", "texts"}) study.erase(key);  // another version's; what follows from the document; see below
-  if (study["document"].is_object()) {
-    for (const char* key : {"compute", "log", "$schema", "extends"}) study["document"].erase(key);
-    if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
-  }
-  return study;
-}
-
-// Where two documents differ first: "seeds", "document.train.steps".
-std::string first_difference(const Json& a, const Json& b, const std::string& place = "") {
-  if (!a.is_object() || !b.is_object()) return place;
-  const auto inner = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
-  for (const auto& item : a.items()) {
-    if (!b.contains(item.key())) return inner(item.key());
-    if (item.value() != b[item.key()]) return first_difference(item.value(), b[item.key()], inner(item.key()));
-  }
-  for (const auto& item : b.items()) {
-    if (!a.contains(item.key())) return inner(item.key());
-  }
-  return place;
-}
-
 // What the first of them trains that says which texts it learned.
 std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies) {
   for (const auto& study : studies) {
@@ -69,12 +33,13 @@ std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies)
   return std::nullopt;
 }
 
-// Where two studies differ first; empty if they are one. Texts count where both say which they learned.
-std::string difference(const Json& a, const Json& b) {
-  const Json one = essence(a), other = essence(b);
-  if (one != other) return first_difference(one, other);
-  const bool say = a.contains("texts") && b.contains("texts");
-  return say && a["texts"] != b["texts"] ? first_difference(a["texts"], b["texts"], "texts") : "";
+// The places of the study's runs within it.
+std::set<fs::path> planned_places(const Json& study) {
+  std::set<fs::path> places;
+  for (const auto& variant : study["variants"]) {
+    for (const auto& seed : study["seeds"]) places.insert(run_path_within("", variant["name"].get<std::string>(), seed.get<std::int64_t>()));
+  }
+  return places;
 }
 
 // ---- one run's copy in one directory
@@ -85,32 +50,79 @@ struct Copy {
   std::string identity;
   std::optional<RunSummary> summary;  ///< of a run that is over and whole
   std::int64_t step = 0;              ///< of the checkpoint
+  RunCheck::Verdict verdict = RunCheck::Verdict::whole;
 };
+
+// How much is wrong with a finished copy.
+int damage_rank(RunCheck::Verdict verdict) {
+  using Verdict = RunCheck::Verdict;
+  const Verdict ascending[] = {Verdict::whole, Verdict::old, Verdict::marred, Verdict::mendable};
+  return static_cast<int>(std::find(std::begin(ascending), std::end(ascending), verdict) - std::begin(ascending));
+}
 
 bool better(const Copy& a, const Copy& b) {
   if (a.summary.has_value() != b.summary.has_value()) return a.summary.has_value();
-  return !a.summary && a.step > b.step;
+  return a.summary ? damage_rank(a.verdict) < damage_rank(b.verdict) : a.step > b.step;
 }
 
-// Run directories below, as paths relative to `root`.
-void find(const fs::path& root, const fs::path& below, std::vector<fs::path>& found) {
-  std::vector<fs::path> children;
-  for (const auto& entry : fs::directory_iterator(root / below)) {
-    const auto name = entry.path().filename();
-    if (!is_no_result(name.string()) && fs::is_directory(entry.symlink_status())) children.push_back(below / name);
+// Looks for runs in one of the directories. Links lead to runs in the study's places and to its variants' directories; others may lead
+// anywhere, and are named.
+class RunSearch {
+ public:
+  RunSearch(const fs::path& root, const std::set<fs::path>& planned, std::vector<std::string>& notes)
+      : root_(root), planned_(planned), notes_(notes) {
+    for (const auto& run : planned) variants_.insert(run.parent_path());
   }
-  std::sort(children.begin(), children.end());
-  for (const auto& child : children) {
-    if (holds_run(root / child)) found.push_back(child);
-    else find(root, child, found);
-  }
-}
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
-}
+  /// Paths within the directory: those of the study's places, then others.
+  std::vector<fs::path> runs() {
+    for (const auto& run : planned_) {
+      if (holds_run(root_ / run)) take(run);
+    }
+    search("");
+    return std::move(found_);
+  }
+
+ private:
+  // Whether the directory was not known by another name.
+  bool is_new(const fs::path& run) {
+    const std::string mark = RunDirectory(root_ / run).mark();
+    return mark.empty() || marks_.insert(mark).second;
+  }
+
+  void take(const fs::path& run) {
+    is_new(run);
+    found_.push_back(run);
+  }
+
+  bool leads_on(const fs::directory_entry& entry, const fs::path& within) {
+    std::error_code error;
+    if (is_no_result(within.filename().string()) || !entry.is_directory(error)) return false;
+    if (!entry.is_symlink(error) || variants_.count(within)) return true;
+    if (!planned_.count(within)) notes_.push_back(entry.path().string() + ": a link, and no place of the study's; it is not followed");
+    return false;
+  }
+
+  void search(const fs::path& below) {
+    std::vector<fs::path> children;
+    for (const auto& entry : fs::directory_iterator(root_ / below)) {
+      const fs::path within = below / entry.path().filename();
+      if (leads_on(entry, within)) children.push_back(within);
+    }
+    std::sort(children.begin(), children.end());
+    for (const auto& child : children) {
+      if (!holds_run(root_ / child)) search(child);
+      else if (is_new(child)) found_.push_back(child);
+    }
+  }
+
+  fs::path root_;
+  const std::set<fs::path>& planned_;
+  std::set<fs::path> variants_;
+  std::vector<std::string>& notes_;
+  std::set<std::string> marks_;
+  std::vector<fs::path> found_;
+};
 
 std::int64_t checkpoint_step(const RunDirectory& directory, const std::string& identity) {
   if (!path_exists(directory.checkpoint_path())) return 0;
@@ -126,9 +138,9 @@ std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector
   const RunDirectory directory(run);
   const RunCheck check = check_run(directory);
   if (!check.damage.empty())
-    notes.push_back(run.string() + ": " + joined(check.damage) + (check.verdict == Verdict::repeated ? "; this copy is left out" : ""));
+    notes.push_back(run.string() + ": " + join(check.damage, "; ") + (check.verdict == Verdict::repeated ? "; this copy is left out" : ""));
   if (check.verdict == Verdict::repeated) return std::nullopt;
-  Copy copy{run, source, {}, {}, 0};
+  Copy copy{run, source, {}, {}, 0, check.verdict};
   try {
     if (check.verdict != Verdict::unfinished) {
       copy.summary = read_summary(run);
@@ -205,10 +217,7 @@ InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& cop
 // Whether somebody has been here. A merge that was killed at once leaves the beginning of a study.json.
 bool has_content(const fs::path& target) {
   if (!fs::is_directory(target)) return path_exists(target);
-  return std::any_of(fs::directory_iterator(target), fs::directory_iterator(), [](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return name.rfind("study.json.", 0) != 0;  // the copy comes first
-  });
+  return !std::all_of(fs::directory_iterator(target), fs::directory_iterator(), StudyLock::is_leftover);
 }
 
 std::string version_of(const fs::path& run) {
@@ -228,6 +237,76 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
+// Throws unless all are parts of one study; returns it, with what only some of them say.
+StudyPart one_study_of(const std::vector<fs::path>& sources, const fs::path& target, std::vector<std::string>& notes) {
+  StudyPart first = read_study_part(sources.at(0), notes);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const StudyPart other = i == 0 ? first : read_study_part(sources[i], notes);
+    if (is_within(target, sources[i]) || is_within(sources[i], target))
+      throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
+    if (const std::string place = difference_of(first, other, notes); !place.empty())
+      throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
+                      "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
+    take_knowledge(first, other);
+  }
+  for (const auto& source : sources) {
+    if (StudyLock::is_taken(fs::weakly_canonical(source)))
+      throw Error(ExitCode::interrupted, "another process is at work in " + source.string(), "merge when it has ended");
+  }
+  return first;
+}
+
+// What is to stand in the target's study.json; nothing where that stays as it is. Throws where the target holds something else.
+std::optional<JsonValue> new_study_file(const fs::path& target, const StudyPart& source, std::vector<std::string>& notes) {
+  if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
+  StudyPart there = read_study_part(target, notes);
+  if (const std::string place = difference_of(there, source, notes); !place.empty()) {
+    throw DataError(target.string() + " holds another study than " + source.directory.string() + ": " + place + " differs in their study.json",
+                    "merge into a directory that does not exist yet");
+  }
+  const bool is_more = take_knowledge(there, source);
+  if (!is_more && path_exists(study_file_path(target))) return std::nullopt;
+  return std::move(there.study);
+}
+
+using BestCopies = std::map<fs::path, Copy>;  // by the run's place within the study
+
+// Takes one more copy of a run in; returns what contradicts.
+std::string take_copy(const fs::path& run, Copy copy, BestCopies& best) {
+  const auto [known, is_new] = best.emplace(run, copy);
+  if (is_new) return "";
+  Copy& other = known->second;
+  std::string what;
+  if (other.identity != copy.identity) what = "they are runs of different configs";
+  else if (other.summary && copy.summary) what = contradiction(other, copy);
+  if (!what.empty()) what = "\n  " + other.directory.string() + " and " + copy.directory.string() + ": " + what;
+  if (better(copy, other)) other = std::move(copy);
+  return what;
+}
+
+// Of what lies in the directories. What does not fit together is added to `problems`.
+BestCopies best_copies(const std::vector<fs::path>& directories, const std::set<fs::path>& planned, std::vector<std::string>& notes,
+                       std::string& problems) {
+  const auto order = order_with_texts(directories);  // an older part's study.json does not say which text it learned
+  BestCopies best;
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    for (const auto& run : RunSearch(directories[i], planned, notes).runs()) {
+      const fs::path path = directories[i] / run;
+      if (const std::string what = misplaced(path, order ? &*order : nullptr); !what.empty()) problems += "\n  " + path.string() + " " + what;
+      if (auto copy = examine(path, i, notes)) problems += take_copy(run, std::move(*copy), best);
+    }
+  }
+  return best;
+}
+
+// Runs of another state of the study, or copies of its runs: they are no results of what study.json lists.
+std::string beside_note(const std::vector<std::string>& beside) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<std::string> named_runs(beside.begin(), beside.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, beside.size())));
+  return std::to_string(beside.size()) + (beside.size() == 1 ? " run" : " runs") + " in places that study.json does not list: " + join(named_runs) +
+         (beside.size() > kNamed ? ", …" : "") + "; taken along and not counted";
+}
+
 }  // namespace
 
 MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& given_target) {
@@ -235,57 +314,19 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   std::vector<fs::path> sources;
   for (const auto& source : given) sources.push_back(named(source));
   MergeResult result;
-  Json study = read_study_to_merge(sources.at(0), result.notes);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Json other = i == 0 ? study : read_study_to_merge(sources[i], result.notes);
-    if (is_within(target, sources[i]) || is_within(sources[i], target))
-      throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
-    const std::string place = difference(study, other);
-    if (place.empty() && !study.contains("texts") && other.contains("texts")) study["texts"] = other["texts"];
-    if (place.empty()) continue;
-    throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
-                    "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
-  }
-  for (const auto& source : sources) {
-    if (StudyLock::is_taken(fs::weakly_canonical(source)))
-      throw Error(ExitCode::interrupted, "another process is at work in " + source.string(), "merge when it has ended");
-  }
+  const StudyPart study = one_study_of(sources, target, result.notes);
   // The target takes part like a source, and first: of two equal copies its own stays.
-  std::vector<fs::path> directories;
+  std::vector<fs::path> directories = sources;
   const bool exists = has_content(target);
+  std::optional<JsonValue> study_file = study.study;
   if (exists) {
-    if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
-    const Json there = read_study_to_merge(target, result.notes);
-    if (const std::string place = difference(there, study); !place.empty()) {
-      throw DataError(target.string() + " holds another study than " + sources[0].string() + ": " + place + " differs in their study.json",
-                      "merge into a directory that does not exist yet");
-    }
-    directories.push_back(target);
+    study_file = new_study_file(target, study, result.notes);
+    directories.insert(directories.begin(), target);
   }
-  directories.insert(directories.end(), sources.begin(), sources.end());
-
-  result.planned = study["seeds"].size() * study["variants"].size();
-  const auto order = order_with_texts(directories);  // an older part's study.json does not say which text it learned
-  std::map<fs::path, Copy> best;                     // by the run's place within the study
+  const auto planned = planned_places(*study.study);
+  result.planned = planned.size();
   std::string problems;
-  for (std::size_t i = 0; i < directories.size(); ++i) {
-    std::vector<fs::path> runs;
-    find(directories[i], "", runs);
-    for (const auto& run : runs) {
-      if (const std::string what = misplaced(directories[i] / run, order ? &*order : nullptr); !what.empty()) problems += "\n  " + (directories[i] / run).string() + " " + what;
-      auto copy = examine(directories[i] / run, i, result.notes);
-      if (!copy) continue;
-      const auto [known, is_new] = best.emplace(run, *copy);
-      if (is_new) continue;
-      Copy& other = known->second;
-      const std::string both = "\n  " + other.directory.string() + " and " + copy->directory.string() + ": ";
-      if (other.identity != copy->identity) problems += both + "they are runs of different configs";
-      else if (other.summary && copy->summary) {
-        if (const std::string what = contradiction(other, *copy); !what.empty()) problems += both + what;
-      }
-      if (better(*copy, other)) other = std::move(*copy);
-    }
-  }
+  const BestCopies best = best_copies(directories, planned, result.notes, problems);
   std::map<fs::path, InTheWay> there;  // of the runs that are to be copied
   for (const auto& [run, copy] : best) {
     if (exists && copy.source == 0) continue;
@@ -298,13 +339,12 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
   if (!problems.empty())
     throw DataError("these do not fit together; nothing was copied:" + problems, "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
 
-  const StudyLock lock(fs::weakly_canonical(target), sha256_hex(dump_json(essence(study))), /*exclusive=*/true);
+  const StudyLock lock(fs::weakly_canonical(target), study_fingerprint(study), /*exclusive=*/true);
   make_directories(target);
-  if (!exists) {  // before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on
-    remove_temporaries(target);
-    write_study_file(target, study_text(study));
-  }
+  // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
+  if (study_file) write_study_file(target, study_text(**study_file));
   KilledCopies killed;
+  std::vector<std::string> beside;
   for (const auto& [run, copy] : best) {
     killed.remove(target / run);
     if (const auto way = there.find(run); way != there.end()) {
@@ -312,11 +352,17 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
       if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
       ++result.copied[directories[copy.source].string()];
     }
+    if (!planned.count(run)) {
+      beside.push_back(run.string());
+      continue;
+    }
     ++(copy.summary ? result.finished : result.unfinished);
     if (!copy.summary) continue;
     ++result.computed_by[hands(*copy.summary)];
     ++result.versions[version_of(target / run)];
   }
+  result.beside = beside.size();
+  if (!beside.empty()) result.notes.push_back(beside_note(beside));
   return result;
 }
 

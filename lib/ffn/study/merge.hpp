@@ -11,7 +11,8 @@ namespace ffn {
 
 struct MergeResult {
   std::size_t planned = 0;                         ///< runs that the study asks for
-  std::size_t finished = 0, unfinished = 0;        ///< in the target, of those and of others beside them
+  std::size_t finished = 0, unfinished = 0;        ///< of those, in the target
+  std::size_t beside = 0;                          ///< runs in places that study.json does not list: taken along
   std::map<std::string, std::size_t> copied;       ///< by source directory
   std::map<std::string, std::size_t> computed_by;  ///< finished runs by engine, device and instruction set
   std::map<std::string, std::size_t> versions;     ///< finished runs by version and commit of the program
@@ -19,7 +20,7 @@ struct MergeResult {
 };
 
 /// Copies each run's best copy into `target`, which must not exist, be empty, or be a directory of the same study: a finished
-/// run is better than an unfinished one, a further checkpoint than a nearer. Nothing is copied unless everything fits:
+/// run is better than an unfinished one, a further checkpoint than a nearer, a whole one than a damaged one. Nothing is copied unless everything fits:
 /// throws DataError naming both places for studies that differ (their `compute` aside) and for a run with two different
 /// results. Throws Error with the exit code of an interruption while a process is at work in one of the directories.
 MergeResult merge_studies(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& target);

@@ -6,6 +6,7 @@
 #include "ffn/core/disk_error.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_directory.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -14,13 +15,19 @@ namespace {
 
 constexpr std::uintmax_t kMaxRunFile = std::uintmax_t{8} << 30;
 
+// A link of a run's own leads to its checkpoint's directory or to a file; another's may lead anywhere.
+bool is_run_files_directory(const fs::directory_entry& entry, const fs::path& within) {
+  std::error_code error;  // a link that leads nowhere
+  return entry.is_directory(error) && (!entry.is_symlink() || within == RunDirectory("").checkpoint_path().parent_path());
+}
+
 void read_files(const fs::path& from, const fs::path& below, std::vector<std::pair<fs::path, std::string>>& files) {
   for (const auto& entry : fs::directory_iterator(from / below)) {
     const fs::path name = below / entry.path().filename();
     if (is_no_result(entry.path().filename().string())) continue;
-    if (fs::is_directory(entry.symlink_status())) read_files(from, name, files);
-    else if (fs::is_regular_file(entry.symlink_status()))
-      files.emplace_back(name, read_file(entry.path(), "run file", ExitCode::data, kMaxRunFile));
+    std::error_code error;  // a link that leads nowhere
+    if (is_run_files_directory(entry, name)) read_files(from, name, files);
+    else if (entry.is_regular_file(error)) files.emplace_back(name, read_file(entry.path(), "run file", ExitCode::data, kMaxRunFile));
   }
 }
 

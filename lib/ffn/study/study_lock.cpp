@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <fstream>
 #include <vector>
 
 #include "ffn/core/files.hpp"
@@ -29,13 +30,23 @@ bool is_fingerprint(const std::string& text) {
               "wait for it, or give this one another name=… or -o DIR");
 }
 
+// "study.json.tmp-4711-0", as FileGroup names what it writes: with the process and a number.
+bool is_name_of_leftover(const std::string& name) {
+  const auto is_number = [](const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; };
+  for (const std::string before : {"study.json.tmp-", "study.json.bak.tmp-", "compare.json.tmp-"}) {
+    if (name.rfind(before, 0) != 0) continue;
+    const auto dash = name.find('-', before.size());
+    return dash != std::string::npos && is_number(name.substr(before.size(), dash - before.size())) && is_number(name.substr(dash + 1));
+  }
+  return false;
+}
+
 // Not every temporary: what is not ours is not touched.
 std::vector<fs::path> leftovers(const fs::path& directory) {
   std::vector<fs::path> found;
   std::error_code error;  // what cannot be read harms nobody
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind("study.json.tmp-", 0) == 0 || name.rfind("study.json.bak.tmp-", 0) == 0 || name.rfind("compare.json.tmp-", 0) == 0) found.push_back(entry.path());
+    if (StudyLock::is_leftover(entry)) found.push_back(entry.path());
   }
   return found;
 }
@@ -75,6 +86,14 @@ void StudyLock::share() { file_.try_lock(Hold::shared); }
 
 bool StudyLock::is_taken(const fs::path& directory) {
   return is_locked(directory.parent_path() / ("." + directory.filename().string() + ".lock"));
+}
+
+bool StudyLock::is_leftover(const fs::directory_entry& entry) {
+  std::error_code error;
+  if (!fs::is_regular_file(entry.symlink_status(error)) || !is_name_of_leftover(entry.path().filename().string())) return false;
+  std::ifstream in(entry.path());
+  const int first = in.is_open() ? in.peek() : ' ';
+  return first == '{' || first == std::ifstream::traits_type::eof();
 }
 
 bool StudyLock::has_leftovers(const fs::path& directory) { return !leftovers(directory).empty(); }

@@ -24,6 +24,8 @@ class StudyLock {
 
   /// Whether a process holds the lock of this study. Creates nothing.
   static bool is_taken(const std::filesystem::path& directory);
+  /// Whether killed writing left this in a study's directory: a file that is named as one of the study's on its way, and begins like one.
+  static bool is_leftover(const std::filesystem::directory_entry& entry);
   /// Whether killed writing left something in the directory.
   static bool has_leftovers(const std::filesystem::path& directory);
 

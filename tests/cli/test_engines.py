@@ -210,7 +210,7 @@ class Engines(ProgramTest):
         self.write("wild.json", {"name": "wild", "task": {"kind": "xor"}, "train": {"optimizer": {"lr": 60000.0}}})
         said = self.run_program("verify", "wild.json")
         self.assertEqual(said.returncode, 1)
-        self.assertIn("cannot be compared, it diverges on both engines", said.stdout)
+        self.assertIn("cannot be compared, it diverges on both sides", said.stdout)
         self.assertNotIn("DIFFER", said.stdout)
 
     def test_verify_compares_what_comes_before_a_choice_of_experts_within_rounding_of_a_tie(self):

@@ -340,6 +340,43 @@ class Strangers(Damage):
             self.assertIn("lr: 0.0033 →", self.run_program("check", "runs/" + name).stdout)
             self.assertIn("1 run is not what the study trains", self.notes("compare", "runs/" + name))
 
+    def test_a_seed_has_the_choice_that_was_made_for_it(self):
+        study = ("xor", "train.steps=20", "train.eval_every=10", "-q", "tune.retune=per_seed", "tune.train.optimizer.kind=adamw,sgd,adam",
+                 "tune.train.optimizer.lr=0.01,0.03,0.1", "name=each", "model.ffn.activation=relu,gelu")
+        self.ok(*study, "seeds=7")
+        own = json.loads((self.tmp / "runs/each/study.json").read_text())["configs"]["activation=relu"]
+        self.assertEqual(len(own), 7)
+        one, other = next((a, b) for a in own for b in own if own[a] != own[b])
+        self.ok(*study, "seeds=5")  # seeds that are not the study's any more are no strangers
+        self.assertIn("14 runs: 14 whole", self.ok("check", "runs/each").stdout)
+        self.assertIn("10 finished", self.ok("merge", "runs/each", "-o", "merged").stdout)
+        self.ok(*study, "seeds=7")
+        config = json.loads((self.tmp / f"runs/each/activation=relu/seed-{one}/config.json").read_text())
+        optimizer = config["train"]["optimizer"]
+        self.ok("xor", "train.steps=20", "train.eval_every=10", "-q", "name=other", "model.ffn.activation=relu,gelu", f"seeds=[{other}]",
+                f"train.optimizer.kind={optimizer['kind']}", f"train.optimizer.lr={optimizer['lr']}")
+        place = self.tmp / f"runs/each/activation=relu/seed-{other}"
+        shutil.rmtree(place)
+        shutil.copytree(self.tmp / f"runs/other/activation=relu/seed-{other}", place)
+        self.assertIn("1 in another run's directory", self.run_program("check", "runs/each").stdout)
+
+    def test_a_tuned_study_is_found_by_its_own_command(self):
+        common = ("xor", "train.steps=20", "train.eval_every=10", "-q", "seeds=2")
+        for name, tuned in (("width", ("tune.model.ffn.expansion=2,4", "tune.seeds=1")),
+                            ("both", ("tune.model.ffn.expansion=2,4", "tune.train.optimizer.lr=0.01,0.1", "tune.retune=per_seed")),
+                            ("kinds", ("tune.train.optimizer.kind=sgd,adamw", "tune.train.optimizer.lr=0.001,0.002"))):
+            self.ok(*common, *tuned, "name=" + name, "model.ffn.activation=relu,gelu")
+            self.ok(*common, *tuned, "name=" + name, "model.ffn.activation=relu,gelu")
+            self.ok(*common, *tuned, "name=" + name, "model.ffn.activation=relu,gelu", "train.batch_size=64,32")  # that adds a key
+            self.assertIn(" whole", self.ok("check", "runs/" + name).stdout.strip().splitlines()[-1])
+
+    def test_a_place_that_leads_to_another_lacks_its_run(self):
+        self.train()
+        place = self.tmp / "runs/study" / RUNS[1]
+        shutil.rmtree(place)
+        place.symlink_to("seed-0")
+        self.assertIn("1 missing", self.run_program("check", "runs/study").stdout)
+
     def test_formulas_of_a_file_are_what_they_were_when_they_were_trained(self):
         formulas = {name: {"formula": f"({name}) @ down", "parameters": {"up": ["D", "F"], "down": ["F", "D"]}, "let": {"h": "x @ up"}} for name in ("h*h", "h*h*h")}
         formulas = {"square": formulas["h*h"], "cube": formulas["h*h*h"]}

@@ -570,8 +570,8 @@ class Merging(MachinesTest):
             study = {key: value for key, value in study.items() if key not in ("configs", "checksum")} | {"schema_version": 1}
             for name in ("study.json", "study.json.bak"):
                 self.write(f"machine-{part}/study/{name}", {**study, "configs": configs} if configs else study)
-        says(1, {"activation=relu": ["a"], "activation=silu": ["b"]})
-        says(2, {"activation=silu": ["b"], "activation=relu": ["c"]})  # another file of formulas
+        says(1, {"activation=relu": "a", "activation=silu": "b"})
+        says(2, {"activation=silu": "b", "activation=relu": "c"})  # another file of formulas
         self.assertIn("configs.activation=relu differs", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
 
     def test_a_target_that_holds_files_of_somebody_else_is_refused_and_keeps_them(self):

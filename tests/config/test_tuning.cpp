@@ -43,6 +43,21 @@ TEST_CASE("a grid that has no order does not grow", "[tuning]") {
   CHECK(extended({0.3, 0.1}, GridEnd::high) == "no");
   CHECK(extended({0.1, 0.1}, GridEnd::high) == "no");
   CHECK(extended({1, 2}, GridEnd::low) == "no");  // 0.5 and 0.25 are no integers
+  CHECK(extended({2, 4}, GridEnd::low) == "no");  // nor is 0.5
+}
+
+TEST_CASE("an end of a grid grows alike before and after the other", "[tuning]") {
+  for (const Json& values : {Json({2, 4}), Json({4, 8}), Json({8, 16}), Json({2, 3}), Json({0.01, 0.1}), Json({0, 1}), Json({-1, 1}), Json({1, 2, 4})}) {
+    auto low_first = axis(values), high_first = axis(values);
+    for (int growth = 0; growth < kMostGridGrowth; ++growth) {
+      for (const auto end : {GridEnd::low, GridEnd::high}) extend(low_first, end);
+      for (const auto end : {GridEnd::high, GridEnd::low}) extend(high_first, end);
+    }
+    auto lows = axis(values);
+    for (const auto end : {GridEnd::low, GridEnd::low, GridEnd::high, GridEnd::high}) extend(lows, end);
+    CHECK(values_of(low_first) == values_of(high_first));
+    CHECK(values_of(lows) == values_of(high_first));
+  }
 }
 
 TEST_CASE("tuning seeds judge nothing, and those of two judging seeds differ", "[tuning]") {

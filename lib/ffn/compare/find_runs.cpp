@@ -157,12 +157,17 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   for (const auto& child : children) search(child, around, places);
 }
 
-// The same directory, reached twice.
+// The same directory, reached twice. Where one place of a study leads to another one, the study lacks a run.
 void drop_copies(std::vector<Place>& places) {
-  std::set<std::string> seen;
-  places.erase(std::remove_if(places.begin(), places.end(),
-                              [&](const Place& place) { return !seen.insert(RunDirectory(place.path).mark() + (place.listed_only ? place.path.string() : "")).second; }),
-               places.end());
+  std::map<std::string, Place> seen;
+  std::vector<Place> kept;
+  for (auto& place : places) {
+    const auto [first, is_new] = seen.insert({RunDirectory(place.path).mark() + (place.listed_only ? place.path.string() : ""), place});
+    const bool leads_to_another = !is_new && place.order && place.order == first->second.order && place.path != first->second.path;
+    if (leads_to_another) place.listed_only = true;
+    if (is_new || leads_to_another) kept.push_back(std::move(place));
+  }
+  places = std::move(kept);
 }
 
 // Whether this is where a study was: its comparison is there, or the run says so, which is named after the study and not its variant.

@@ -102,6 +102,7 @@ bool extend(TuningAxis& axis, GridEnd end) {
   };
   const double near = beyond(1), far = beyond(2);
   const double way = end == GridEnd::low ? -1 : 1;
+  if (x[0] > 0 && !(far > 0)) return false;  // rounded to 0, from which no ratio leads on
   if (!(way * (near - edge) > 0) || !(way * (far - near) > 0) || !std::isfinite(far)) return false;
   const auto as_json = [](double y) { return std::nearbyint(y) == y ? JsonValue(Json(static_cast<std::int64_t>(y))) : JsonValue(Json(y)); };
   if (end == GridEnd::low) axis.values.insert(axis.values.begin(), {as_json(far), as_json(near)});

@@ -52,11 +52,13 @@ struct StudyOrder::Expected {
   struct Candidate {
     RunConfig config;
     Json json;
+    std::string identity;
   };
-  // How a config compares with a variant's: what is otherwise, and which candidate is meant.
+  // A config beside a variant's candidates: the one that it is, or what is otherwise in the nearest.
   struct Look {
     std::vector<std::string> differences;
     const Candidate* meant = nullptr;
+    std::string identity;  // empty where this version cannot read it
   };
 
   StudyFile file;
@@ -92,7 +94,8 @@ struct StudyOrder::Expected {
       try {
         RunConfig config = config_with(study, assignments);
         Json json = resolved_json(config);
-        at->second.push_back({std::move(config), std::move(json)});
+        std::string identity = config_identity(config);
+        at->second.push_back({std::move(config), std::move(json), std::move(identity)});
       } catch (const Error&) {  // a document that this version reads in another way, or whose formulas are not here
       }
     }
@@ -113,20 +116,17 @@ struct StudyOrder::Expected {
     return lines;
   }
 
-  // What the study wrote down of its configs decides; older ones wrote nothing.
   Look look(Found& found, const StudyFile::Variant& variant) {
     Look out;
+    bool any = false;
     for (const auto& candidate : candidates_of(variant)) {
       auto lines = differing(found, candidate);
-      if (out.meant && lines.size() >= out.differences.size()) continue;
-      out = {std::move(lines), &candidate};
+      if (lines.empty()) out.meant = &candidate;
+      if (any && lines.size() >= out.differences.size()) continue;
+      out.differences = std::move(lines);
+      any = true;
     }
-    const auto written = file.configs.find(variant.name);
-    const RunConfig* config = written == file.configs.end() ? nullptr : found.config();
-    if (!config) return out;
-    const auto& identities = written->second;
-    if (std::find(identities.begin(), identities.end(), config_identity(*config)) != identities.end()) return {{}, out.differences.empty() ? out.meant : nullptr};
-    if (out.differences.empty()) out.differences.push_back("what its formulas or defaults were is not what they are today");
+    if (const RunConfig* config = file.configs.empty() ? nullptr : found.config()) out.identity = config_identity(*config);
     return out;
   }
 
@@ -139,6 +139,25 @@ struct StudyOrder::Expected {
     return at != looks.end() ? at->second : looks.emplace(std::move(key), look(found, variant)).first->second;
   }
 
+  // What the study wrote down of its configs decides. Older ones wrote nothing, and nobody knows what a seed that it does not list is to have.
+  std::vector<std::string> differences_by(const Look& look, Found& found, const StudyFile::Variant& variant) {
+    const auto written = file.configs.find(variant.name);
+    if (written == file.configs.end() || look.identity.empty()) return look.differences;
+    std::string expected = written->second.all;
+    if (expected.empty()) {
+      const auto own = written->second.of_seed.find(found.json().value("seed", std::int64_t{-1}));
+      if (own == written->second.of_seed.end()) return look.differences;
+      expected = own->second;
+    }
+    if (look.identity == expected) return {};
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& candidate : candidates_of(variant)) {
+      if (candidate.identity != expected) continue;
+      if (auto lines = differing(found, candidate); !lines.empty()) return lines;
+    }
+    return look.differences.empty() ? std::vector<std::string>{"a formula, or a default, was another"} : look.differences;
+  }
+
   // Whether the run learned the text of this variant's runs.
   bool has_text_of(const StudyFile::Variant& variant, Found& found) const {
     const auto known = file.texts.find(variant.name);
@@ -149,7 +168,7 @@ struct StudyOrder::Expected {
   }
 
   std::vector<std::string> differences(Found& found, const StudyFile::Variant& variant) {
-    auto lines = known_look(found, variant).differences;
+    auto lines = differences_by(known_look(found, variant), found, variant);
     if (!has_text_of(variant, found)) lines.push_back("task.file: another text");
     return lines;
   }

@@ -22,7 +22,7 @@ class StudyOrder {
   std::string text_of(const std::string& variant) const;  ///< SHA-256 of the text that a variant's runs learn; empty where it does not say
   /// "is a run of activation=gelu" or "is a run of another config (train.steps: 500 → 1000)" for a run of that config in this variant's
   /// directory; empty where it belongs there, and where the study does not tell (an older version may have written it). What makes two runs
-  /// the same is what `config_identity` says; where each seed was tuned for itself, any of the configs that were chosen.
+  /// the same is what `config_identity` says; where each seed was tuned for itself, that of its seed.
   /// `identity`, the run's own, tells whether it learned the text that the study says; older studies do not say it.
   std::string stranger(const std::string& variant, const Json& config, const std::string& identity) const;
 

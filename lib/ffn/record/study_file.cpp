@@ -1,7 +1,7 @@
 #include "ffn/record/study_file.hpp"
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -54,6 +54,16 @@ SequentialRecord sequential_from(const Json& json, const std::string& source) {
   return record;
 }
 
+RunConfigs configs_from(const Json& json, const std::string& source) {
+  RunConfigs configs;
+  if (json.is_string()) configs.all = json.get<std::string>();
+  else if (!json.is_object()) throw DataError(source + ": configs: expected a text, or one for each seed");
+  else {
+    for (const auto& item : json.items()) configs.of_seed[std::strtoll(item.key().c_str(), nullptr, 10)] = item.value().get<std::string>();
+  }
+  return configs;
+}
+
 StudyFile study_from(const Json& json, const std::string& source) {
   StudyFile study;
   json.at("name").get_to(study.name);
@@ -68,7 +78,9 @@ StudyFile study_from(const Json& json, const std::string& source) {
   study.document = json.at("document");
   if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
   if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
-  if (json.contains("configs")) study.configs = json["configs"].get<std::map<std::string, std::vector<std::string>>>();
+  if (json.contains("configs")) {
+    for (const auto& item : json["configs"].items()) study.configs[item.key()] = configs_from(item.value(), source);
+  }
   if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
@@ -109,10 +121,9 @@ Json texts_of(const Study& study) {
 Json configs_of(const Study& study) {
   Json configs = Json::object();
   for (const auto& variant : study.variants) {
-    std::set<std::string> identities;
-    for (const auto& config : variant.of_seed) identities.insert(config_identity(config));
-    if (identities.empty()) identities.insert(config_identity(variant.config));
-    configs[variant.name] = identities;
+    Json& its = configs[variant.name];
+    if (variant.of_seed.empty()) its = config_identity(variant.config);
+    for (std::size_t i = 0; i < variant.of_seed.size(); ++i) its[std::to_string(study.seeds[i])] = config_identity(variant.of_seed[i]);
   }
   return configs;
 }

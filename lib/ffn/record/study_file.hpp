@@ -11,6 +11,12 @@
 
 namespace ffn {
 
+/// config_identity() of a variant's runs: of all, or of each seed's where each was tuned for itself.
+struct RunConfigs {
+  std::string all;
+  std::map<std::int64_t, std::string> of_seed;
+};
+
 struct StudyFile {
   struct Variant {
     std::string name;                     ///< of its directory
@@ -24,7 +30,7 @@ struct StudyFile {
   JsonValue document;     ///< as read, overrides applied
   std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
   std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs learn, by its name; none in older files
-  std::map<std::string, std::vector<std::string>> configs;  ///< config_identity() of a variant's runs, of each choice where seeds are tuned one by one
+  std::map<std::string, RunConfigs> configs;  ///< by a variant's name; none in older files
   std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
   /// Directories of its runs, seed by seed as they are planned.

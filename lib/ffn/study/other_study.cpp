@@ -12,6 +12,7 @@
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/standing_choices.hpp"
 #include "ffn/tasks/corpus.hpp"
+#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -60,10 +61,23 @@ EarlierStudy earlier_study(const fs::path& directory) {
   return out;
 }
 
+// What runs of a tuned study may be, whatever is chosen.
+void add_any_choice(const Study& study, std::set<std::string>& identities) {
+  for (const auto& variant : study.variants) {
+    for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
+      try {
+        for (auto& identity : run_identities(config_at(study, variant, point), study.seeds)) identities.insert(std::move(identity));
+      } catch (const Error&) {  // no config takes this point
+      }
+    }
+  }
+}
+
 // Whether a run of this plan was trained there, under whatever name of its variant: then one study has become the other.
 bool has_run_of(const Plan& plan) {
   std::set<std::string> planned;
   for (const auto& run : plan.runs) planned.insert(run.identity);
+  if (plan.study.tune) add_any_choice(plan.study, planned);
   try {
     const auto study = read_study_file(plan.directory);
     if (!study) return false;

@@ -91,9 +91,11 @@ bool StudyLock::is_taken(const fs::path& directory) {
 bool StudyLock::is_leftover(const fs::directory_entry& entry) {
   std::error_code error;
   if (!fs::is_regular_file(entry.symlink_status(error)) || !is_name_of_leftover(entry.path().filename().string())) return false;
-  std::ifstream in(entry.path());
-  const int first = in.is_open() ? in.peek() : ' ';
-  return first == '{' || first == std::ifstream::traits_type::eof();
+  const std::string beginning = "{\n  \"schema_version\": ";
+  std::string text(beginning.size(), '\0');
+  std::ifstream in(entry.path(), std::ios::binary);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return in.rdbuf()->is_open() && beginning.compare(0, static_cast<std::size_t>(in.gcount()), text, 0, static_cast<std::size_t>(in.gcount())) == 0;
 }
 
 bool StudyLock::has_leftovers(const fs::path& directory) { return !leftovers(directory).empty(); }

@@ -349,6 +349,11 @@ class Strangers(Damage):
         one, other = next((a, b) for a in own for b in own if own[a] != own[b])
         self.ok(*study, "seeds=5")  # seeds that are not the study's any more are no strangers
         self.assertIn("14 runs: 14 whole", self.ok("check", "runs/each").stdout)
+        grown = ("xor", "train.steps=20", "train.eval_every=10", "-q", "name=grown", "train.clip_norm=0,2,1", "train.batch_size=8", "tune.seeds=1",
+                 "tune.retune=per_seed", "tune.train.batch_size=8,16,32", "tune.train.optimizer.lr=0.001,0.1")
+        self.ok(*grown, "seeds=2")
+        self.ok(*grown, "seeds=1")  # whose grid grows to the other end
+        self.assertIn("6 runs: 6 whole", self.ok("check", "runs/grown").stdout)
         self.assertIn("10 finished", self.ok("merge", "runs/each", "-o", "merged").stdout)
         self.ok(*study, "seeds=7")
         config = json.loads((self.tmp / f"runs/each/activation=relu/seed-{one}/config.json").read_text())

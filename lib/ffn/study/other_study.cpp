@@ -19,6 +19,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A kind, or a formula's name, brings the defaults of what stands beside it.
+bool follows_from(const std::string& key, const std::string& other) {
+  const auto dot = other.rfind('.');
+  const std::string last = other.substr(dot + 1);
+  return dot != std::string::npos && (last == "kind" || last == "name") && key.rfind(other.substr(0, dot + 1), 0) == 0;
+}
+
 bool is_below(const std::string& key, const std::string& section) { return key.rfind(section + ".", 0) == 0; }
 
 // What the study that is there was trained with: the config of one of its runs, and the keys that it swept. No config where nothing
@@ -157,7 +164,7 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
     // A section is there or not as its keys are swept; d_ff and expansion are one width.
     const bool width = key == "model.ffn.d_ff" || key == "model.ffn.expansion";
     return key == "seed" || any_swept([&](const std::string& other) {
-             return key == other || is_below(key, other) || (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
+             return key == other || is_below(key, other) || follows_from(key, other) || (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
            });
   };
   const Json now = resolved_json(plan.runs.at(0).config);

@@ -86,8 +86,11 @@ double disk_bytes(const RunConfig& config, const Cost& cost);
 /// The FFN's size if its width was solved by `match`, else null.
 const FfnSize* matched_size(const Variant& variant);
 
-/// Workers: as asked for; otherwise one per core, or one per GPU of a study that trains on GPUs.
+/// Workers: as asked for; otherwise one per core as far as the free memory goes, or one per GPU of a study that trains on GPUs.
 std::size_t job_count(const CommonOptions& common, const Study& study);
+
+/// Why there are fewer workers than cores for want of memory; empty where that is not so.
+std::string few_workers_line(const CommonOptions& common, const Study& study);
 
 /// The runs of a study that one engine trains for one reason.
 struct EngineShare {

@@ -27,6 +27,7 @@
 #include "ffn/study/study_lock.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
+#include "ffn/train/memory.hpp"
 #include "next_command.hpp"
 #include "signals.hpp"
 #include "study_display.hpp"
@@ -34,6 +35,19 @@
 
 namespace ffn::app {
 namespace fs = std::filesystem;
+
+namespace {
+
+// What the runs of a study that train on the CPU take at least, one of them at a time.
+double least_of_worker(const Study& study) {
+  double bytes = 0;
+  for (const auto& variant : study.variants) {
+    if (variant.config.compute.on_cpu()) bytes = std::max(bytes, least_memory(variant.config, task_shape(variant.config.task)).total());
+  }
+  return bytes;
+}
+
+}  // namespace
 
 std::size_t job_count(const CommonOptions& common, const Study& study) {
   if (common.jobs > 0) return static_cast<std::size_t>(common.jobs);
@@ -43,7 +57,15 @@ std::size_t job_count(const CommonOptions& common, const Study& study) {
   };
   if (on("cuda:")) return 1;
   if (on("cuda")) return std::max<std::size_t>(1, visible_gpus().size());
-  return usable_cores();
+  return workers_that_fit(usable_cores(), least_of_worker(study), free_memory());
+}
+
+std::string few_workers_line(const CommonOptions& common, const Study& study) {
+  const auto jobs = job_count(common, study), cores = usable_cores();
+  const double least = least_of_worker(study), free = free_memory();
+  if (common.jobs > 0 || least * static_cast<double>(cores) <= free) return "";
+  return format_counted(jobs, "worker") + " for " + format_counted(cores, "core") + ": a run takes " + format_bytes(least) +
+         " of memory at least, and " + format_bytes(free) + " are free (--jobs asks for more)";
 }
 
 std::vector<EngineShare> engine_shares(const Study& study) {
@@ -271,6 +293,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
     for (const auto& share : engine_shares(study)) {
       if (!options.goes_on) log_info(engine_line(share));
     }
+    if (const auto few = few_workers_line(common, study); !few.empty() && !options.goes_on) log_info(few);
     if (!out.part.empty())
       log_info(out.part + ": " + number(runs.size()) + " of " + number(plan.runs.size()) + " runs; the others are trained elsewhere");
     const bool uncertain = locks_may_not_reach(plan.directory);

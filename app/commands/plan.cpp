@@ -39,6 +39,7 @@ struct PlanEstimate {
   std::vector<Line> lines;  ///< per variant
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
   std::size_t workers = 1;  ///< that have something to do at once
+  std::string few_workers;  ///< why there are fewer than cores for want of memory
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
   double peak_bytes = 0;          ///< likewise, of one worker; 0 where nothing is known
@@ -249,6 +250,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const CommonOptions& 
     if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (e.workers > 1 ? " for each worker" : "");
     print_text(text);
   }
+  if (!e.few_workers.empty()) print_text(e.few_workers);
   if (study.growing) return print_growth(study, e);
   if (study.variants.size() > 1) print_text(power_text(power_of(study)));
 }
@@ -270,7 +272,9 @@ int plan_study(const CommonOptions& common, bool probe) {
               : tuning->chosen ? make_plan(*tuning->chosen, common.out)
                                : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
+  const auto few_workers = few_workers_line(common, plan.study);  // before a probe takes memory
   PlanEstimate found = estimate(plan, job_count(common, plan.study), probe);
+  if (found.cohorts > found.jobs) found.few_workers = few_workers;
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;

@@ -346,6 +346,21 @@ class Planning(Program):
         self.assertIn("a smaller model.d_model, d_ff or num_experts", planning.stderr)
         self.assertIn("of memory at least", json.loads(self.ok("plan", *huge, "--no-probe", "--json").stdout)["refused"])
 
+    def test_fewer_workers_where_the_memory_does_not_hold_a_run_for_each(self):
+        cores = json.loads(self.ok("plan", "xor", "seeds=8", "--no-probe", "--json").stdout)["jobs"]
+        if cores == 1:
+            self.skipTest("one core")
+        with open("/proc/meminfo") as lines:
+            available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 1024
+        # Two matrices of 1024 rows; four numbers of four bytes each (weight, gradient, moments): two thirds of what is free.
+        large = ("xor", "seeds=8", "model.d_model=1024", f"model.ffn.d_ff={int(available * 2 / 3 / 16 / 2048)}")
+        self.assertEqual(json.loads(self.ok("plan", *large, "--no-probe", "--json").stdout)["jobs"], 1)
+        said = " ".join(self.ok("plan", *large, "--no-probe").stdout.split())
+        self.assertRegex(said, f"1 worker for {cores} cores: a run takes [0-9.]+ GB of memory at least, and [0-9.]+ GB are free [(]--jobs asks for more[)]")
+        asked = " ".join(self.ok("plan", *large, "--no-probe", "-j", "2").stdout.split())
+        self.assertIn("on 2 workers;", asked)
+        self.assertNotIn("are free", asked)
+
     def test_no_more_workers_are_told_than_have_something_to_do(self):
         self.assertIn("1 to train in 1 cohort on 1 worker;", " ".join(self.ok("plan", "xor", "-j", "3", "--no-probe").stdout.split()))
         self.assertIn("on 3 workers;", " ".join(self.ok("plan", "xor", "seeds=6", "-j", "3", "--no-probe").stdout.split()))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -36,6 +37,26 @@ double hidden_units(const ModelConfig& model) {
   return units * static_cast<double>(mixture ? mixture->top_k : 1);
 }
 
+// Infinite where it is not known: whoever allocates will find out.
+double sum_of_meminfo(std::initializer_list<const char*> wanted) {
+  double bytes = 0;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  for (double kib = 0; meminfo >> name >> kib && std::getline(meminfo, unit);) {
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) bytes += 1024 * kib;
+  }
+  return bytes > 0 ? bytes : std::numeric_limits<double>::infinity();
+}
+
+double limit_of_container() {
+  double bytes = std::numeric_limits<double>::infinity();
+  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    double of_group = 0;
+    if (std::ifstream(file) >> of_group && of_group > 0) bytes = std::min(bytes, of_group);  // "max" is no number
+  }
+  return bytes;
+}
+
 }  // namespace
 
 LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
@@ -51,20 +72,17 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
 }
 
 double usable_memory() {
-  double bytes = 0;
-  std::ifstream meminfo("/proc/meminfo");
-  std::string name, unit;
-  for (double kib = 0; meminfo >> name >> kib && std::getline(meminfo, unit);) {
-    if (name == "MemTotal:" || name == "SwapTotal:") bytes += 1024 * kib;
-  }
-  if (bytes == 0) bytes = std::numeric_limits<double>::infinity();  // not known: whoever allocates will find out
+  double bytes = std::min(sum_of_meminfo({"MemTotal:", "SwapTotal:"}), limit_of_container());
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
-  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    double of_group = 0;
-    if (std::ifstream(file) >> of_group && of_group > 0) bytes = std::min(bytes, of_group);  // "max" is no number
-  }
   return bytes;
+}
+
+double free_memory() { return std::min(sum_of_meminfo({"MemAvailable:"}), limit_of_container()); }
+
+std::size_t workers_that_fit(std::size_t cores, double least, double free) {
+  if (!(least * static_cast<double>(cores) > free)) return cores;
+  return std::max<std::size_t>(1, static_cast<std::size_t>(free / least));
 }
 
 }  // namespace ffn

@@ -1,6 +1,8 @@
 // Whether a machine can hold what a config needs, before anything is allocated or written.
 #pragma once
 
+#include <cstddef>
+
 #include "ffn/config/run_config.hpp"
 
 namespace ffn {
@@ -17,5 +19,11 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape);
 
 /// What this process may use: memory and swap, less where a limit (ulimit -v, a container's) is lower.
 double usable_memory();
+
+/// What all processes here may take together without swapping, as of now; less where a container's limit is lower.
+double free_memory();
+
+/// How many workers the memory allows: one at least, `cores` at most, and no more than fit into `free` with `least` bytes each.
+std::size_t workers_that_fit(std::size_t cores, double least, double free);
 
 }  // namespace ffn

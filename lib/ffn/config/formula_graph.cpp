@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ffn/core/json_document.hpp"
+
 namespace ffn {
 
 namespace {

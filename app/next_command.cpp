@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/core/json.hpp"
 #include "ffn/core/shell.hpp"
@@ -77,6 +78,20 @@ std::string usual_min_effect(const Plan& plan, const Comparison& c) {
   return text;
 }
 
+// The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind.
+std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count) {
+  const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : GrowingSeeds::kLargestFirst;
+  const std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
+  const auto wanted = static_cast<std::int64_t>(count);
+  if (const auto last = *taken.rbegin(); last < end - wanted) return last + 1;
+  std::int64_t first = 0;
+  for (const auto seed : taken) {
+    if (seed >= first + wanted) break;
+    if (seed < end) first = seed + 1;
+  }
+  return first;
+}
+
 // More seeds of a study that has too few for any verdict: nothing was looked at yet that they could be chosen by. Nothing where they are enough.
 std::string more_seeds_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const auto& seeds = plan.study.seeds;
@@ -88,7 +103,7 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
   }
   if (plan.study.growing || seeds.empty() || needed <= seeds.size()) return "";
   auto all = seeds;
-  for (auto next = *std::max_element(seeds.begin(), seeds.end()) + 1; all.size() < needed; ++next) all.push_back(next);
+  for (auto next = first_of_fresh_seeds(plan.study, needed - seeds.size()); all.size() < needed; ++next) all.push_back(next);
   const bool from_zero = all.front() == 0 && all.back() == static_cast<std::int64_t>(needed) - 1 && std::is_sorted(all.begin(), all.end());
   auto words = words_again(common);
   set_key(words, "seeds", from_zero ? std::to_string(needed) : dump_json_lossy(Json(all)), common.description);
@@ -98,7 +113,7 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
 std::string settling_command(const Plan& plan, const CommonOptions& common, const std::string& min_effect) {
   const auto& study = plan.study;
   auto words = words_again(common);
-  const auto first = *std::max_element(study.seeds.begin(), study.seeds.end()) + 1;
+  const auto first = first_of_fresh_seeds(study, GrowingSeeds().max);
   if (!min_effect.empty()) set_key(words, "compare.min_effect", min_effect, common.description);
   set_key(words, "name", study.name + "-settled", common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);

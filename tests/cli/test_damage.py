@@ -51,11 +51,15 @@ class Finished(Damage):
         self.train()
         for name, expected in (("status.json", "written again"), ("config.json", "written again"), ("summary.json", "trained again"),
                                ("metrics.jsonl", "trained again"), ("model.safetensors", "trained again")):
-            for damage in ("deleted", "empty", "flipped"):
+            for damage in ("deleted", "empty", "flipped", "a directory", "a link that leads nowhere"):
                 path = self.run_path() / name
                 content = bytearray(path.read_bytes())
-                if damage == "deleted":
+                if damage in ("deleted", "a directory", "a link that leads nowhere"):
                     path.unlink()
+                    if damage == "a directory":
+                        path.mkdir()
+                    elif damage != "deleted":
+                        path.symlink_to("/nowhere/" + name)
                 elif damage == "empty":
                     path.write_bytes(b"")
                 else:
@@ -70,6 +74,27 @@ class Finished(Damage):
                 self.assertEqual(run_bits(self.tmp / "runs"), whole)
                 self.assertIn("6 runs: 6 whole", self.ok("check", "runs").stdout)
                 self.assertIn("0 trained now, 6 found finished", self.train())
+
+    def test_a_study_file_is_read_from_its_copy_whatever_stands_in_its_place(self):
+        self.train()
+        study = self.tmp / "runs/study"
+        for name in ("study.json", "study.json.bak"):
+            path = study / name
+            content = path.read_bytes()
+            for place in (path.mkdir, lambda path=path: path.symlink_to("/nowhere/study.json")):
+                path.unlink()
+                place()
+                checked = self.run_program("check", "runs")
+                self.assertEqual(checked.returncode, 3, checked.stdout)
+                self.assertIn(name, checked.stdout)
+                self.assertNotIn("no study file", checked.stdout)
+                self.ok("compare", "runs/study")
+                said = self.train()
+                self.assertNotIn("cannot replace", said)
+                self.assertIn("6 found finished", said)
+                self.assertFalse(path.is_symlink())
+                self.assertEqual(path.read_bytes(), content)
+                self.ok("check", "runs")
 
     def test_check_names_what_a_comparison_does_without(self):
         self.train()
@@ -154,12 +179,12 @@ class HalfFinished(Damage):
         whole = run_bits(self.tmp / "whole")
         self.half_finished()
         for number, (name, damage) in enumerate([("metrics.jsonl", "deleted"), ("metrics.jsonl", "a bad line"), ("checkpoint/state.safetensors", "flipped"),
-                                                 ("status.json", "empty"), ("status.json", "deleted")]):
+                                                 ("status.json", "a directory"), ("status.json", "deleted")]):
             path = self.run_path(RUNS[number]) / name
-            if damage == "deleted":
+            if damage in ("deleted", "a directory"):
                 path.unlink()
-            elif damage == "empty":
-                path.write_text("")
+                if damage == "a directory":
+                    path.mkdir()
             elif damage == "a bad line":
                 path.write_text("{}\n" + path.read_text())
             else:
@@ -171,7 +196,7 @@ class HalfFinished(Damage):
             self.assertTrue([line for line in said.splitlines() if run in line and text in line], (run, text, said))
         self.assertNotIn(RUNS[5] + ":", said)
         self.assertEqual(run_bits(self.tmp / "runs"), whole)
-        self.assertEqual(len(list((self.tmp / "runs").rglob("*.old-1"))), 3)  # nothing that was there is gone
+        self.assertEqual(len(list((self.tmp / "runs").rglob("seed-*.old-1"))), 3)  # nothing that was there is gone
 
     def test_a_checkpoint_of_impossible_content_costs_the_run_a_restart(self):
         """As version 0.1 wrote them, without checksums: the content has to tell."""

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a study shows while it runs on a terminal, what it leaves out where there is none, and the command that its end names."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -122,6 +123,22 @@ class Ending(ProgramTest):
         self.assertEqual(min(seeds), 6)  # that nobody has looked at
         self.assertEqual(len(list((self.tmp / "runs/study").glob("*/seed-*"))), 18)
 
+    def test_seeds_that_nobody_looked_at_are_found_where_none_are_left_behind(self):
+        tuned = ("tune.train.optimizer.lr=0.01,0.011", "tune.seeds=1")
+        for number, (seeds, first, more) in enumerate((([0, 1, 2, 2**63 - 1], 3, ()), ([0, 1, 50, 2**53], 51, ()), ([0, 1, 999999], 2, tuned))):
+            arguments = ("xor", "train.steps=20", "model.ffn.activation=gelu,gelu_tanh", "compare.metric=val/loss", f"name=n{number}", *more)
+            line = self.last_line(*arguments, f"seeds={json.dumps(seeds)}")
+            words = shlex.split(line.partition("next, for what is not sure: ")[2])
+            self.assertEqual(words[-1], 'seeds={"until":"settled","first":%d}' % first)
+            self.ok("validate", *(word for word in words[1:]))
+
+    def test_a_path_that_no_terminal_shows_is_named_as_a_shell_reads_it(self):
+        out = os.fsencode(self.tmp) + b"/out\xff"
+        result = subprocess.run([str(PROGRAM), "xor", "seeds=2", "train.steps=20", "model.ffn.activation=relu,gelu", "-o", out], capture_output=True, cwd=self.tmp, check=True)
+        line = result.stderr.decode().strip().splitlines()[-1].partition("next, for what is not sure: ")[2]
+        subprocess.run(["bash", "-c", "set -e\n" + line.replace('"settled"', '"settled","max":8')], cwd=self.tmp, check=True, capture_output=True)
+        self.assertEqual(sorted(name for name in os.listdir(os.fsencode(self.tmp)) if name.startswith(b"out")), [b"out\xff"])
+
     def test_without_a_smallest_difference_what_settles_a_study_has_one(self):
         study = {**STUDY, "train": {**STUDY["train"], "steps": 300}}
         for number, (changes, effect) in enumerate(((["train.eval_every=20"], "20"), (["train.eval_every=1"], None), (["compare.metric=val/loss"], "0.1"))):
@@ -138,8 +155,10 @@ class Ending(ProgramTest):
 
     def test_one_seed_names_as_many_as_a_verdict_takes(self):
         self.write("study.json", STUDY)
-        for name, seeds, more in (("one", "1", "seeds=6"), ("five", "[5]", "seeds=[5,6,7,8,9,10]")):
-            result = self.ok("study.json", f"seeds={seeds}", f"name={name}", "train.steps=200")
+        last = 2**63 - 1
+        for name, seeds, more, tune in (("one", "1", "seeds=6", ()), ("five", "[5]", "seeds=[5,6,7,8,9,10]", ()), ("last", f"[{last}]", f"seeds=[{last},0,1,2,3,4]", ()),
+                                        ("tuned", "[999999]", "seeds=[999999,0,1,2,3,4]", ("tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1"))):
+            result = self.ok("study.json", f"name={name}", "train.steps=200", *tune, f"seeds={seeds}")
             self.assertIn("at least 6 are needed", " ".join(result.stdout.split()))
             line = result.stderr.strip().splitlines()[-1]
             words = shlex.split(line.partition("next, for a verdict: ")[2])

@@ -199,6 +199,23 @@ class Tuning(ProgramTest):
         self.assertTrue((self.tmp / "runs/study.old-1/study.json").exists())
         self.ok("--config", path, "-q")
 
+    def test_a_run_that_lost_its_status_is_known_by_what_else_it_says(self):
+        for retune in ("once", "per_seed"):
+            study = {**STUDY, "name": retune, "tune": {"train.optimizer.lr": [0.01, 0.02], "seeds": 2, "retune": retune}}
+            path = self.write("study.json", study)
+            self.ok("--config", path, "-q")
+            run = self.tmp / "runs" / retune / "activation=gelu/seed-3"
+            self.assertNotEqual(self.rate_of(run), 0.01)
+            weights = (run / "model.safetensors").read_bytes()
+            for damage in ("status.json", "status.json config.json", "status.json summary.json"):
+                for name in damage.split():
+                    (run / name).unlink() if name != "config.json" else (run / name).write_text("{}}")
+                self.assertIsNone(self.planned(path)[-1])
+                said = self.ok("--config", path, "-q").stderr
+                self.assertRegex(said, "seed-3: .*status.json: missing")
+                self.assertEqual((run / "model.safetensors").read_bytes(), weights)
+                self.ok("check", "runs")
+
     def test_runs_that_no_choice_leads_to_are_found_before_anything_is_tuned(self):
         self.trained(STUDY)
         for name in ("study.json", "study.json.bak"):

@@ -39,8 +39,7 @@ GrowingSeeds read_growing_seeds(const Json& seeds, std::vector<SeedsProblem>& pr
   else if (seeds["until"] != "settled") bad("until", "expected \"settled\", got " + shortened(seeds["until"]));
   if (seeds.contains("first")) {
     const Json& found = seeds["first"];
-    constexpr std::int64_t kLast = std::int64_t{1} << 53;
-    if (found.is_number_integer() && found >= 0 && found <= kLast) out.first = found.get<std::int64_t>();
+    if (found.is_number_integer() && found >= 0 && found <= GrowingSeeds::kLargestFirst) out.first = found.get<std::int64_t>();
     else bad("first", "expected a seed, at least 0, got " + shortened(found));
   }
   const std::size_t before = problems.size();

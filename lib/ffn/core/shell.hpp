@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// In quotes where it needs them.
+/// In quotes where it needs them; by codes, $'\xff', where a terminal would not show it.
 std::string shell_word(const std::string& word);
 std::string shell_command(const std::vector<std::string>& words);
 

@@ -111,6 +111,11 @@ fs::path move_aside(const fs::path& path) {
   return aside;
 }
 
+void make_room_for_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(fs::symlink_status(path, error))) move_aside(path);
+}
+
 std::uintmax_t bytes_below(const fs::path& path) {
   std::error_code error;
   const auto size_of = [](const fs::path& file) {

@@ -11,6 +11,9 @@ namespace ffn {
 /// Renames `path` to the first free "path.old-N" and returns the new name.
 std::filesystem::path move_aside(const std::filesystem::path& path);
 
+/// Does so where a directory stands in the place of a file, which could not be written there.
+void make_room_for_file(const std::filesystem::path& path);
+
 struct MovedAside {
   std::filesystem::path path;
   std::uintmax_t bytes = 0;

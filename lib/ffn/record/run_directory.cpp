@@ -143,7 +143,7 @@ void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
   status.host = host_name();
   // A run that trains is found by its checkpoint, one that is over by its summary (run_standing): only failing leaves neither.
   const bool alone = status.state == RunState::failed;
-  write_file(path_ / kStatus, sealed_text(status_json(status)), alone ? Durability::flushed : Durability::cached, group);
+  write_file(status_path(), sealed_text(status_json(status)), alone ? Durability::flushed : Durability::cached, group);
 }
 
 void RunDirectory::write_summary(const RunSummary& summary, FileGroup* group) const {

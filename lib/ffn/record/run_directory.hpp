@@ -55,6 +55,7 @@ class RunDirectory {
   std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
   std::filesystem::path meta_path() const { return path_ / "meta.json"; }
+  std::filesystem::path status_path() const { return path_ / "status.json"; }
   std::filesystem::path log_path() const { return path_ / "log.txt"; }
 
   /// False if it was there.

@@ -12,6 +12,7 @@
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_reading.hpp"
 #include "ffn/record/text.hpp"
+#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -183,6 +184,23 @@ RunLook look_at(const RunDirectory& directory, const RunConfig& config, const st
   }
 }
 
+std::vector<std::string> stated_identities(const RunDirectory& directory) {
+  std::vector<std::string> out;
+  const auto add_unless_unreadable = [&](const auto& identity) {
+    try {
+      out.push_back(identity());
+    } catch (const Error&) {  // whoever trains the run says so
+    }
+  };
+  const auto required = [](auto there) { return there ? there->identity : throw DataError("missing"); };
+  add_unless_unreadable([&] { return required(read_status(directory.path())); });
+  add_unless_unreadable([&] { return required(read_summary(directory.path())); });
+  if (out.size() == 2 && out[0] == out[1]) return {out[0]};  // as in almost all
+  const std::string config = read_or_nothing(directory.config_path());
+  if (!config.empty()) add_unless_unreadable([&] { return run_identity(read_run_config(parse_document(config, "config.json", directory.path().string()), "config.json")); });
+  return out;
+}
+
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            const RunLook& look) {
   const std::string path = directory.path().string();
@@ -206,6 +224,7 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
   try {
     auto checkpoint = directory.read_checkpoint(config, identity);
     if (checkpoint && checkpoint->checkpoint.step > 0) {
+      make_room_for_file(directory.status_path());
       if (!look.about.empty()) log_warning(path + ": " + look.about + "; the run goes on from its checkpoint");
       return checkpoint;
     }
@@ -227,6 +246,7 @@ void mend(const RunDirectory& directory, const RunConfig& config, const RunLook&
   RunSummary summary = look.summary.value();
   const bool config_is_whole = read_or_nothing(directory.config_path()) == config_text(config);
   if (!config_is_whole && is_there(directory.config_path())) move_aside(directory.config_path());
+  make_room_for_file(directory.status_path());
   const FileFacts facts = directory.write_config(config);
   // The same run under another name, or asked for with another engine: what is vouched for is what lies there now.
   const auto vouched = summary.files.find(directory.config_path().filename());

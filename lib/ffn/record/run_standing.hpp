@@ -36,6 +36,10 @@ struct RunLook {
 /// Reads the run's small files and, of a finished run, compares all that its summary vouches for. A checkpoint is not opened.
 RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity);
 
+/// Whose run this is, by each of its files that says so and can be read (status.json, summary.json, config.json), in that order.
+/// One of them may be lost or of another run; who knows what may stand here takes the first that fits.
+std::vector<std::string> stated_identities(const RunDirectory& directory);
+
 /// For whoever holds the run's claim and is going to train it: where it can go on, or nothing if it begins. Moves aside what
 /// is damaged, with a line in the log. Throws DataError for a directory that is foreign or cannot be read, UsageError for another
 /// run's: results step aside on request only.

@@ -161,6 +161,8 @@ bool is_missing(const fs::path& file) {
 
 Json read_whole(const fs::path& file) {
   if (is_missing(file)) throw DataError(file.string() + ": missing");
+  std::error_code error;
+  if (fs::status(file, error).type() == fs::file_type::not_found) throw DataError(file.string() + ": a link that leads nowhere");
   Json out;
   record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
     study_from(json, file.string());

@@ -90,8 +90,8 @@ bool has_run_of(const Plan& plan) {
     if (!study) return false;
     const auto places = study->run_directories(plan.directory);
     return std::any_of(places.begin(), places.end(), [&](const fs::path& place) {
-      const auto status = read_status(place);
-      return status && planned.count(status->identity) > 0;
+      const auto stated = stated_identities(RunDirectory(place));
+      return std::any_of(stated.begin(), stated.end(), [&](const std::string& identity) { return planned.count(identity) > 0; });
     });
   } catch (const Error&) {
     return false;

@@ -8,6 +8,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/growing.hpp"
 
@@ -42,6 +43,7 @@ void keep_study_file(const Plan& plan, bool has_work) {
   if (!is_whole) warn_of_lost_file(plan.directory);
   try {
     make_directories(plan.directory);
+    for (const auto& file : {study_file_path(plan.directory), study_copy_path(plan.directory)}) make_room_for_file(file);
     write_study_file(plan.directory, text);
   } catch (const SystemError& error) {
     if (has_work) throw;

@@ -1,9 +1,11 @@
 #include "ffn/study/standing_choices.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "ffn/record/run_directory.hpp"
+#include "ffn/record/run_standing.hpp"
 #include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
@@ -32,23 +34,19 @@ std::size_t index_of(const TuningConfig& tune, const std::vector<JsonValue>& poi
   return index;
 }
 
-// Of the runs of a variant, seed by seed; empty where there is none.
-std::vector<std::string> identities_there(const Study& study, const Variant& variant, const fs::path& out) {
-  std::vector<std::string> identities;
-  for (const auto seed : study.seeds) {
-    identities.emplace_back();
-    try {
-      if (const auto status = read_status(study_run_path(out, study.name, variant.name, seed))) identities.back() = status->identity;
-    } catch (const Error&) {  // whoever trains it says so
-    }
-  }
+// What the runs of a variant say they are, seed by seed; nothing where there is none.
+std::vector<std::vector<std::string>> identities_there(const Study& study, const Variant& variant, const fs::path& out) {
+  std::vector<std::vector<std::string>> identities;
+  for (const auto seed : study.seeds)
+    identities.push_back(stated_identities(RunDirectory(study_run_path(out, study.name, variant.name, seed))));
   return identities;
 }
 
-std::vector<std::size_t> choices_there(const Study& study, const Variant& variant, const std::vector<std::string>& there,
+std::vector<std::size_t> choices_there(const Study& study, const Variant& variant, const std::vector<std::vector<std::string>>& there,
                                        std::size_t otherwise) {
   std::vector<std::size_t> choices(there.size(), otherwise);
-  if (std::all_of(there.begin(), there.end(), [](const std::string& identity) { return identity.empty(); })) return choices;
+  if (std::all_of(there.begin(), there.end(), [](const auto& stated) { return stated.empty(); })) return choices;
+  std::vector<std::size_t> rank(there.size(), SIZE_MAX);  // of the statement that a choice rests on: the first that fits counts
   for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
     std::vector<std::string> identities;
     try {
@@ -57,7 +55,10 @@ std::vector<std::size_t> choices_there(const Study& study, const Variant& varian
       continue;
     }
     for (std::size_t s = 0; s < there.size(); ++s) {
-      if (identities[s] == there[s]) choices[s] = point;
+      const auto stated = static_cast<std::size_t>(std::find(there[s].begin(), there[s].end(), identities[s]) - there[s].begin());
+      if (stated == there[s].size() || stated >= rank[s]) continue;
+      rank[s] = stated;
+      choices[s] = point;
     }
   }
   return choices;

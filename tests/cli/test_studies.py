@@ -176,12 +176,18 @@ class Survival(ProgramTest):
                                   "model": {"d_model": 16, "residual": True}, "train": {"steps": 4000, "eval_every": 1000, "batch_size": 32}})
         process = self.start("text", "-j", "1")
         self.wait_for("text/**/metrics.jsonl")
+        before = text.read_text()
         text.write_text("the cat sat on the mat and looked at the rat\n" * 60)
-        process.communicate(timeout=120)
+        _, said = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 4)
+        self.assertIn("put the text back, or start with --fresh", said)  # the cause, where it is looked for
+        self.assertIn("ends: 0 trained, 0 found finished, 0 diverged, 2 failed", (self.tmp / "text/poem/log.txt").read_text())
         states = [json.loads(p.read_text())["state"] for p in (self.tmp / "text").rglob("status.json")]
         self.assertNotIn("done", states)
         self.assertIn("task.file: its text changed", self.fails(2, "--config", "study.json", "-o", "text", "-q"))
+        text.write_text(before)  # the remedy that is named
+        self.assertIn("2 runs: 2 trained now", self.ok("--config", "study.json", "-o", "text").stderr)
+        text.write_text("the cat sat on the mat and looked at the rat\n" * 60)
         self.ok("--config", "study.json", "-o", "text", "-q", "--fresh")
 
     def test_a_worker_that_dies_costs_one_retry(self):

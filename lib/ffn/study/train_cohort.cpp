@@ -142,7 +142,7 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "start it again with --fresh, or under another name=...");
+    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "put the text back, or start with --fresh, or under another name=..., to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
@@ -193,8 +193,10 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     }
     train_session(session, engine, argv, hooks, outcome);
     if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
+    const std::string why = "its text changed while it was trained; put the text back, or start with --fresh to train on it as it is";
+    log_error(session.runs[0].directory.path().string() + ": " + why);
     for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      mark_failed(session.runs[i], "its text changed while it was trained; start again with --fresh");
+      mark_failed(session.runs[i], why);
       fail(session.plan_index[i], hooks, outcome);
     }
   }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <new>
+#include <set>
 
 #include "ffn/core/error.hpp"
 #include "ffn/record/log.hpp"
@@ -196,9 +197,14 @@ class Pool {
     if (message.kind == Kind::run_finished && message.end != RunEnd::interrupted) {
       ++result_.trained;
       result_.ended.insert(message.run);
-      result_.diverged += message.end == RunEnd::diverged;
+      if (message.end == RunEnd::diverged) diverged_.insert(message.run);
     }
-    if (message.kind == Kind::run_failed) result_.failed.insert(message.run);
+    if (message.kind == Kind::run_failed) {
+      result_.failed.insert(message.run);
+      result_.trained -= result_.ended.erase(message.run);  // it failed after its end
+      diverged_.erase(message.run);
+    }
+    result_.diverged = diverged_.size();
     if (options_.on_message) options_.on_message(message);
     if (message.kind == Kind::cohort_finished) {
       result_.elsewhere += message.outcome.elsewhere;
@@ -328,6 +334,7 @@ class Pool {
   const std::string mark_ = RunDirectory(plan_.directory).mark();
   std::vector<int> attempts_;
   std::deque<std::size_t> queue_;
+  std::set<std::size_t> diverged_;
   std::vector<Child> children_;
   Shared shared_;
   bool stopping_ = false, said_waiting_ = false, killed_ = false;

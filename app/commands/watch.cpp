@@ -17,6 +17,7 @@
 #include "ffn/pictures/html.hpp"
 #include "ffn/pictures/page.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/serve/server.hpp"
@@ -54,7 +55,8 @@ std::string state_of(const std::vector<std::string>& names) {
   const auto places = find_run_places({names.begin(), names.end()});
   for (const auto& run : places.there) {
     all += run.string() + "\n";
-    for (const char* name : {"status.json", "metrics.jsonl", "summary.json"}) add(run / name);
+    const RunDirectory files(run);
+    for (const auto& file : {files.status_path(), files.metrics_path(), files.summary_path()}) add(file);
     studies.insert(run.parent_path().parent_path());
   }
   for (const auto& study : studies) add(study_file_path(study));

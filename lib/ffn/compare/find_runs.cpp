@@ -1,7 +1,6 @@
 // Run directories → FoundRun.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -64,9 +63,10 @@ class Stranger : public DataError {
 // `order`: what the study that lists it trains there, or null.
 FoundRun read_run(const fs::path& path, const StudyOrder* order) {
   const auto status = read_status(path);
-  if (!status) throw DataError((path / "status.json").string() + ": missing");
+  const RunDirectory directory(path);
+  if (!status) throw DataError(directory.status_path().string() + ": missing");
   FoundRun run;
-  const fs::path file = path / "config.json";
+  const fs::path file = directory.config_path();
   const std::string text = read_file(file, "config", ExitCode::data, 1 << 22);
   check_config(text, file, *status);
   const Json config = parse_json(text);
@@ -81,8 +81,8 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
   run.identity = status->identity;
   if (status->state == RunState::done || status->state == RunState::diverged) {
     run.summary = read_summary(path);
-    if (!run.summary) throw DataError((path / "summary.json").string() + ": missing");
-    if (run.summary->identity != run.identity) throw DataError((path / "summary.json").string() + ": of another config");
+    if (!run.summary) throw DataError(directory.summary_path().string() + ": missing");
+    if (run.summary->identity != run.identity) throw DataError(directory.summary_path().string() + ": of another config");
     run.flops_per_token = run.summary->cost.flops;
   }
   if (!what.empty()) throw Stranger(path.string() + " " + what);
@@ -149,9 +149,8 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     // Directories that were moved aside hold earlier results, not this study's; a copy that was killed left no result.
     const std::string name = at->path().filename().string();
-    const bool aside = is_moved_aside(name) || is_incoming_run(name);
     std::error_code unknown;
-    if (!aside && at->is_directory(unknown)) children.push_back(at->path());
+    if (!is_never_a_result(name) && at->is_directory(unknown)) children.push_back(at->path());
   }
   std::sort(children.begin(), children.end());
   for (const auto& child : children) search(child, around, places);
@@ -172,9 +171,9 @@ void drop_copies(std::vector<Place>& places) {
 
 // Whether this is where a study was: its comparison is there, or the run says so, which is named after the study and not its variant.
 bool was_study(const fs::path& directory, const fs::path& run) {
-  if (path_exists(directory / "compare.json")) return true;
+  if (path_exists(comparison_path(directory))) return true;
   try {
-    const Json config = parse_json(read_file(run / "config.json", "config", ExitCode::data, 1 << 22));
+    const Json config = parse_json(read_file(RunDirectory(run).config_path(), "config", ExitCode::data, 1 << 22));
     return config.is_object() && config.value("name", Json()) == directory.filename().string() && directory.filename() != run.parent_path().filename();
   } catch (const Error&) {
     return false;
@@ -224,11 +223,10 @@ Places places_below(const std::vector<fs::path>& directories) {
 
 // NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME.
 bool is_tuning_run(const fs::path& run) {
-  constexpr const char* kSeed = "seed-";
-  const std::string name = run.filename().string(), study = fs::absolute(run).parent_path().parent_path().filename().string();
+  const auto seed = seed_of_directory(run.filename().string());
+  const std::string study = fs::absolute(run).parent_path().parent_path().filename().string();
   const std::size_t begin = study.size() - std::min(study.size(), std::strlen(kTuningSuffix));
-  return study.substr(begin) == kTuningSuffix && name.rfind(kSeed, 0) == 0 &&
-         std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10) >= kFirstTuningSeed;
+  return study.substr(begin) == kTuningSuffix && seed && *seed >= kFirstTuningSeed;
 }
 
 // Tuning runs judge nothing beside others.
@@ -277,11 +275,11 @@ void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places
       continue;
     }
     const auto sibling = by_variant.find(path.parent_path());
-    const std::string name = path.filename().string();
-    if (sibling == by_variant.end() || name.rfind("seed-", 0) != 0) continue;
+    const auto seed = seed_of_directory(path.filename().string());
+    if (sibling == by_variant.end() || !seed) continue;
     FoundRun run = runs[sibling->second];
     run.path = path;
-    run.seed = std::strtoll(name.c_str() + 5, nullptr, 10);
+    run.seed = *seed;
     run.state = RunState::pending;
     run.identity.clear();
     run.summary.reset();

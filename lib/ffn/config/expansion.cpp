@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "ffn/core/hash.hpp"
+#include "ffn/core/marked_names.hpp"
 
 namespace ffn {
 
@@ -214,7 +215,7 @@ std::string variant_name(const Combination& combination, const std::set<std::str
     name += (name.empty() ? "" : "+") + short_key(key, keys) + "=" + text;
   }
   // compare passes over what was moved aside, and a start removes what was being written.
-  for (const char* taken : {".old-", ".tmp-"}) {
+  for (const char* taken : {kAsideMark, kTemporaryMark}) {
     for (auto at = name.find(taken); at != std::string::npos; at = name.find(taken)) name[at] = '_';
   }
   constexpr std::size_t kLongest = 100;  // file systems allow 255 bytes

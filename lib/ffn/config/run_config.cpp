@@ -10,6 +10,7 @@
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/named_formulas.hpp"
+#include "ffn/core/marked_names.hpp"
 
 namespace ffn {
 
@@ -28,8 +29,7 @@ bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
                                        "checkpoint",  "study.json", "study.json.bak", "log.txt",     "compare.json", "report.html",
                                        "runs.csv",    "curves.csv", "tensorboard"};
-  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  return has(".old-") || has(".tmp-") || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
+  return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
 }  // namespace

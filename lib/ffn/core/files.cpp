@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ffn/core/disk_error.hpp"
+#include "ffn/core/marked_names.hpp"
 #include "ffn/core/side_by_side.hpp"
 
 namespace ffn {
@@ -135,8 +136,6 @@ bool path_exists(const fs::path& path) {
 }
 
 namespace {
-
-constexpr const char* kTemporary = ".tmp-";
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path) {
   const int reason = errno;
@@ -273,7 +272,7 @@ void write_file_atomically(const fs::path& path, const std::string& bytes, Durab
 void FileGroup::write(const fs::path& path, const std::string& bytes, Durability durability) {
   // The process id keeps two processes that write the same file from sharing a temporary; the number, two writes of one.
   static std::atomic<unsigned> number{0};
-  const fs::path temporary = path.string() + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(number++);
+  const fs::path temporary = path.string() + kTemporaryMark + std::to_string(::getpid()) + "-" + std::to_string(number++);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) fail("create", temporary);
   files_.push_back({temporary, path});
@@ -353,7 +352,7 @@ void FileGroup::forget() noexcept {
 void remove_temporaries(const fs::path& directory) {
   std::error_code error;  // what cannot be read or removed harms nobody
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().filename().string().find(kTemporary) != std::string::npos) fs::remove(entry.path(), error);
+    if (is_temporary(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
 }
 
@@ -369,7 +368,7 @@ void remove_old_temporaries(const fs::path& directory) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().filename().string().find(kTemporary) == std::string::npos) continue;
+    if (!is_temporary(entry.path().filename().string())) continue;
     if (const auto written = entry.last_write_time(error); !error && written < old) fs::remove(entry.path(), error);
   }
 }

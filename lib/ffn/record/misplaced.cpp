@@ -233,7 +233,8 @@ Json StudyOrder::in_its_words(const std::string& name, Json config) const {
 std::string misplaced(const fs::path& run, const Json& config, const std::string& identity, const StudyOrder* order) {
   const Json seed = config.value("seed", Json());
   const std::string name = run.filename().string(), expected = "seed-" + dump_json(seed);
-  const bool is_numbered = name.rfind("seed-", 0) == 0 && name.size() > 5 && name.find_first_not_of("0123456789", 5) == std::string::npos;
+  const std::string number = seed_of_directory(name) ? name.substr(name.find('-') + 1) : "";
+  const bool is_numbered = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   const std::string stranger = order ? order->stranger(run.parent_path().filename().string(), config, identity) : "";
   if (stranger.empty() && seed.is_number_integer() && is_numbered && name != expected) return "is the run of seed " + dump_json(seed);
   return stranger;

@@ -11,19 +11,18 @@
 #include "ffn/core/error.hpp"
 #include "ffn/record/event_file.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/record/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kAside = ".old-", *kTemporary = ".tmp-";
-
-// "seed-0" of "seed-0.old-3"; "" if the name is none of move_aside()'s (or, with kTemporary, of a copy's).
-std::string name_before(const std::string& name, const char* mark = kAside) {
-  const auto at = name.rfind(mark);
-  if (at == std::string::npos || at == 0 || at + 5 == name.size()) return "";
-  const bool numbered = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 5, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+// "seed-0" of "seed-0.old-3"; "" if the name is none of move_aside()'s (or, with kTemporaryMark, of a copy's).
+std::string name_before(const std::string& name, const std::string& mark = kAsideMark) {
+  const auto at = name.rfind(mark), number = at + mark.size();
+  if (at == std::string::npos || at == 0 || number == name.size()) return "";
+  const bool numbered = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(number), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   return numbered ? name.substr(0, at) : "";
 }
 
@@ -34,21 +33,20 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 // Files that runs and studies leave, and what is written on the way to them.
 bool is_our_file(std::string name) {
   for (std::string before = name_before(name); !before.empty(); before = name_before(name)) name = before;
-  if (const auto temporary = name.find(kTemporary); temporary != std::string::npos) name.resize(temporary);
+  if (const auto temporary = name.find(kTemporaryMark); temporary != std::string::npos) name.resize(temporary);
   return is_one_of(name, {"config.json", "meta.json", "status.json", "summary.json", "metrics.jsonl", "model.safetensors", "log.txt", "state.safetensors",
                           "study.json", "study.json.bak", "compare.json", ".lock"}) ||
          name.rfind(".at-work-", 0) == 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
-bool has_file(const fs::path& directory, const char* name) {
-  std::error_code error;
-  return fs::is_regular_file(fs::symlink_status(directory / name, error));
-}
-
-// More than holds_run() asks for: what may be removed has such a file of its own, and no link to one.
+// More than holds_run() and has_study_file() ask for: what may be removed has such a file of its own, and no link to one.
 bool is_run_or_study(const fs::path& directory) {
-  const auto has = [&](const char* name) { return has_file(directory, name); };
-  return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), has) || has("study.json") || has("study.json.bak");
+  const auto is_file = [](const fs::path& path) {
+    std::error_code error;
+    return fs::is_regular_file(fs::symlink_status(path, error));
+  };
+  return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return is_file(directory / name); }) ||
+         is_file(study_file_path(directory)) || is_file(study_copy_path(directory));
 }
 
 // A study's directory that was moved aside before its study.json was written holds runs alone.
@@ -80,13 +78,11 @@ void search(const fs::path& directory, std::vector<MovedAside>& found) {
 
 }  // namespace
 
-bool is_moved_aside(const std::string& name) { return name.find(kAside) != std::string::npos; }
+bool is_no_result(const std::string& name) { return is_moved_aside(name) || is_temporary(name) || name[0] == '.'; }
 
-bool is_no_result(const std::string& name) { return is_moved_aside(name) || name.find(kTemporary) != std::string::npos || name[0] == '.'; }
+fs::path incoming_path(const fs::path& run) { return run.string() + kTemporaryMark + std::to_string(::getpid()); }
 
-fs::path incoming_path(const fs::path& run) { return run.string() + kTemporary + std::to_string(::getpid()); }
-
-std::string run_of_incoming(const std::string& name) { return name.rfind("seed-", 0) == 0 ? name_before(name, kTemporary) : ""; }
+std::string run_of_incoming(const std::string& name) { return seed_of_directory(name) ? name_before(name, kTemporaryMark) : ""; }
 
 std::string foreign_in(const fs::path& directory) {
   std::error_code error;
@@ -103,8 +99,8 @@ std::string foreign_in(const fs::path& directory) {
 
 fs::path move_aside(const fs::path& path) {
   int n = 1;
-  while (fs::exists(fs::symlink_status(path.string() + kAside + std::to_string(n)))) ++n;
-  const fs::path aside = path.string() + kAside + std::to_string(n);
+  while (fs::exists(fs::symlink_status(path.string() + kAsideMark + std::to_string(n)))) ++n;
+  const fs::path aside = path.string() + kAsideMark + std::to_string(n);
   std::error_code error;
   fs::rename(path, aside, error);
   if (error) throw SystemError("cannot move " + path.string() + " to " + aside.string() + ": " + error.message());

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ffn/core/marked_names.hpp"
+
 namespace ffn {
 
 /// Renames `path` to the first free "path.old-N" and returns the new name.
@@ -22,17 +24,17 @@ struct MovedAside {
   std::string foreign;
 };
 
-/// Whether move_aside() gives such names; no study and no variant has one.
-bool is_moved_aside(const std::string& name);
-
 /// Where this process writes a copy of a run before it appears: "seed-0.tmp-4711".
 std::filesystem::path incoming_path(const std::filesystem::path& run);
 /// "seed-0" of such a name, "" of any other.
 std::string run_of_incoming(const std::string& name);
 inline bool is_incoming_run(const std::string& name) { return !run_of_incoming(name).empty(); }
 
-/// Whether something of this name in a study's own directory, or in a run's, is no result: moved aside, half written, hidden. Elsewhere such
-/// a name may be a person's.
+/// Whether what has this name is no result wherever it lies: moved aside, or a copy of a run that is not whole yet.
+inline bool is_never_a_result(const std::string& name) { return is_moved_aside(name) || is_incoming_run(name); }
+
+/// The same in a study's own directory and in a run's, where anything half written or hidden is none either. Elsewhere such a name may be
+/// a person's.
 bool is_no_result(const std::string& name);
 
 /// By path, with the runs that somebody began to copy (and may still be at). Links are not followed, and what lies in something that was

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -24,8 +26,7 @@ using record_detail::sealed_text;
 namespace {
 
 constexpr std::uintmax_t kMaxJsonBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
-constexpr const char* kStatus = "status.json";
-constexpr const char* kSummary = "summary.json";
+constexpr const char* kSeed = "seed-";
 
 std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
   return read_file_if_there(path, what, ExitCode::data, kMaxJsonBytes);
@@ -68,32 +69,41 @@ Json kept_config(RunConfig config) {
 
 std::string config_text(const RunConfig& config) { return json_text(kept_config(config)); }
 
-fs::path single_run_path(const fs::path& root, const std::string& name, std::int64_t seed) {
-  return root / name / ("seed-" + std::to_string(seed));
+std::string seed_directory(std::int64_t seed) { return kSeed + std::to_string(seed); }
+
+std::optional<std::int64_t> seed_of_directory(const std::string& name) {
+  if (name.rfind(kSeed, 0) != 0) return std::nullopt;
+  return std::strtoll(name.c_str() + std::strlen(kSeed), nullptr, 10);
 }
+
+fs::path single_run_path(const fs::path& root, const std::string& name, std::int64_t seed) { return root / name / seed_directory(seed); }
 
 fs::path study_run_path(const fs::path& root, const std::string& study, const std::string& variant, std::int64_t seed) {
   return run_path_within(root / study, variant, seed);
 }
 
 fs::path run_path_within(const fs::path& study, const std::string& variant, std::int64_t seed) {
-  return study / variant / ("seed-" + std::to_string(seed));
+  return study / variant / seed_directory(seed);
 }
 
 bool holds_run(const fs::path& directory) {
   return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return is_there(directory / name); });
 }
 
+bool holds_ended_run(const fs::path& directory) { return path_exists(RunDirectory(directory).summary_path()); }
+
 std::optional<RunStatus> read_status(const fs::path& run) {
-  const auto text = read_if_there(run / kStatus, "status file");
+  const fs::path file = RunDirectory(run).status_path();
+  const auto text = read_if_there(file, "status file");
   if (!text) return std::nullopt;
-  return parse_status(*text, (run / kStatus).string());
+  return parse_status(*text, file.string());
 }
 
 std::optional<RunSummary> read_summary(const fs::path& run) {
-  const auto text = read_if_there(run / kSummary, "summary file");
+  const fs::path file = RunDirectory(run).summary_path();
+  const auto text = read_if_there(file, "summary file");
   if (!text) return std::nullopt;
-  return parse_summary(*text, (run / kSummary).string());
+  return parse_summary(*text, file.string());
 }
 
 std::vector<Evaluation> read_run_metrics(const fs::path& run) { return read_metrics(RunDirectory(run).metrics_path()); }
@@ -121,7 +131,7 @@ void RunDirectory::remove_results() const {
 }
 
 void RunDirectory::remove_final_results() const {
-  remove_if_there(path_ / kSummary);
+  remove_if_there(summary_path());
   remove_if_there(weights_path());
 }
 
@@ -147,7 +157,7 @@ void RunDirectory::write_status(RunStatus status, FileGroup* group) const {
 }
 
 void RunDirectory::write_summary(const RunSummary& summary, FileGroup* group) const {
-  write_file(path_ / kSummary, sealed_text(summary_json(summary)), Durability::flushed, group);
+  write_file(summary_path(), sealed_text(summary_json(summary)), Durability::flushed, group);
 }
 
 FileFacts RunDirectory::write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,

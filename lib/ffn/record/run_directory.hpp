@@ -14,6 +14,11 @@
 
 namespace ffn {
 
+/// "seed-3", a run's own directory.
+std::string seed_directory(std::int64_t seed);
+/// 3 of such a name; nothing of one that begins otherwise.
+std::optional<std::int64_t> seed_of_directory(const std::string& name);
+
 /// `root/name/seed-k`: a single run.
 std::filesystem::path single_run_path(const std::filesystem::path& root, const std::string& name, std::int64_t seed);
 
@@ -31,6 +36,9 @@ inline constexpr const char* kRunFiles[] = {"status.json", "summary.json", "meta
 
 /// Whether there is a run, or what is left of one. Also where looking is refused: reading it then says why.
 bool holds_run(const std::filesystem::path& directory);
+
+/// Whether a run ended there: it has been summed up.
+bool holds_ended_run(const std::filesystem::path& directory);
 
 /// Nothing if there is no such file in the run's directory. Throw DataError for one that cannot be understood.
 std::optional<RunStatus> read_status(const std::filesystem::path& run);
@@ -56,6 +64,7 @@ class RunDirectory {
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
   std::filesystem::path meta_path() const { return path_ / "meta.json"; }
   std::filesystem::path status_path() const { return path_ / "status.json"; }
+  std::filesystem::path summary_path() const { return path_ / "summary.json"; }
   std::filesystem::path log_path() const { return path_ / "log.txt"; }
 
   /// False if it was there.

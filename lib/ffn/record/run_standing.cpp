@@ -5,6 +5,7 @@
 
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/marked_names.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/event_file.hpp"
@@ -51,8 +52,8 @@ bool has_merely_begun(const RunDirectory& directory, const RunConfig& config) {
   for (fs::directory_iterator at(directory.path(), error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     const bool is_config = name == directory.config_path().filename();
-    const bool of_a_start = is_config || name == directory.meta_path().filename() || name == "status.json" || name == directory.log_path().filename() ||
-                            name.rfind(kEventFilePrefix, 0) == 0 || name.find(".tmp-") != std::string::npos;
+    const bool of_a_start = is_config || name == directory.meta_path().filename() || name == directory.status_path().filename() || name == directory.log_path().filename() ||
+                            name.rfind(kEventFilePrefix, 0) == 0 || is_temporary(name);
     if (!of_a_start) return false;
     has_config |= is_config;
   }
@@ -65,7 +66,7 @@ RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) 
   bool has_config = false, has_more = false;
   for (const auto& entry : fs::directory_iterator(directory.path(), error)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = name == directory.log_path().filename() || name.find(".tmp-") != std::string::npos;
+    const bool ours = name == directory.log_path().filename() || is_temporary(name);
     if (name == directory.config_path().filename()) has_config = true;
     else if (!ours) has_more = true;
   }

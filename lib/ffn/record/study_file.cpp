@@ -173,6 +173,8 @@ Json read_whole(const fs::path& file) {
 
 }  // namespace
 
+fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
+
 bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
 
 // The copy first: where only one of them arrives, the other is older or the same.

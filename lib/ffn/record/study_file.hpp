@@ -46,6 +46,9 @@ std::filesystem::path study_copy_path(const std::filesystem::path& study);
 /// Whether there is one of the two.
 bool has_study_file(const std::filesystem::path& study);
 
+/// Where its comparison is written.
+std::filesystem::path comparison_path(const std::filesystem::path& study);
+
 /// Its text, with a checksum.
 std::string study_text(const Study& study);
 std::string study_text(const Json& study);

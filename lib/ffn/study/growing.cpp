@@ -8,6 +8,7 @@
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/moved_aside.hpp"
+#include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 
 namespace ffn {
@@ -33,7 +34,7 @@ bool holds_finished_runs(const fs::path& directory) {
   for (const auto& variant : fs::directory_iterator(directory, error)) {
     std::error_code unknown;  // a file, or what cannot be read
     for (const auto& run : fs::directory_iterator(variant.path(), unknown)) {
-      if (!is_moved_aside(run.path().filename().string()) && path_exists(run.path() / "summary.json")) return true;
+      if (!is_moved_aside(run.path().filename().string()) && holds_ended_run(run.path())) return true;
     }
   }
   return false;
@@ -41,7 +42,7 @@ bool holds_finished_runs(const fs::path& directory) {
 
 // What is left of the files says so.
 bool once_grew(const fs::path& directory) {
-  for (const auto& file : {study_file_path(directory), study_copy_path(directory), directory / "compare.json"}) {
+  for (const auto& file : {study_file_path(directory), study_copy_path(directory), comparison_path(directory)}) {
     try {
       const auto text = read_file_if_there(file, "file", ExitCode::data, 64 << 20);
       if (text && text->find("\"sequential\"") != std::string::npos) return true;
@@ -53,7 +54,7 @@ bool once_grew(const fs::path& directory) {
 
 bool any_finished(const StudyFile& study, const fs::path& directory) {
   const auto runs = study.run_directories(directory);
-  return std::any_of(runs.begin(), runs.end(), [](const fs::path& run) { return path_exists(run / "summary.json"); });
+  return std::any_of(runs.begin(), runs.end(), holds_ended_run);
 }
 
 // What was declared before the first look, by its keys.

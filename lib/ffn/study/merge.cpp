@@ -221,7 +221,7 @@ bool has_content(const fs::path& target) {
 }
 
 std::string version_of(const fs::path& run) {
-  const fs::path file = run / "meta.json";
+  const fs::path file = RunDirectory(run).meta_path();
   if (!fs::is_regular_file(file)) return "unknown";
   const Json meta = parse_json(read_file(file, "meta file", ExitCode::data, kMaxJsonBytes));
   if (!meta.is_object()) return "unknown";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "ffn/core/files.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
@@ -28,7 +27,7 @@ std::optional<TuningConfig> tuning_there(const fs::path& directory) {
     const auto study = read_study_file(directory);
     if (!study || !study->tuned || !study->document->contains("tune")) return std::nullopt;
     const auto runs = study->run_directories(directory);
-    if (std::none_of(runs.begin(), runs.end(), [](const fs::path& run) { return path_exists(run / "summary.json"); })) return std::nullopt;
+    if (std::none_of(runs.begin(), runs.end(), holds_ended_run)) return std::nullopt;
     return read_tuning((*study->document)["tune"], [](const std::string&, const std::string&) {});
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
     return std::nullopt;

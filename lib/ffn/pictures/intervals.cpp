@@ -79,17 +79,17 @@ void draw_bar(Svg& svg, const EffectAxis& axis, const PairResult& pair, std::siz
   const auto effect = effect_of(pair);
   if (!effect) return;
   svg.open(series_class(series));
-  const bool endless = std::isinf(effect->size), left = effect->size < 0;  // one side never got there: an arrow from 0, or from beyond it
-  const double low = axis.at(endless && !left ? std::min(0.0, effect->low) : effect->low);
-  const double high = axis.at(endless && left ? std::max(0.0, effect->high) : effect->high);
+  const DrawnInterval drawn(*effect, 0);
+  const double low = axis.at(drawn.low), high = axis.at(drawn.high);
   svg.line(low, middle, high, middle, "t");
   const auto end = [&](double x, double limit, double way) {
     if (std::isfinite(limit)) svg.line(x, middle - 4, x, middle + 4, "t");
     else svg.raw("<path class=\"t\" d=\"M" + px(x - way * 5) + " " + px(middle - 4) + "L" + px(x) + " " + px(middle) + "L" + px(x - way * 5) + " " + px(middle + 4) + "\"/>");
   };
-  if (endless ? left || effect->low < 0 : !effect->empty()) end(low, effect->low, -1);
-  if (endless ? !left || effect->high > 0 : !effect->empty()) end(high, effect->high, 1);
-  if (!endless) svg.marker(marker_of(series), axis.at(effect->size), middle, 8, !is_decided(pair));
+  const bool has_ends = drawn.endless || !effect->empty();
+  if (has_ends && drawn.has_low_end) end(low, drawn.low, -1);
+  if (has_ends && drawn.has_high_end) end(high, drawn.high, 1);
+  if (!drawn.endless) svg.marker(marker_of(series), axis.at(effect->size), middle, 8, !is_decided(pair));
   svg.close();
 }
 

@@ -20,6 +20,15 @@ EffectRange range_of_effects(const Comparison& comparison);
 /// Moves the ends of an axis outwards until there is room, beside 0, for the arrow of what goes on for ever.
 void make_room_for_arrows(const EffectRange& range, double& low, double& high);
 
+/// What is drawn of an interval: where one side never got there, a bar from `zero`, or from beyond it, to an arrow, and no estimate.
+struct DrawnInterval {
+  DrawnInterval(const Effect& effect, double zero);
+
+  bool endless;
+  double low, high;
+  bool has_low_end, has_high_end;  ///< an upright, or an arrow where that side goes on for ever
+};
+
 class IntervalAxis {
  public:
   /// `stroke` is drawn upright through every bar: 0 of differences.

@@ -46,10 +46,7 @@ void sort_levels(std::vector<EffectPanel>& panels) {
 std::vector<EffectPanel> over_facets(const Comparison& c, const std::string& key, const SeriesList& series) {
   std::vector<EffectPanel> panels;
   for (const auto& facet : c.facets) {
-    Facet rest;
-    rest.keys = facet.keys;
-    rest.keys.erase(key);
-    const std::string title = facet_title(rest);
+    const std::string title = facet_title(facet, key);
     auto panel = std::find_if(panels.begin(), panels.end(), [&](const EffectPanel& p) { return p.title == title; });
     if (panel == panels.end()) panel = panels.insert(panels.end(), {title, {}});
     for (const auto& group : facet.groups) {
@@ -161,10 +158,7 @@ std::optional<Figure> effect_figure(const Comparison& c) {
     out.names_lines = true;
   }
   out.numbers = effect_numbers(panels, key, last_segment(c.by));
-  if (panels.size() > kMostPanels) {
-    out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; the table has all");
-    panels.resize(kMostPanels);
-  }
+  keep_most_panels(panels, out.notes);
   bool positive = true;
   for (const auto& panel : panels) {
     for (const auto& line : panel.lines) {

@@ -30,10 +30,7 @@ void add_once(std::vector<std::string>& values, const std::string& value) {
 std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const SeriesList& series) {
   std::vector<HeatMap> maps;
   for (const auto& facet : c.facets) {
-    Facet rest;
-    rest.keys = facet.keys;
-    rest.keys.erase(key);
-    const std::string title = facet_title(rest);
+    const std::string title = facet_title(facet, key);
     auto map = std::find_if(maps.begin(), maps.end(), [&](const HeatMap& m) { return m.title == title; });
     if (map == maps.end()) map = maps.insert(maps.end(), {title, {}, {}, {}});
     add_once(map->columns, facet.keys.at(key));
@@ -163,10 +160,7 @@ std::optional<Figure> heat_map_figure(const Comparison& c) {
   out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
   out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
   out.numbers = heat_map_numbers(maps, c.by, *key);
-  if (maps.size() > kMostPanels) {
-    out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(maps.size()) + " panels are drawn; the table has all");
-    maps.resize(kMostPanels);
-  }
+  keep_most_panels(maps, out.notes);
   for (const auto& map : maps) {
     const auto note = edge_note(map, best_of(map, c.higher_is_better), *key);
     if (!note.empty()) out.notes.push_back(note);

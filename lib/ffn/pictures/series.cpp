@@ -46,10 +46,7 @@ std::vector<PanelGroups> panels_of(const Comparison& c, std::vector<std::string>
       out.push_back(std::move(panel));
     }
   }
-  if (out.size() > kMostPanels) {
-    notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(out.size()) + " panels are drawn; the table has all");
-    out.resize(kMostPanels);
-  }
+  keep_most_panels(out, notes);
   return out;
 }
 

@@ -39,6 +39,14 @@ constexpr std::size_t kMostInPanel = 8;
 constexpr std::size_t kMostPanels = 24;
 constexpr std::size_t kMostSeriesTogether = 20;  ///< more lines in one panel cannot be told apart
 
+/// Leaves that many of them, and a note of it that ends with where all are.
+template <class Panel>
+void keep_most_panels(std::vector<Panel>& panels, std::vector<std::string>& notes, const std::string& where_all = "the table has all") {
+  if (panels.size() <= kMostPanels) return;
+  notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; " + where_all);
+  panels.erase(panels.begin() + static_cast<std::ptrdiff_t>(kMostPanels), panels.end());
+}
+
 /// At most kMostPanels; `notes` says how many were left out.
 std::vector<PanelGroups> panels_of(const Comparison& comparison, std::vector<std::string>& notes);
 

@@ -264,10 +264,7 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   out.y_switch = least > 0;
   out.log_y = least > 0 && most > 20 * least;
   auto panels = panels_of_tuning(tuned, *axis);
-  if (panels.size() > kMostPanels) {
-    out.notes.push_back("the first " + std::to_string(kMostPanels) + " of " + std::to_string(panels.size()) + " panels are drawn; the table has all");
-    panels.resize(kMostPanels);
-  }
+  keep_most_panels(panels, out.notes);
   for (const auto& panel : panels)
     out.panels.push_back({panel.title, [&tuned, panel, axis, alpha = c.alpha](const Form& form, const std::string& style) { return draw_tuning(tuned, panel, *axis, alpha, form, style); }});
   out.numbers = tuning_numbers(tuned, c.alpha);

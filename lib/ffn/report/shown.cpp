@@ -25,9 +25,11 @@ bool name_the_same_keys(const Comparison& c) {
 
 std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-std::string facet_title(const Facet& facet) {
+std::string facet_title(const Facet& facet, const std::string& without) {
   std::vector<std::string> parts;
-  for (const auto& [key, value] : facet.keys) parts.push_back(last_segment(key) + " " + value);
+  for (const auto& [key, value] : facet.keys) {
+    if (key != without) parts.push_back(last_segment(key) + " " + value);
+  }
   return join(parts);
 }
 

@@ -17,9 +17,9 @@ struct Effect {
 };
 std::optional<Effect> effect_of(const PairResult& pair);
 
-/// "relu", "expansion 4, lr 0.01": the last part of a dotted key; what makes a facet.
+/// "relu", "expansion 4, lr 0.01": the last part of a dotted key; what makes a facet, all of it or `without` one key.
 std::string last_segment(const std::string& key);
-std::string facet_title(const Facet& facet);
+std::string facet_title(const Facet& facet, const std::string& without = {});
 
 /// A value of `by` as people are shown it. Variants that all name the same keys are told apart by the values:
 /// "kind=gated+activation=silu" is "gated silu".

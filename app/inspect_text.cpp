@@ -17,55 +17,15 @@ using namespace inspect;
 
 namespace {
 
-constexpr std::size_t kShownNeurons = 8;
-
-// Bars end where nothing follows.
-std::string without_end(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
-
-// A share of 0 is 0 and not a rounded little.
-std::string share_text(double share) {
-  return !std::isfinite(share) ? "-" : share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share);
-}
-
-// One of nine heights for a share of the largest; blank for next to nothing.
-const char* bar(double share) {
-  static constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  return kBars[static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 8))];
-}
-
-// Its size as a height; what is below 0 and not next to nothing as a stroke.
-std::string activation_bar(double x, double peak) {
-  const double share = peak > 0 ? x / peak : 0;
-  return share <= -1.0 / 16 ? "−" : bar(share);
-}
-
 std::string rate_bars(const HiddenReport& report) {
   if (!report.finite) return "-";
   const auto most = static_cast<double>(*std::max_element(report.rates.begin(), report.rates.end()));
   std::string out;
   for (const auto count : report.rates)
-    out += count > 0 ? bar(std::max(0.125, static_cast<double>(count) / most)) : "·";  // at a blank a table may break
+    out += count > 0 ? share_bar(std::max(0.125, static_cast<double>(count) / most)) : "·";  // at a blank a table may break
   return out;
 }
 
-// "0", in a mixture "0.3".
-std::string part_name(const Inspection& i, std::size_t block, std::size_t part) {
-  return std::to_string(block) + (i.blocks[block].routing ? "." + std::to_string(part) : "");
-}
-
-template <class F>
-void for_each_part(const Inspection& i, const F& f) {
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) f(b, part, i.blocks[b].hidden[part]);
-  }
-}
-
-bool is_mixture(const Inspection& i) {
-  return std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
-}
 const char* part_header(const Inspection& i) { return is_mixture(i) ? "expert" : "block"; }
 
 // What the rank was measured on, and cannot be above: " on 256 tokens".
@@ -93,7 +53,7 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (r.tokens == 0) table.add_row({part_name(i, b, part), format_count(r.width), "", "", "", "", "", "", "no tokens"});
     else
-      table.add_row({part_name(i, b, part), format_count(r.width), share_text(r.zeros), share_text(r.near_zeros), share_text(r.fires),
+      table.add_row({part_name(i, b, part), format_count(r.width), format_share(r.zeros), format_share(r.near_zeros), format_share(r.fires),
                      r.finite ? format_count(r.dead) : "-", r.finite ? format_count(r.always_on) : "-", shown_number(r.effective_rank),
                      rate_bars(r)});
   });
@@ -108,11 +68,6 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
 }
 
 std::string size_text(double x) { return format_significant(x, 2); }
-std::string cosine_text(double x) {
-  const std::string text = format_signed(x, 0.1);
-  return text[0] == '+' ? text.substr(1) : text;
-}
-
 // "1.2 [0.9, 1.6]"
 std::string quantiles(std::vector<double> values, std::string (*text)(double)) {
   std::sort(values.begin(), values.end());
@@ -138,7 +93,7 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
     };
     std::vector<std::string> row{part_name(i, b, part), all(&NeuronReport::key_norm, size_text), all(&NeuronReport::value_norm, size_text),
                                  all(&NeuronReport::cosine, cosine_text)};
-    if (any_agreement && r.agreement) row.insert(row.end(), {share_text(r.agreement->share), share_text(r.agreement->by_chance)});
+    if (any_agreement && r.agreement) row.insert(row.end(), {format_share(r.agreement->share), format_share(r.agreement->by_chance)});
     else if (any_agreement) row.insert(row.end(), 2, "-");
     table.add_row(row);
   });
@@ -160,75 +115,16 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
                {"gate− up−", Align::right}});
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (!r.gated || r.tokens == 0) return;
-    table.add_row({part_name(i, b, part), share_text(r.gate_near_zeros), share_text(r.up_near_zeros), share_text(r.signs[0]),
-                   share_text(r.signs[1]), share_text(r.signs[2]), share_text(r.signs[3])});
+    table.add_row({part_name(i, b, part), format_share(r.gate_near_zeros), format_share(r.up_near_zeros), format_share(r.signs[0]),
+                   format_share(r.signs[1]), format_share(r.signs[2]), format_share(r.signs[3])});
   });
   if (table.num_rows() == 0) return;
   print_heading("Gate φ(x W_gate) and up x W_up apart, and how often they have which signs");
   print_table(table, common);
 }
 
-std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
-  std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
-    out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
-  return out.empty() ? "none" : join(out, " · ");
-}
-
-std::string prefix_text(const Example& example, std::size_t most) {
-  std::string out;
-  for (std::size_t k = example.names.size() - std::min(most, example.names.size()); k < example.names.size(); ++k)
-    out += visible(example.names[k]);
-  return out;
-}
-
-// Of a block, over all its experts: those that write most.
-std::vector<std::pair<std::size_t, std::int64_t>> writers_of(const BlockReport& block) {
-  std::vector<std::pair<std::size_t, std::int64_t>> out;
-  for (std::size_t part = 0; part < block.hidden.size(); ++part) {
-    for (const auto n : strongest_writers(block.hidden[part], kShownNeurons)) out.emplace_back(part, n);
-  }
-  const auto written = [&](const auto& which) {
-    const auto& report = block.hidden[which.first];
-    return report.finite ? report.neurons[static_cast<std::size_t>(which.second)].writes() : 0;
-  };
-  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return written(a) > written(b); });
-  out.resize(std::min(kShownNeurons, out.size()));
-  return out;
-}
-
-void print_neurons(const Inspection& i, const CommonOptions& common) {
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    Table table({{"neuron", Align::left},
-                 {"fires", Align::right},
-                 {"writes", Align::right},
-                 {"cos", Align::right},
-                 {"towards", Align::left},
-                 {"away from", Align::left},
-                 {"strongest on", Align::left}});
-    for (const auto& [part, n] : writers_of(i.blocks[b])) {
-      const auto& neuron = i.blocks[b].hidden[part].neurons[static_cast<std::size_t>(n)];
-      const auto top = examples_of(i.values[b].hidden[part], n, i.inputs, {1, 0, 24}).top;
-      table.add_row(
-          {neuron_name(i, b, part, n), share_text(neuron.fires), shown_number(neuron.writes(), 2), cosine_text(neuron.cosine),
-           classes_text(neuron.towards, i.inputs, i.inputs.shape.num_classes > 3 ? 2 : 1), classes_text(neuron.against, i.inputs, 1),
-           top.empty() || !i.blocks[b].hidden[part].finite ? "-" : prefix_text(top[0], 12) + "  " + shown_number(top[0].activation, 2)});
-    }
-    const auto& parts = i.blocks[b].hidden;
-    const bool known = std::all_of(parts.begin(), parts.end(), [](const HiddenReport& part) { return part.finite; });
-    print_heading((known ? "The " : "The first ") + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) +
-                  (known ? " that write most" : ""));
-    print_table(table, common);
-  }
-  print_paragraph(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") +
-                  "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest "
-                  "activation, behind what stands before it, and that activation.");
-}
-
 void print_experts(const Inspection& i, const CommonOptions& common) {
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
-    const auto& routing = *i.blocks[b].routing;
+  for_each_router(i, [&](std::size_t b, const RoutingReport& routing) {
     Table table({{"expert", Align::left},
                  {"share", Align::right},
                  {"weight", Align::right},
@@ -245,8 +141,8 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
         if (other != e && (partner == e || with(other) > with(partner))) partner = other;
       }
       const double both = with(partner);
-      table.add_row({std::to_string(b) + "." + std::to_string(e), share_text(expert.load), format_significant(expert.mean_weight, 2),
-                     routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + share_text(both) + ")" : "-",
+      table.add_row({std::to_string(b) + "." + std::to_string(e), format_share(expert.load), format_significant(expert.mean_weight, 2),
+                     routing.top_k > 1 && partner != e && both > 0 ? std::to_string(partner) + " (" + format_share(both) + ")" : "-",
                      join(takes, " · ")});
     }
     print_heading("What the experts of block " + std::to_string(b) + " take");
@@ -263,7 +159,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
               format_percent(routing.repeats_by_chance, 0);
     }
     print_paragraph(text + ".");
-  }
+  });
   if (is_mixture(i)) print_paragraph("takes: tokens that go to it more than to others, with the share of theirs that does.");
 }
 
@@ -287,39 +183,20 @@ void print_attention(const Inspection& i, const CommonOptions& common) {
   print_table(table, common);
 }
 
-// Rows are inputs, a column is a neuron.
-void print_patterns(const Inspection& i) {
-  constexpr std::size_t kMostRows = 16;
-  if (i.kinds.names.empty() || i.kinds.names.size() > kMostRows) return;
-  std::size_t widest = 0;
-  for (const auto& name : i.kinds.names) widest = std::max(widest, display_width(name));
-  const int width = terminal_width_of(1);
-  const auto room = static_cast<std::size_t>(width <= 0 ? 64 : std::max(8, width - static_cast<int>(widest) - 2));
-  for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
-    const auto patterns = patterns_of(i.values[b].hidden[part], i.kinds, kMostRows, room);
-    if (patterns.kinds.empty() || r.dead == r.width) return;
-    print_heading("Input × neuron, block " + part_name(i, b, part) +
-                  (patterns.neurons.size() < static_cast<std::size_t>(r.width)
-                       ? ", the " + std::to_string(patterns.neurons.size()) + " neurons that differ most"
-                       : "") +
-                  ": mean activations");
-    double peak = 0;
-    for (const double x : patterns.mean) peak = std::max(peak, std::abs(x));
-    for (std::size_t k = 0; k < patterns.kinds.size(); ++k) {
-      const auto& name = i.kinds.names[static_cast<std::size_t>(patterns.kinds[k])];
-      std::string bars = name + std::string(widest - display_width(name) + 2, ' ');
-      for (std::size_t n = 0; n < patterns.neurons.size(); ++n)
-        bars += activation_bar(patterns.mean[k * patterns.neurons.size() + n], peak);
-      std::cout << without_end(bars) << "\n";
-    }
-    print_paragraph("█ is " + format_significant(peak, 2) + "; − is below 0.");
-  });
-}
-
 }  // namespace
 
 void print_heading(const std::string& text) { print_paragraph("\n" + text); }
 void print_paragraph(const std::string& text) { print_text(text, /*hanging=*/0); }
+
+const char* share_bar(double share) {
+  static constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  return kBars[static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 8))];
+}
+
+std::string cosine_text(double x) {
+  const std::string text = format_signed(x, 0.1);
+  return text[0] == '+' ? text.substr(1) : text;
+}
 
 std::string layer_text(const ModelConfig& model) {
   const char* kind = std::visit([](const auto& config) { return config.kKind; }, model.ffn);
@@ -350,54 +227,6 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   const auto first = strongest_writers(i.blocks[0].hidden[0], 1);
   print_text("\none neuron with what it fires on: " + command + " --neuron " + neuron_name(i, 0, 0, first[0]) +
              "\nwith pictures: " + command + " -o page.html");
-}
-
-namespace {
-
-void print_examples(const std::string& title, const std::vector<Example>& examples, double peak) {
-  if (examples.empty()) return;
-  print_heading(title);
-  for (const auto& example : examples) {
-    const bool single = example.names.size() == 1;
-    std::string text, bars;
-    for (std::size_t k = 0; k < example.names.size(); ++k) {
-      const auto name = example.names[k] == " " ? " " : visible(example.names[k]);
-      text += name;
-      const double x = static_cast<double>(example.along[k]);
-      const std::string mark = std::isfinite(x) ? activation_bar(x, peak) : " ";
-      bars += mark + std::string(display_width(name) - 1, ' ');
-    }
-    const std::string number = shown_number(example.activation, 3);
-    const std::string indent(display_width(number) < 9 ? 9 - display_width(number) : 1, ' ');
-    std::cout << indent << number << "  " << text << "\n";
-    if (!single) std::cout << without_end(std::string(11, ' ') + bars) << "\n";
-  }
-}
-
-}  // namespace
-
-void print_neuron(const Inspection& i, const std::string& name) {
-  const auto [b, part, n] = find_neuron(i, name);
-  const auto& report = i.blocks[b].hidden[part];
-  const auto& neuron = report.neurons[static_cast<std::size_t>(n)];
-  const auto& rows = i.values[b].hidden[part];
-  for (const auto& note : i.notes) print_paragraph("note: " + note);
-  print_paragraph("Neuron " + name + ": fires on " + share_text(neuron.fires) + " of " + format_count(report.tokens) + " tokens" +
-                  (neuron.dead ? " (dead)" : "") + ", largest |h| " + shown_number(neuron.peak) + ", ‖key‖ " +
-                  format_significant(neuron.key_norm, 3) + (rows.gated() ? " (gate), ‖up‖ " + format_significant(neuron.up_norm, 3) : "") +
-                  ", ‖value‖ " + format_significant(neuron.value_norm, 3) + ", cos(key, value) " + cosine_text(neuron.cosine) + ".");
-  if (neuron.reads_out())
-    print_paragraph("Its value writes towards " + classes_text(neuron.towards, i.inputs, 5) + "; away from " +
-                    classes_text(neuron.against, i.inputs, 5) + ".");
-  if (rows.gated())
-    print_paragraph("gate+ up+ " + share_text(neuron.signs[0]) + ", gate+ up− " + share_text(neuron.signs[1]) + ", gate− up+ " +
-                    share_text(neuron.signs[2]) + ", gate− up− " + share_text(neuron.signs[3]) + " of tokens.");
-  if (!report.finite) return;
-  const auto examples = examples_of(rows, neuron.index, i.inputs);
-  print_examples("Strongest", examples.top, neuron.peak);
-  print_examples("At the quantiles 0.9, 0.75, 0.5 and 0.25 of what it fires on", examples.middle, neuron.peak);
-  print_examples("Drawn at random", examples.random, neuron.peak);
-  if (i.inputs.shape.tokens) print_paragraph("\nUnder each character the neuron's activation there, █ being its largest; − is below 0.");
 }
 
 }  // namespace ffn::app

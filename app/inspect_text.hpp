@@ -9,8 +9,19 @@ namespace ffn::app {
 /// Tables of every layer, and its most telling neurons; at the end what to ask next about the run.
 void print_inspection(const inspect::Inspection& inspection, const std::string& run, const ModelConfig& model, const CommonOptions& common);
 
+/// Of each block the neurons that write most, a line each.
+void print_neurons(const inspect::Inspection& inspection, const CommonOptions& common);
+
+/// Mean activations by input: a row is an input, a column a neuron.
+void print_patterns(const inspect::Inspection& inspection);
+
 /// One neuron with what it fires on, as shaded text. Throws UsageError for a name that none has.
 void print_neuron(const inspect::Inspection& inspection, const std::string& name);
+
+/// One of nine heights for a share of the largest; blank for next to nothing.
+const char* share_bar(double share);
+/// "0.3", "−0.1"
+std::string cosine_text(double cosine);
 
 /// "positionwise 8 → 32 → 8, relu"
 std::string layer_text(const ModelConfig& model);

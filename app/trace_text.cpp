@@ -48,7 +48,10 @@ void print_step(const TraceStep& step) {
   for (std::size_t r = 0; r < step.rows.size(); ++r) {
     std::string line = step.rows[r] + std::string(label - display_width(step.rows[r]), ' ');
     for (std::int64_t k = 0; k < shown; ++k) {
-      if (k > 0 && k % in_line == 0) std::cout << line << "\n", line = std::string(label, ' ');
+      if (k > 0 && k % in_line == 0) {
+        std::cout << line << "\n";
+        line = std::string(label, ' ');
+      }
       const auto number = cell_number(step.values[r * static_cast<std::size_t>(step.width) + static_cast<std::size_t>(k)]);
       line += std::string(column - display_width(number), ' ') + number;
     }

@@ -60,7 +60,8 @@ std::vector<std::string> notes_of(const RunDirectory& directory) {
   try {
     const auto summary = read_summary(directory.path());
     if (!summary || !summary->divergence) return {};
-    return {"the run diverged at step " + format_count(summary->divergence->step) + ": these are the weights that it ended with, not what training aimed at"};
+    return {"the run diverged at step " + format_count(summary->divergence->step) +
+            ": these are the weights that it ended with, not what training aimed at"};
   } catch (const DataError& error) {
     return {std::string("what the run came to is not known: ") + error.what()};
   }
@@ -69,7 +70,10 @@ std::vector<std::string> notes_of(const RunDirectory& directory) {
 int inspect_run(const InspectOptions& options, bool traced, const CommonOptions& common) {
   const RunDirectory directory = named_run(options.run);
   const std::string run = directory.path().string();
-  const auto page_facts = [&](const ModelConfig& model) { return inspect::PageFacts{run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model), kVersion, utc_now()}; };
+  const auto page_facts = [&](const ModelConfig& model) {
+    return inspect::PageFacts{run, std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model),
+                              kVersion, utc_now()};
+  };
   const auto config = trained_config(directory);
   const auto weights = read_safetensors(directory.weights_path());
   inspect::TrainedNetwork network(config, weights);
@@ -83,11 +87,15 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
     return 0;
   }
   const auto most = inspect::most_tokens(config, trained_shape(config, weights));
-  auto inspection = inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most) : inspect::text_inputs(config, weights, expand_home(options.data), most));
+  auto inspection =
+      inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most)
+                                                           : inspect::text_inputs(config, weights, expand_home(options.data), most));
   const auto notes = notes_of(directory);
   inspection.notes.insert(inspection.notes.begin(), notes.begin(), notes.end());
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);
-  if (common.json) print_json(options.neuron.empty() ? inspect::to_json(inspection) : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
+  if (common.json)
+    print_json(options.neuron.empty() ? inspect::to_json(inspection)
+                                      : inspect::to_json(inspection, inspect::find_neuron(inspection, options.neuron)));
   else if (!options.neuron.empty()) print_neuron(inspection, options.neuron);
   else if (options.out.empty()) print_inspection(inspection, run, config.model, common);
   return 0;
@@ -100,9 +108,18 @@ void add_inspect(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<InspectOptions>();
   command.option("run", options->run, "run directory").required().type("RUN");
   command.option("--data", options->data, "what to show it: task (what it was trained on), or a text file").type("FILE").shows_default();
-  const auto neuron = command.option("--neuron", options->neuron, "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3").type("NAME").not_empty("neuron");
-  const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"").type("INPUT").excludes(neuron);
-  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers").type("FILE.html").not_empty("file").excludes(neuron);
+  const auto neuron = command
+                          .option("--neuron", options->neuron,
+                                  "one neuron with what it fires on: 0.17 is number 17 of block 0, in a mixture 0.3.17 that of expert 3")
+                          .type("NAME")
+                          .not_empty("neuron");
+  const auto trace = command.option("--trace", options->trace, "an input step by step: a text; vectors such as \"1,-1 1,1\" or \"10 11\"")
+                         .type("INPUT")
+                         .excludes(neuron);
+  command.option("-o,--out", options->out, "write it with its pictures to this file, a page for browsers")
+      .type("FILE.html")
+      .not_empty("file")
+      .excludes(neuron);
   add_output_options(command, common);
   command.run([&common, options, trace] { return inspect_run(*options, trace.given(), common); });
 }

@@ -9,8 +9,11 @@ namespace ffn::inspect {
 /// "Block 0", in a mixture "Block 0, expert 3".
 std::string part_title(const Inspection& inspection, std::size_t block, std::size_t part);
 
-/// All of them, in the order of the page: firing rates, input × neuron, experts, attention.
-std::vector<pictures::Figure> figures_of(const Inspection& inspection);
+/// By the section of the page that they stand in.
+struct InspectionFigures {
+  std::vector<pictures::Figure> of_experts, of_neurons, of_attention;
+};
+InspectionFigures figures_of(const Inspection& inspection);
 
 /// The steps of every block, a panel each.
 std::vector<pictures::Figure> figures_of(const Trace& trace);

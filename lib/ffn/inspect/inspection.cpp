@@ -15,7 +15,9 @@ namespace {
 
 ModelConfig covered(const ModelConfig& model) {
   const std::string lacks = not_covered(model);
-  if (!lacks.empty()) throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it", "ffn-train list ffns shows other forms of the layer");
+  if (!lacks.empty())
+    throw UsageError("inspect cannot look into " + lacks + ": it computes with the fused engine, which does not cover it",
+                     "ffn-train list ffns shows other forms of the layer");
   return model;
 }
 
@@ -28,7 +30,9 @@ TaskShape usable_shape(const RunConfig& config, const TensorFile& weights) {
 }  // namespace
 
 TrainedNetwork::TrainedNetwork(const RunConfig& config, const TensorFile& weights)
-    : model_(covered(config.model)), network_(model_, usable_shape(config, weights)), row_(static_cast<std::size_t>(network_.layout().width())) {
+    : model_(covered(config.model)),
+      network_(model_, usable_shape(config, weights)),
+      row_(static_cast<std::size_t>(network_.layout().width())) {
   network_.layout().import_row(row_.data(), weights.tensors);
 }
 
@@ -37,8 +41,10 @@ std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape) {
   const FfnSize* size = size_of(config.model.ffn);
   const auto* moe = std::get_if<MoeConfig>(&config.model.ffn);
   const bool gated = std::holds_alternative<GatedConfig>(config.model.ffn) || (moe && moe->gated);
-  const std::int64_t kept = config.model.blocks * (size ? size->hidden_width(config.model.d_model) : 1) * (moe ? moe->top_k : 1) * (gated ? 4 : 2);
-  return std::clamp(std::min(kFlops / std::max<std::int64_t>(1, model_cost(config.model, shape).total.flops), kFloats / kept), kLeast, kMost);
+  const std::int64_t kept =
+      config.model.blocks * (size ? size->hidden_width(config.model.d_model) : 1) * (moe ? moe->top_k : 1) * (gated ? 4 : 2);
+  return std::clamp(std::min(kFlops / std::max<std::int64_t>(1, model_cost(config.model, shape).total.flops), kFloats / kept), kLeast,
+                    kMost);
 }
 
 constexpr std::size_t kMostOffsets = 4;
@@ -51,7 +57,8 @@ std::vector<HeadReport> heads_of(const AttentionRows& attention) {
     head.entropy = attention.entropy[static_cast<std::size_t>(h)];
     for (std::int64_t offset = 1 - length; offset < length; ++offset) {
       double sum = 0;
-      for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < std::min(length, length - offset); ++i) sum += attention.mean[static_cast<std::size_t>((h * length + i) * length + i + offset)];
+      for (std::int64_t i = std::max<std::int64_t>(0, -offset); i < std::min(length, length - offset); ++i)
+        sum += attention.mean[static_cast<std::size_t>((h * length + i) * length + i + offset)];
       if (sum > 0) head.looks_at.push_back({offset, sum / static_cast<double>(length)});
     }
     std::stable_sort(head.looks_at.begin(), head.looks_at.end(), [](const Looked& a, const Looked& b) { return a.share > b.share; });
@@ -66,10 +73,17 @@ namespace {
 struct Notes {
   std::vector<std::string>& out;
 
-  void operator()(const FormulaConfig&) const { out.push_back("the layer is a formula: formulas have no hidden layer that means the same for all of them, so no neurons are shown; --trace shows what goes in and what comes out"); }
+  void operator()(const FormulaConfig&) const {
+    out.push_back(
+        "the layer is a formula: formulas have no hidden layer that means the same for all of them, so no neurons are shown; --trace shows "
+        "what goes in and what comes out");
+  }
   void operator()(const NoFfnConfig&) const { out.push_back("the model has no feed-forward layer"); }
   void operator()(const MoeConfig& config) const {
-    if (config.expert) out.push_back("the experts are formulas, which have no hidden layer that means the same for all of them: what each takes is shown, its neurons are not");
+    if (config.expert)
+      out.push_back(
+          "the experts are formulas, which have no hidden layer that means the same for all of them: what each takes is shown, its neurons "
+          "are not");
   }
   template <class AnyOther>
   void operator()(const AnyOther&) const {}
@@ -79,12 +93,14 @@ void note_overflows(Inspection& i) {
   std::vector<std::string> hidden, routers;
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     const auto& block = i.blocks[b];
-    if (std::any_of(block.hidden.begin(), block.hidden.end(), [](const HiddenReport& part) { return !part.finite; })) hidden.push_back(std::to_string(b));
+    if (std::any_of(block.hidden.begin(), block.hidden.end(), [](const HiddenReport& part) { return !part.finite; }))
+      hidden.push_back(std::to_string(b));
     if (block.routing && !block.routing->finite) routers.push_back(std::to_string(b));
   }
   const auto blocks = [](const std::vector<std::string>& names) { return (names.size() == 1 ? "block " : "blocks ") + join(names); };
   if (!hidden.empty()) i.notes.push_back("activations of " + blocks(hidden) + " are not finite: what rests on them is not shown");
-  if (!routers.empty()) i.notes.push_back("the router's probabilities of " + blocks(routers) + " are not finite: what the experts take is not shown");
+  if (!routers.empty())
+    i.notes.push_back("the router's probabilities of " + blocks(routers) + " are not finite: what the experts take is not shown");
 }
 
 // What bounds an effective rank from above besides the layer: how many tokens it was measured on.
@@ -92,19 +108,28 @@ void note_ranks(Inspection& i) {
   constexpr std::size_t kMostNamed = 4;
   std::int64_t drawn = 0;
   std::vector<std::string> few;
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) {
-      const auto& r = i.blocks[b].hidden[part];
-      if (r.rank_tokens == 0 || r.rank_tokens >= r.width) continue;
-      if (r.rank_tokens < r.tokens) drawn = r.rank_tokens;
-      else if (i.blocks[b].routing) few.push_back(std::to_string(b) + "." + std::to_string(part) + " (" + std::to_string(r.tokens) + (r.tokens == 1 ? " token)" : " tokens)"));
-    }
-  }
-  if (drawn > 0) i.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(drawn) + " tokens and cannot be above that");
+  for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
+    if (r.rank_tokens == 0 || r.rank_tokens >= r.width) return;
+    if (r.rank_tokens < r.tokens) drawn = r.rank_tokens;
+    else if (i.blocks[b].routing)
+      few.push_back(part_name(i, b, part) + " (" + std::to_string(r.tokens) + (r.tokens == 1 ? " token)" : " tokens)"));
+  });
+  if (drawn > 0)
+    i.notes.push_back("the layer is wide: its effective rank was measured on " + std::to_string(drawn) +
+                      " tokens and cannot be above that");
   if (few.empty()) return;
   const auto named = std::min(kMostNamed, few.size()), more = few.size() - named;
-  i.notes.push_back((few.size() == 1 ? "expert " : "experts ") + join({few.begin(), few.begin() + static_cast<std::ptrdiff_t>(named)}) + (more > 0 ? " and " + std::to_string(more) + " more" : std::string()) +
-                    " got fewer tokens than " + (few.size() == 1 ? "it has" : "each has") + " neurons: an effective rank cannot be above the number of tokens");
+  i.notes.push_back((few.size() == 1 ? "expert " : "experts ") + join({few.begin(), few.begin() + static_cast<std::ptrdiff_t>(named)}) +
+                    (more > 0 ? " and " + std::to_string(more) + " more" : std::string()) + " got fewer tokens than " +
+                    (few.size() == 1 ? "it has" : "each has") + " neurons: an effective rank cannot be above the number of tokens");
+}
+
+void note_dead_layers(Inspection& i) {
+  for_each_part(i, [&](std::size_t b, std::size_t, const HiddenReport& r) {
+    if (r.tokens == 0 || r.dead != r.width) return;
+    i.notes.push_back("all neurons of " + std::string(i.blocks[b].routing ? "an expert of " : "") + "block " + std::to_string(b) +
+                      " are dead: whatever it reads, it writes the same");
+  });
 }
 
 }  // namespace
@@ -126,7 +151,8 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
     const bool reaches_head = model.residual || b + 1 == out.values.size();
     for (std::size_t e = 0; e < values.hidden.size(); ++e) {
       const auto& rows = values.hidden[e];
-      const auto weights = keys_and_values(parameters, model, static_cast<std::int64_t>(b), mixture ? std::optional<std::int64_t>(e) : std::nullopt, rows.width);
+      const auto weights = keys_and_values(parameters, model, static_cast<std::int64_t>(b),
+                                           mixture ? std::optional<std::int64_t>(e) : std::nullopt, rows.width);
       block.hidden.push_back(report_on(rows, weights, reaches_head ? &read_out : nullptr, inputs.num_tokens()));
       block.hidden.back().agreement = agreement_of(rows, block.hidden.back(), inputs);
     }
@@ -137,26 +163,27 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
   if (parts.empty()) out.no_neurons = join(out.notes, "; ");
   note_overflows(out);
   note_ranks(out);
-  for (std::size_t b = 0; b < out.blocks.size(); ++b) {
-    for (const auto& part : out.blocks[b].hidden) {
-      if (part.tokens > 0 && part.dead == part.width) out.notes.push_back("all neurons of " + std::string(out.blocks[b].routing ? "an expert of " : "") + "block " + std::to_string(b) + " are dead: whatever it reads, it writes the same");
-    }
-  }
+  note_dead_layers(out);
   const auto norms = model.norm.places();
-  if (!parts.empty() && (norms.on_output || norms.after_sum)) out.notes.push_back("a norm stands behind the layer: the logits of values leave it out");
-  if (!model.residual && model.blocks > 1) out.notes.push_back("without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");
+  if (!parts.empty() && (norms.on_output || norms.after_sum))
+    out.notes.push_back("a norm stands behind the layer: the logits of values leave it out");
+  if (!model.residual && model.blocks > 1)
+    out.notes.push_back(
+        "without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");
   out.inputs = std::move(inputs);
   return out;
 }
 
+std::string part_name(const Inspection& inspection, std::size_t block, std::size_t part) {
+  return std::to_string(block) + (inspection.blocks[block].routing ? "." + std::to_string(part) : "");
+}
+
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron) {
-  return std::to_string(block) + "." + (inspection.blocks[block].routing ? std::to_string(part) + "." : "") + std::to_string(neuron);
+  return part_name(inspection, block, part) + "." + std::to_string(neuron);
 }
 
 NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
-  bool mixture = false;
   for (std::size_t b = 0; b < inspection.blocks.size(); ++b) {
-    mixture = mixture || inspection.blocks[b].routing;
     for (std::size_t part = 0; part < inspection.blocks[b].hidden.size(); ++part) {
       for (const auto& neuron : inspection.blocks[b].hidden[part].neurons) {
         if (neuron_name(inspection, b, part, neuron.index) == name) return {b, part, neuron.index};
@@ -164,13 +191,17 @@ NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {
     }
   }
   if (!inspection.no_neurons.empty()) throw UsageError("no neuron is called " + name + ": there are none to name", inspection.no_neurons);
-  throw UsageError("no neuron is called " + name, mixture ? "neurons are named block.expert.neuron, from 0.0.0 on" : "neurons are named block.neuron, from 0.0 on");
+  throw UsageError("no neuron is called " + name, is_mixture(inspection) ? "neurons are named block.expert.neuron, from 0.0.0 on"
+                                                                         : "neurons are named block.neuron, from 0.0 on");
 }
 
 std::vector<std::int64_t> strongest_writers(const HiddenReport& report, std::size_t most) {
   std::vector<std::int64_t> order(report.neurons.size());
   std::iota(order.begin(), order.end(), 0);
-  if (report.finite) std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return report.neurons[static_cast<std::size_t>(a)].writes() > report.neurons[static_cast<std::size_t>(b)].writes(); });
+  if (report.finite)
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+      return report.neurons[static_cast<std::size_t>(a)].writes() > report.neurons[static_cast<std::size_t>(b)].writes();
+    });
   order.resize(std::min(most, order.size()));
   return order;
 }

@@ -1,6 +1,8 @@
 // A look inside a trained run: what was shown to it, what its layers computed, and the numbers about both.
 #pragma once
 
+#include <algorithm>
+
 #include "ffn/inspect/examples.hpp"
 #include "ffn/inspect/experts.hpp"
 #include "ffn/inspect/neurons.hpp"
@@ -15,8 +17,8 @@ struct Looked {
 };
 
 struct HeadReport {
-  double entropy = 0;             ///< mean over positions, in nats
-  std::vector<Looked> looks_at;   ///< by share, from the largest on
+  double entropy = 0;            ///< mean over positions, in nats
+  std::vector<Looked> looks_at;  ///< by share, from the largest on
 };
 
 std::vector<HeadReport> heads_of(const AttentionRows& attention);
@@ -35,6 +37,26 @@ struct Inspection {
   std::vector<std::string> notes;  ///< what is not shown, and why
   std::string no_neurons;          ///< why it has none that could be named; empty where it has
 };
+
+/// Calls `f(block, part, report)` for every hidden layer, of a mixture for every expert's.
+template <class F>
+void for_each_part(const Inspection& i, const F& f) {
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) f(b, part, i.blocks[b].hidden[part]);
+  }
+}
+
+/// Calls `f(block, report)` for every router whose numbers are finite.
+template <class F>
+void for_each_router(const Inspection& i, const F& f) {
+  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
+    if (const auto& routing = i.blocks[b].routing; routing && routing->finite) f(b, *routing);
+  }
+}
+
+inline bool is_mixture(const Inspection& i) {
+  return std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return block.routing.has_value(); });
+}
 
 /// The network of a run as its weights say. Throws UsageError for a model that the fused engine does not cover, CheckpointError for
 /// weights that do not fit.
@@ -57,6 +79,9 @@ class TrainedNetwork {
 std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape);
 
 Inspection look_inside(TrainedNetwork& trained, Inputs inputs);
+
+/// "0", in a mixture "0.3": block, expert.
+std::string part_name(const Inspection& inspection, std::size_t block, std::size_t part);
 
 /// "0.17", in a mixture "0.3.17": block, expert, neuron.
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron);

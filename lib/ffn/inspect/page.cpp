@@ -26,7 +26,9 @@ constexpr std::size_t kNeuronsShown = 12;                  // with their example
 constexpr std::size_t kOfExperts = 3, kOfAllExperts = 48;  // likewise, per expert and together, but one of each
 constexpr std::size_t kMostRows = 512;                     // of the table of neurons
 
-std::string paragraph(const std::string& text, const char* cls = "") { return std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n"; }
+std::string paragraph(const std::string& text, const char* cls = "") {
+  return std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
+}
 
 std::string section(const std::string& id, const std::string& heading, const std::string& reading, const std::string& body) {
   return "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + paragraph(reading, "reading") + body + "</section>\n";
@@ -34,7 +36,8 @@ std::string section(const std::string& id, const std::string& heading, const std
 
 // Shaded by the classes of ffn/pictures, and below 0 underlined: colour does not say it alone.
 constexpr const char* kRules =
-    ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.on b[class^=n]{text-decoration:underline}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}"
+    ".on{font-family:ui-monospace,\"DejaVu Sans Mono\",monospace;white-space:pre}.on b{font-weight:400}.on "
+    "b[class^=n]{text-decoration:underline}.examples td{border:0;padding:1px 14px 1px 0;white-space:nowrap}"
     ".neurons{display:flex;flex-wrap:wrap;gap:18px 28px;margin-top:12px}.neuron{flex:0 1 420px;min-width:0}.neuron h3{margin:0}";
 
 std::string shaded(const Example& example, double peak) {
@@ -51,20 +54,12 @@ std::string shaded(const Example& example, double peak) {
 // What tables sort by: a digit more than is read, since all digits of all neurons make half a page.
 double short_value(double x) { return std::strtod(format_significant(x, 4).c_str(), nullptr); }
 
-Cell percent_cell(double share) {
-  if (!std::isfinite(share)) return {"-"};
-  return {share == 0 ? "0" : share < 0.001 ? "< 0.1 %" : format_percent(share), short_value(share)};
-}
+Cell percent_cell(double share) { return std::isfinite(share) ? Cell{format_share(share), short_value(share)} : Cell{"-"}; }
 Cell signed_cell(double x) { return std::isfinite(x) ? Cell{shown_number(x), short_value(x)} : Cell{"-"}; }
 
-template <class F>
-void for_each_part(const Inspection& i, const F& f) {
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    for (std::size_t part = 0; part < i.blocks[b].hidden.size(); ++part) f(b, part, i.blocks[b].hidden[part]);
-  }
+Cell counted(const HiddenReport& report, std::int64_t neurons) {
+  return report.finite ? pictures::count_cell(static_cast<double>(neurons)) : Cell{"-"};
 }
-
-Cell counted(const HiddenReport& report, std::int64_t neurons) { return report.finite ? pictures::count_cell(static_cast<double>(neurons)) : Cell{"-"}; }
 
 std::string layers_section(const Inspection& i) {
   Numbers numbers{
@@ -104,7 +99,9 @@ std::string layers_section(const Inspection& i) {
 
 std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
   std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k) out.push_back(inputs.class_name(classes[k].index) + " " + (classes[k].logit < 0 ? "−" : "") + format_significant(std::abs(classes[k].logit), 2));
+  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
+    out.push_back(inputs.class_name(classes[k].index) + " " + (classes[k].logit < 0 ? "−" : "") +
+                  format_significant(std::abs(classes[k].logit), 2));
   return out.empty() ? "none" : join(out, " · ");
 }
 
@@ -127,22 +124,36 @@ std::string neurons_section(const Inspection& i) {
     all += r.neurons.size();
     for (const auto& n : r.neurons) {
       if ((r.finite ? n.writes() : 0) < least || numbers.rows.size() == kMostRows) continue;
-      numbers.rows.push_back({{neuron_name(i, b, part, n.index)}, percent_cell(n.fires), signed_cell(n.mean_size), signed_cell(n.peak), signed_cell(n.key_norm), signed_cell(n.value_norm), signed_cell(n.cosine), signed_cell(n.writes()),
-                              {classes_text(n.towards, i.inputs, 3)}, {classes_text(n.against, i.inputs, 3)}});
+      numbers.rows.push_back({{neuron_name(i, b, part, n.index)},
+                              percent_cell(n.fires),
+                              signed_cell(n.mean_size),
+                              signed_cell(n.peak),
+                              signed_cell(n.key_norm),
+                              signed_cell(n.value_norm),
+                              signed_cell(n.cosine),
+                              signed_cell(n.writes()),
+                              {classes_text(n.towards, i.inputs, 3)},
+                              {classes_text(n.against, i.inputs, 3)}});
     }
   });
   if (numbers.rows.empty()) return "";
   const std::string shown = format_count(numbers.rows.size());
-  return section("neurons", numbers.rows.size() < all ? "The neurons that write most" : "All neurons",
-                 "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖ over all tokens, in a mixture 0 on those of other experts. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
-                     (numbers.rows.size() < all ? " These are the " + shown + " of " + format_count(all) + " neurons that write most; ffn-train inspect --json has all." : std::string()),
-                 "<details><summary>" + shown + " neurons</summary><div class=\"sortable\">" + html_numbers(numbers) + "</div></details>\n");
+  return section(
+      "neurons", numbers.rows.size() < all ? "The neurons that write most" : "All neurons",
+      "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖ over all tokens, in a mixture 0 on those of "
+      "other experts. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
+          (numbers.rows.size() < all
+               ? " These are the " + shown + " of " + format_count(all) + " neurons that write most; ffn-train inspect --json has all."
+               : std::string()),
+      "<details><summary>" + shown + " neurons</summary><div class=\"sortable\">" + html_numbers(numbers) + "</div></details>\n");
 }
 
 std::string examples_rows(const std::string& title, const std::vector<Example>& examples, double peak) {
   if (examples.empty()) return "";
   std::string out = "<tr><th colspan=\"2\" scope=\"colgroup\">" + title + "</th></tr>\n";
-  for (const auto& example : examples) out += "<tr><td class=\"n\">" + escaped((example.activation < 0 ? "−" : "") + format_significant(std::abs(example.activation), 3)) + "</td><td class=\"on\">" + shaded(example, peak) + "</td></tr>\n";
+  for (const auto& example : examples)
+    out += "<tr><td class=\"n\">" + escaped((example.activation < 0 ? "−" : "") + format_significant(std::abs(example.activation), 3)) +
+           "</td><td class=\"on\">" + shaded(example, peak) + "</td></tr>\n";
   return out;
 }
 
@@ -150,11 +161,17 @@ std::string neuron_html(const Inspection& i, std::size_t b, std::size_t part, co
   const auto& rows = i.values[b].hidden[part];
   const auto examples = examples_of(rows, n.index, i.inputs);
   std::string out = "<div class=\"neuron\"><h3>" + neuron_name(i, b, part, n.index) + "</h3>\n";
-  std::string facts = "Fires on " + percent_cell(n.fires).text + " of tokens, ‖key‖ " + format_significant(n.key_norm, 3) + ", ‖value‖ " + format_significant(n.value_norm, 3) + ", cos " + signed_cell(n.cosine).text + ".";
-  if (n.reads_out()) facts += " Writes towards " + classes_text(n.towards, i.inputs, 5) + "; away from " + classes_text(n.against, i.inputs, 5) + ".";
-  if (rows.gated()) facts += " Gate and up: + + " + percent_cell(n.signs[0]).text + ", + − " + percent_cell(n.signs[1]).text + ", − + " + percent_cell(n.signs[2]).text + ", − − " + percent_cell(n.signs[3]).text + ".";
+  std::string facts = "Fires on " + percent_cell(n.fires).text + " of tokens, ‖key‖ " + format_significant(n.key_norm, 3) + ", ‖value‖ " +
+                      format_significant(n.value_norm, 3) + ", cos " + signed_cell(n.cosine).text + ".";
+  if (n.reads_out())
+    facts += " Writes towards " + classes_text(n.towards, i.inputs, 5) + "; away from " + classes_text(n.against, i.inputs, 5) + ".";
+  if (rows.gated())
+    facts += " Gate and up: + + " + percent_cell(n.signs[0]).text + ", + − " + percent_cell(n.signs[1]).text + ", − + " +
+             percent_cell(n.signs[2]).text + ", − − " + percent_cell(n.signs[3]).text + ".";
   out += paragraph(facts, "meta");
-  out += "<div class=\"scroll\"><table class=\"examples\"><tbody>\n" + examples_rows("strongest", examples.top, n.peak) + examples_rows("at the quantiles 0.9, 0.75, 0.5, 0.25 of what it fires on", examples.middle, n.peak) + examples_rows("at random", examples.random, n.peak) + "</tbody></table></div></div>\n";
+  out += "<div class=\"scroll\"><table class=\"examples\"><tbody>\n" + examples_rows("strongest", examples.top, n.peak) +
+         examples_rows("at the quantiles 0.9, 0.75, 0.5, 0.25 of what it fires on", examples.middle, n.peak) +
+         examples_rows("at random", examples.random, n.peak) + "</tbody></table></div></div>\n";
   return out;
 }
 
@@ -166,34 +183,61 @@ std::string examples_section(const Inspection& i) {
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& r) {
     if (r.tokens == 0 || !r.finite) return;
     std::string neurons;
-    for (const auto n : strongest_writers(r, i.blocks[b].routing ? of_expert : kNeuronsShown)) neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
-    body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) + "</summary><div class=\"neurons\">" + neurons + "</div></details>\n";
+    for (const auto n : strongest_writers(r, i.blocks[b].routing ? of_expert : kNeuronsShown))
+      neurons += neuron_html(i, b, part, r.neurons[static_cast<std::size_t>(n)]);
+    body += "<details" + std::string(b == 0 && part == 0 ? " open" : "") + "><summary>" + part_title(i, b, part) +
+            "</summary><div class=\"neurons\">" + neurons + "</div></details>\n";
   });
   if (body.empty()) return "";
-  return section("examples", "What neurons fire on", "The neurons that write most on average (" + std::string(experts > 0 ? std::to_string(of_expert) + " of each expert" : std::to_string(kNeuronsShown) + " of each layer at most") + "), with the inputs on which each is strongest, and others: the strongest alone mislead. Each token is shaded by the neuron's activation on it, blue above 0, orange and underlined below; the number is that on the last one. ␣ is a blank, ⏎ the end of a line.", body);
+  return section("examples", "What neurons fire on",
+                 "The neurons that write most on average (" +
+                     std::string(experts > 0 ? std::to_string(of_expert) + " of each expert"
+                                             : std::to_string(kNeuronsShown) + " of each layer at most") +
+                     "), with the inputs on which each is strongest, and others: the strongest alone mislead. Each token is shaded by the "
+                     "neuron's activation on it, blue above 0, orange and underlined below; the number is that on the last one. ␣ is a "
+                     "blank, ⏎ the end of a line.",
+                 body);
 }
 
 std::string experts_section(const Inspection& i) {
   Numbers numbers{{"expert", "share of assignments", "even share", "mean weight", "takes"}, {}};
   std::string text;
-  for (std::size_t b = 0; b < i.blocks.size(); ++b) {
-    if (!i.blocks[b].routing || !i.blocks[b].routing->finite) continue;
-    const auto& routing = *i.blocks[b].routing;
-    text += paragraph("Block " + std::to_string(b) + ": the router's entropy per token is " + format_significant(routing.token_entropy, 3) + " of at most " + format_significant(std::log(static_cast<double>(routing.num_experts)), 3) + " nats; the shares are as even as among " +
-                      format_significant(routing.effective_experts, 3) + " of " + format_count(routing.num_experts) + " experts; the largest is " + format_percent(routing.max_violation, 0) + " above an even one" +
-                      (i.inputs.length > 1 ? "; the first choice is that of the token before on " + format_percent(routing.repeats, 0) + " of tokens, by chance " + format_percent(routing.repeats_by_chance, 0) : "") + ".");
+  for_each_router(i, [&](std::size_t b, const RoutingReport& routing) {
+    text += paragraph("Block " + std::to_string(b) + ": the router's entropy per token is " + format_significant(routing.token_entropy, 3) +
+                      " of at most " + format_significant(std::log(static_cast<double>(routing.num_experts)), 3) +
+                      " nats; the shares are as even as among " + format_significant(routing.effective_experts, 3) + " of " +
+                      format_count(routing.num_experts) + " experts; the largest is " + format_percent(routing.max_violation, 0) +
+                      " above an even one" +
+                      (i.inputs.length > 1 ? "; the first choice is that of the token before on " + format_percent(routing.repeats, 0) +
+                                                 " of tokens, by chance " + format_percent(routing.repeats_by_chance, 0)
+                                           : "") +
+                      ".");
     for (std::size_t e = 0; e < routing.experts.size(); ++e) {
       std::vector<std::string> takes;
-      for (const auto& taken : routing.experts[e].takes) takes.push_back(i.kinds.names[static_cast<std::size_t>(taken.kind)] + " " + format_percent(taken.share, 0));
-      numbers.rows.push_back({{std::to_string(b) + "." + std::to_string(e)}, percent_cell(routing.experts[e].load), percent_cell(1.0 / static_cast<double>(routing.num_experts)), pictures::number_cell(routing.experts[e].mean_weight), {join(takes, " · ")}});
+      for (const auto& taken : routing.experts[e].takes)
+        takes.push_back(i.kinds.names[static_cast<std::size_t>(taken.kind)] + " " + format_percent(taken.share, 0));
+      numbers.rows.push_back({{std::to_string(b) + "." + std::to_string(e)},
+                              percent_cell(routing.experts[e].load),
+                              percent_cell(1.0 / static_cast<double>(routing.num_experts)),
+                              pictures::number_cell(routing.experts[e].mean_weight),
+                              {join(takes, " · ")}});
     }
-  }
+  });
   if (numbers.rows.empty()) return "";
-  return section("experts", "What each expert takes", "Takes: tokens that go to the expert more than to others, with the share of theirs that does.", text + html_numbers(numbers));
+  return section("experts", "What each expert takes",
+                 "Takes: tokens that go to the expert more than to others, with the share of theirs that does.",
+                 text + html_numbers(numbers));
+}
+
+std::string html_figures(const std::vector<pictures::Figure>& figures) {
+  std::string out;
+  for (const auto& figure : figures) out += pictures::html_figure(figure);
+  return out;
 }
 
 std::string header(const std::string& heading, const PageFacts& facts, const std::string& shown) {
-  return "<header><h1>" + escaped(heading + facts.title) + "</h1>\n" + paragraph(facts.layer + " · written " + facts.written, "meta") + paragraph(shown, "meta") + "</header>\n";
+  return "<header><h1>" + escaped(heading + facts.title) + "</h1>\n" + paragraph(facts.layer + " · written " + facts.written, "meta") +
+         paragraph(shown, "meta") + "</header>\n";
 }
 
 }  // namespace
@@ -201,18 +245,18 @@ std::string header(const std::string& heading, const PageFacts& facts, const std
 std::string page(const Inspection& i, const PageFacts& facts) {
   std::string body = header("Inside ", facts, "Shown to it: " + i.inputs.source + ".");
   for (const auto& note : i.notes) body += paragraph("Note: " + note + ".", "note");
-  std::string of_experts, of_neurons, behind;
-  for (const auto& figure : figures_of(i)) {
-    (figure.id == "rates" || figure.id == "patterns" ? of_neurons : figure.id == "attention" ? behind : of_experts) += pictures::html_figure(figure);
-  }
-  body += experts_section(i) + of_experts + layers_section(i) + of_neurons + examples_section(i) + neurons_section(i) + behind;
+  const auto figures = figures_of(i);
+  body += experts_section(i) + html_figures(figures.of_experts) + layers_section(i) + html_figures(figures.of_neurons) +
+          examples_section(i) + neurons_section(i) + html_figures(figures.of_attention);
   return pictures::html_document("Inside " + facts.title, facts.version, body, kRules);
 }
 
 std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts& facts) {
-  std::string body = header("Step by step through ", facts, format_count(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token: " : " tokens: ") + join(trace.tokens, " "));
+  std::string body =
+      header("Step by step through ", facts,
+             format_count(trace.tokens.size()) + (trace.tokens.size() == 1 ? " token: " : " tokens: ") + join(trace.tokens, " "));
   for (const auto& note : trace.notes) body += paragraph("Note: " + note + ".", "note");
-  for (const auto& figure : figures_of(trace)) body += pictures::html_figure(figure);
+  body += html_figures(figures_of(trace));
   Numbers numbers{{"token", "what the network says"}, {}};
   for (std::size_t n = 0; n < trace.tokens.size(); ++n) numbers.rows.push_back({{trace.tokens[n]}, {join(trace.outcome_names(n, inputs))}});
   body += section("outcome", "What the network says", "The most probable classes behind each token.", html_numbers(numbers));

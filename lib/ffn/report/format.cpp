@@ -131,6 +131,11 @@ std::string format_percent(double fraction, int decimals) {
   return fixed(100 * fraction, decimals) + " %";
 }
 
+std::string format_share(double share) {
+  if (!std::isfinite(share)) return "-";
+  return share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share);
+}
+
 std::string format_bytes(double bytes) {
   if (!std::isfinite(bytes)) return not_finite(bytes);
   constexpr const char* kUnits[] = {" B", " kB", " MB", " GB", " TB"};

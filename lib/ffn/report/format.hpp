@@ -47,6 +47,9 @@ std::string wrapped(const std::string& text, int width);
 /// 0.975 is "97.5 %".
 std::string format_percent(double fraction, int decimals = 1);
 
+/// The same for a share that may be none at all: 0 is "0" and not a rounded little, which is "< 0.1 %"; "-" for what is not finite.
+std::string format_share(double share);
+
 /// Decimal units: "512 B", "1.2 kB", "3.4 GB".
 std::string format_bytes(double bytes);
 

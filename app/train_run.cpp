@@ -18,6 +18,7 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/train_cohort.hpp"
 #include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -231,9 +232,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     checkpoint = std::move(stored->checkpoint);
     run.resumed_at = checkpoint->step;
     log_info("resuming at step " + format_count(checkpoint->step));
-    if (!checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())
-      log_warning("going on with " + info.text() + " what " + checkpoint->computed_by.back() +
-                  " began: bits may differ from those of an undisturbed run");
+    if (const auto line = other_engine_line(*checkpoint, info); !line.empty()) log_warning(line);
   }
   ProgressBar bar(progress_of_run(config, common));
   ProgressObserver progress(bar);

@@ -258,6 +258,30 @@ RunConfig config_with(const Study& study, const std::vector<Assignment>& assignm
   return config;
 }
 
+namespace {
+
+void add_variants(Study& study, const std::vector<Combination>& combinations, const std::set<std::string>& keys, const std::string& source,
+                  Expansion& expansion, SharedProblems& problems) {
+  std::set<std::string> names;
+  for (const auto& combination : combinations) {
+    Variant variant{variant_name(combination, keys), {}, {}, {}};
+    for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
+    if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
+    try {
+      variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
+      refuse_name_of_another(variant.config, combination, expansion, problems, variant.name);
+      study.variants.push_back(std::move(variant));
+    } catch (const ConfigError& error) {
+      for (auto problem : error.problems()) {
+        problem.message += instead_of_grid(combination, problem.pointer);
+        problems.add(where_written(std::move(problem), combination, expansion.document), variant.name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Study read_study(const Document& document, const std::string& source) {
   Study study;
   Document base = document;
@@ -283,7 +307,7 @@ Study read_study(const Document& document, const std::string& source) {
   study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
   study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   const auto combinations = expansion.combinations(study.config.sweep);
-  std::set<std::string> keys, names;
+  std::set<std::string> keys;
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
@@ -297,24 +321,9 @@ Study read_study(const Document& document, const std::string& source) {
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
   study.common = common_of(base);
-  const Document& common = *study.common;
   SharedProblems of_variants;
-  for (const auto& combination : combinations) {
-    Variant variant{variant_name(combination, keys), {}, {}, {}};
-    for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
-    if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
-    try {
-      variant.config = read_run_config(with_assignments(common, combination, expansion), source);
-      refuse_name_of_another(variant.config, combination, expansion, of_variants, variant.name);
-      study.variants.push_back(std::move(variant));
-    } catch (const ConfigError& error) {
-      for (auto problem : error.problems()) {
-        problem.message += instead_of_grid(combination, problem.pointer);
-        of_variants.add(where_written(std::move(problem), combination, expansion.document), variant.name);
-      }
-    }
-  }
-  if (study.tune) check_tuning(study, common, combinations, keys, source, expansion, of_variants);
+  add_variants(study, combinations, keys, source, expansion, of_variants);
+  if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");

@@ -71,11 +71,36 @@ std::string end_text(const WorkerMessage& message) {
   return text.str();
 }
 
+// What happens to the study's runs is written to its log, too.
+PoolOptions pool_options(const Plan& plan, const StudyOptions& options, const std::vector<PlannedCohort>& cohorts) {
+  PoolOptions pool;
+  pool.jobs = options.jobs;
+  pool.cores = options.cores;
+  pool.fail_fast = options.fail_fast;
+  pool.argv = options.argv;
+  pool.stop = options.stop;
+  pool.in_worker = options.in_worker;
+  pool.on_message = [&](const WorkerMessage& message) {
+    using Kind = WorkerMessage::Kind;
+    if (message.kind == Kind::run_started) log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
+    if (message.kind == Kind::run_finished) log_debug(run_name(plan, message.run) + " " + end_text(message));
+    if (message.kind == Kind::run_failed) log_debug(run_name(plan, message.run) + " failed; its status.json says why");
+    if (options.on_message) options.on_message(message, cohorts);
+  };
+  return pool;
+}
+
+void wait_unless_stopped(std::chrono::milliseconds time, const std::function<bool()>& is_stopped) {
+  constexpr std::chrono::milliseconds kLook(100);
+  for (; time.count() > 0 && !is_stopped(); time -= kLook) std::this_thread::sleep_for(kLook);
+}
+
 bool is_lost(Progress progress) { return progress == Progress::failed || progress == Progress::another; }
 
 }  // namespace
 
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
+  const auto is_stopped = [&] { return options.stop && options.stop(); };
   StudyOutcome outcome;
   std::set<std::size_t> finished;  // and found so on disk: not looked at again
   std::set<std::size_t> ended;     // a run that ended here is not begun again here, whatever happens to its directory
@@ -95,7 +120,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
       make_variant_directories(plan, pending);
       keep_study_file(plan, !pending.empty());
     }
-    if (pending.empty() || (options.stop && options.stop())) break;
+    if (pending.empty() || is_stopped()) break;
 
     if (!log) {
       log.emplace(plan.directory / "log.txt");
@@ -105,22 +130,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     Engine& engine = options.engine();
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
     for (const auto& cohort : cohorts) engine.prepare(plan.runs[cohort[0]].config);
-    PoolOptions pool;
-    pool.jobs = options.jobs;
-    pool.cores = options.cores;
-    pool.fail_fast = options.fail_fast;
-    pool.argv = options.argv;
-    pool.stop = options.stop;
-    pool.in_worker = options.in_worker;
-    pool.on_message = [&](const WorkerMessage& message) {
-      if (message.kind == WorkerMessage::Kind::run_started) {
-        log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
-      }
-      if (message.kind == WorkerMessage::Kind::run_finished) log_debug(run_name(plan, message.run) + " " + end_text(message));
-      if (message.kind == WorkerMessage::Kind::run_failed) log_debug(run_name(plan, message.run) + " failed; its status.json says why");
-      if (options.on_message) options.on_message(message, cohorts);
-    };
-    const PoolResult result = run_pool(plan, cohorts, engine, pool);
+    const PoolResult result = run_pool(plan, cohorts, engine, pool_options(plan, options, cohorts));
     outcome.trained += result.trained;
     outcome.diverged += result.diverged;
     outcome.failed.insert(result.failed.begin(), result.failed.end());
@@ -134,15 +144,13 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");
     said_waiting = true;
     wait = std::min(wait * 2, std::chrono::milliseconds(3000));
-    for (auto left = wait; left.count() > 0 && !(options.stop && options.stop()); left -= std::chrono::milliseconds(100)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
+    wait_unless_stopped(wait, is_stopped);
   }
   for (const auto i : options.runs) {
     if (finished.count(i)) ++outcome.reused;
     if (!finished.count(i) && !ended.count(i) && is_lost(progress_of(plan.runs[i]))) outcome.failed.insert(i);
   }
-  outcome.interrupted = outcome.interrupted || (options.stop && options.stop());
+  outcome.interrupted = outcome.interrupted || is_stopped();
   if (log) {
     log_debug("study " + plan.study.name + (outcome.interrupted ? " was interrupted: " : " ends: ") + std::to_string(outcome.trained) + " trained, " +
               std::to_string(outcome.reused) + " found finished, " + std::to_string(outcome.diverged) + " diverged, " +

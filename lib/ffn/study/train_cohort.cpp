@@ -89,15 +89,44 @@ void fail(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {
   if (hooks.failed) hooks.failed(run);
 }
 
-// Bits may differ from those of an undisturbed run; the run's summary says so, too.
 void say_other_engines(const Cohort& cohort, const EngineInfo& info) {
-  std::set<std::string> others;
+  std::set<std::string> lines;
   for (const auto& checkpoint : cohort.resume) {
-    if (checkpoint && !checkpoint->computed_by.empty() && checkpoint->computed_by.back() != info.text())
-      others.insert(checkpoint->computed_by.back());
+    if (checkpoint) lines.insert(other_engine_line(*checkpoint, info));
   }
-  for (const auto& other : others)
-    log_warning("going on with " + info.text() + " what " + other + " began: bits may differ from those of an undisturbed run");
+  lines.erase("");
+  for (const auto& line : lines) log_warning(line);
+}
+
+struct ReadyRun {
+  RecordedRun run;
+  std::optional<Checkpoint> checkpoint;
+};
+
+// The run with its directory made ready; nothing where there is nothing to train any more, or it cannot be.
+std::optional<ReadyRun> ready_run(const PlannedRun& run, std::size_t index, const CohortHooks& hooks, CohortOutcome& outcome) {
+  const RunDirectory directory(run.directory);
+  const auto look = look_at(directory, run.config, run.identity);
+  if (look.is_whole()) return std::nullopt;  // by another process, since the cohort was formed
+  try {
+    if (look.standing == Standing::finished && look.mendable) {
+      mend(directory, run.config, look);
+      ++outcome.mended;
+      return std::nullopt;
+    }
+    ReadyRun out{{directory, run.config, run.identity, std::nullopt, {}}, std::nullopt};
+    if (auto stored = make_ready(directory, run.config, run.identity, look)) {
+      out.run.resumed_at = stored->checkpoint.step;
+      out.run.metrics = std::move(stored->metrics);
+      out.checkpoint = std::move(stored->checkpoint);
+    }
+    return out;
+  } catch (const Error& error) {
+    const std::string what = reason_of(error);  // may have lines of its own
+    log_error(what + (error.hint().empty() ? "" : (what.find('\n') == std::string::npos ? "; " : "\n") + error.hint()));
+    fail(index, hooks, outcome);
+    return std::nullopt;
+  }
 }
 
 void train_session(Session& session, Engine& engine, const std::vector<std::string>& argv, const CohortHooks& hooks,
@@ -133,6 +162,11 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 
 }  // namespace
 
+std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info) {
+  if (checkpoint.computed_by.empty() || checkpoint.computed_by.back() == info.text()) return "";
+  return "going on with " + info.text() + " what " + checkpoint.computed_by.back() + " began: bits may differ from those of an undisturbed run";
+}
+
 void give_back_freed_memory() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);
@@ -157,34 +191,13 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       ++outcome.elsewhere;
       continue;
     }
-    const RunDirectory directory(run.directory);
-    const auto look = look_at(directory, run.config, run.identity);
-    if (look.is_whole()) continue;  // by another process, since the cohort was formed
-    std::optional<StoredCheckpoint> stored;
-    try {
-      if (look.standing == Standing::finished && look.mendable) {
-        mend(directory, run.config, look);
-        ++outcome.mended;
-        continue;
-      }
-      stored = make_ready(directory, run.config, run.identity, look);
-    } catch (const Error& error) {
-      const std::string what = reason_of(error);  // may have lines of its own
-      log_error(what + (error.hint().empty() ? "" : (what.find('\n') == std::string::npos ? "; " : "\n") + error.hint()));
-      fail(index, hooks, outcome);
-      continue;
-    }
+    auto ready = ready_run(run, index, hooks, outcome);
+    if (!ready) continue;
     claims.push_back(std::move(*claim));
-    auto& session = sessions[stored ? stored->checkpoint.step : 0];
-    RecordedRun recorded{directory, run.config, run.identity, std::nullopt, {}};
+    auto& session = sessions[ready->run.resumed_at.value_or(0)];
     session.plan_index.push_back(index);
-    session.checkpoints.emplace_back();
-    if (stored) {
-      recorded.resumed_at = stored->checkpoint.step;
-      recorded.metrics = std::move(stored->metrics);
-      session.checkpoints.back() = std::move(stored->checkpoint);
-    }
-    session.runs.push_back(std::move(recorded));
+    session.checkpoints.push_back(std::move(ready->checkpoint));
+    session.runs.push_back(std::move(ready->run));
   }
   for (auto& [step, session] : sessions) {
     if (hooks.stop && hooks.stop()) {

@@ -38,8 +38,11 @@ struct CohortOutcome {
 /// cohort to cohort.
 void give_back_freed_memory();
 
-/// A run whose directory holds another config's results fails. Throws what the engine throws, after marking the unfinished runs as failed; SystemError
-/// where the study's directory is not the one that it began in.
+/// What is to be said of a run that goes on with this engine and was begun with another one; empty where it was not. Its summary says so, too.
+std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info);
+
+/// A run fails whose directory holds another config's results, whose engine throws, or whose text changes meanwhile; the others go on.
+/// Throws DataError where the text changed before, SystemError where the study's directory is not the one that it began in.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ffn/stats/centre.hpp"
-#include "ffn/stats/scale.hpp"
 #include "ffn/stats/verdict.hpp"
+#include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "ffn/stats/scale.hpp"
+#include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 

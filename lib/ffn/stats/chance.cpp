@@ -46,14 +46,4 @@ double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha
   return below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
 }
 
-double chance_when_continued(const Pilot& pilot, std::size_t num_seeds, double z_bound) {
-  const Posterior effect = posterior(pilot);
-  if (num_seeds <= pilot.num_seeds) detail::fail("going on to ", num_seeds, " seeds from ", pilot.num_seeds);
-  const auto n = static_cast<double>(num_seeds), seen = static_cast<double>(pilot.num_seeds);
-  const double more = n - seen;
-  const double centre = seen * unbiased_effect(pilot) + more * effect.mean, bound = z_bound * std::sqrt(n);
-  const double spread = std::sqrt(more + more * more * effect.variance);
-  return normal_cdf((centre - bound) / spread) + normal_cdf((-centre - bound) / spread);
-}
-
 }  // namespace ffn::stats

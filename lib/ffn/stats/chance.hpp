@@ -1,4 +1,4 @@
-// Planning from a pilot: the chance that a new study reaches a verdict. Depends on the standard library (and, in the .cpp, Boost.Math).
+// Planning from a pilot: the chance that a new study reaches a verdict. Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,5 @@ struct Pilot {
 /// (N(0, 0.3²): said .76, happened .61). A plan by the pilot's effect alone, at 80 %, kept 24 % there.
 /// Throws if the pilot or n has fewer than 2 seeds, if the effect is NaN, if alpha is outside (0, 1) or the margin is negative.
 double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin = 0.0);
-
-/// The same for going on with the pilot itself to n seeds in all, where |z| has to reach `z_bound`, the large-sample bound of a
-/// sequential design's last look. Throws if n is not above the pilot's.
-double chance_when_continued(const Pilot& pilot, std::size_t num_seeds, double z_bound);
 
 }  // namespace ffn::stats

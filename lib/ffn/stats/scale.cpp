@@ -79,13 +79,6 @@ Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcom
           kind == MetricKind::minimised ? "difference, because not all values are positive" : "difference"};
 }
 
-Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
-  check_pairs(variant, reference);
-  std::vector<Outcome> runs = variant;
-  runs.insert(runs.end(), reference.begin(), reference.end());
-  return choose_test(kind, choose_values(kind, runs), variant, reference);
-}
-
 std::vector<double> advantages(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant,
                                const std::vector<Outcome>& reference) {
   check_pairs(variant, reference);

@@ -40,9 +40,6 @@ PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs);
 /// otherwise the mean. Means ask who has fewer disasters, ranks who is better on a typical seed. Throws if the lengths differ or are 0.
 Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);
 
-/// Both for one pair alone.
-Scale choose_scale(MetricKind kind, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference);
-
 /// The differences in favour of the variant, ln reference − ln variant for log ratios: positive is better, ±∞ if one side has no
 /// value, NaN if neither has. e^−d is then the ratio variant / reference. Throws if the lengths differ.
 std::vector<double> advantages(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant,

@@ -63,8 +63,8 @@ TEST_CASE("the labels of an axis have one notation") {
 TEST_CASE("the estimates of a column have one notation") {
   CHECK(estimate_texts({{0.31, 0.28, 0.34}, {0.5, 0.5, 0.5}}) == Words{"0.310 [0.280, 0.340]", "0.500"});
   CHECK(estimate_texts({{1.1e-5, -2e-6, 2.4e-5}, {0.239, -0.75, 1.23}, {0, 0, 0}}) ==
-        Words{"1.10e-05 [-2.00e-06, 2.40e-05]", "2.39e-01 [-7.50e-01, 1.23e+00]", "0.00"});
-  CHECK(estimate_text(0.0012, 0.00002, 0.0025) == "1.20e-03 [2.00e-05, 2.50e-03]");
+        Words{"1.10·10⁻⁵ [−2.00·10⁻⁶, 2.40·10⁻⁵]", "2.39·10⁻¹ [−7.50·10⁻¹, 1.23·10⁰]", "0.00"});
+  CHECK(estimate_text(0.0012, 0.00002, 0.0025) == "1.20·10⁻³ [2.00·10⁻⁵, 2.50·10⁻³]");
 }
 
 TEST_CASE("decades have strokes without labels between them") {

@@ -145,6 +145,14 @@ AxisKind kind_for_levels(const std::vector<double>& levels) {
   return !levels.empty() && *least > 0 && *most / *least >= 8 ? AxisKind::log2 : AxisKind::linear;
 }
 
+std::string with_power(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.2e", std::abs(value));
+  const std::string whole = text;
+  const auto e = whole.find('e');
+  return (value < 0 ? "−" : "") + whole.substr(0, e) + "·10" + superscript(std::stoi(whole.substr(e + 1)));
+}
+
 std::string tick_label(double value) {
   const double size = std::abs(value);
   std::string text;

@@ -1,4 +1,4 @@
-// Where numbers stand on an axis, and which of them are written there. Standard library and core.
+// Where numbers stand on an axis, and which of them are written there. Standard library only.
 #pragma once
 
 #include <string>
@@ -41,5 +41,8 @@ AxisKind kind_for_levels(const std::vector<double>& levels);
 
 /// "1", "0.25", "12k", "10⁻⁴", "2·10⁻⁶"; − is U+2212.
 std::string tick_label(double value);
+
+/// With three significant digits and a power of ten as axes have it: "1.10·10⁻⁵", "−2.00·10⁻⁶". Of a finite number other than 0.
+std::string with_power(double value);
 
 }  // namespace ffn::pictures

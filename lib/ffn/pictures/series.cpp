@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -124,11 +123,7 @@ std::string decimal(const Estimate& e) {
 }
 
 std::string by_powers(const Estimate& e) {
-  return with_interval(e, [](double x) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.2e", x);
-    return std::isfinite(x) && x != 0 ? text : format_significant(x, 3);
-  });
+  return with_interval(e, [](double x) { return std::isfinite(x) && x != 0 ? with_power(x) : format_significant(x, 3); });
 }
 
 }  // namespace

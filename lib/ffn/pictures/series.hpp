@@ -72,7 +72,7 @@ std::optional<Estimate> estimate_of(const GroupResult& group, const ValueRange& 
 
 /// "0.31 [0.28, 0.35]".
 std::string estimate_text(double centre, double low, double high);
-/// Of one column: where a number needs a power of ten, all have one.
+/// Of one column: where a number needs a power of ten, all have one, written as along an axis.
 std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates);
 
 /// "mean with its 95 % interval".

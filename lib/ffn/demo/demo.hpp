@@ -1,5 +1,5 @@
 // What courses say about feed-forward layers, each claim with numbers that are worked out on the spot. Nothing is trained.
-// Depends on pictures and on the fused engine's matrix product.
+// Depends on pictures, on config's costs and on the fused engine's matrix product.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Matrices as a textbook has them: in double, by plain loops. Depends on core and report.
+// Matrices as a textbook has them: in double, by plain loops. Depends on core.
 #pragma once
 
 #include <cstdint>

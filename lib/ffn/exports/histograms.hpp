@@ -1,4 +1,4 @@
-// Histograms of a finished run, for TensorBoard: of its weights, and of what its hidden layers compute. Depends on record and inspect.
+// Histograms of a finished run, for TensorBoard: of its weights, and of what its hidden layers compute. Depends on record, inspect and train.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What an export writes of each run: its curves, its variant, the keys that tell it apart. Depends on compare and record.
+// What an export writes of each run: its curves, its variant, the keys that tell it apart. Depends on compare, record and the engine's structs.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Axes, grid and labels around what a chart draws. Depends on core.
+// Axes, grid and labels around what a chart draws. Depends on the rest of ffn/pictures.
 #pragma once
 
 #include <string>

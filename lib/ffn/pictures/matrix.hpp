@@ -1,4 +1,4 @@
-// A matrix of numbers as shaded cells. Depends on core.
+// A matrix of numbers as shaded cells. Depends on report.
 #pragma once
 
 #include <string>

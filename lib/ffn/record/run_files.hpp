@@ -1,5 +1,5 @@
 // What the small files of a run say: status.json, summary.json, meta.json. Layout: DESIGN §5.
-// Structs and their JSON; run_directory.hpp puts them in their place. Depends on core and config.
+// Structs and their JSON; run_directory.hpp puts them in their place. Depends on core, config and the engine's structs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // How a run stands on disk, seen from who wants to train it, and how its directory is made ready. What is damaged is said and
-// steps aside; what is not ours is never touched. Depends on run_directory.
+// steps aside; what is not ours is never touched. Depends on run_directory and tasks.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Bootstrap intervals. The sample is resampled once; intervals of any level and kind are then read from the result.
-// Depends on the standard library (and, in the .cpp, Boost.Math).
+// Depends on the rest of ffn/stats only.
 // E&T 1993 below: Efron & Tibshirani, "An Introduction to the Bootstrap".
 #pragma once
 

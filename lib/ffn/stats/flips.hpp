@@ -1,4 +1,4 @@
-// Sign patterns as bits, and the sums that they give. Internal to ffn/stats; depends on the standard library only.
+// Sign patterns as bits, and the sums that they give. Internal to ffn/stats.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Correction of p values for several comparisons. Depends on the standard library only.
+// Correction of p values for several comparisons. Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

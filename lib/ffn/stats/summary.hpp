@@ -1,5 +1,5 @@
 // Descriptive statistics of one sample: what a table row shows about one variant.
-// Depends on the standard library (and, in the .cpp, Boost.Math).
+// Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

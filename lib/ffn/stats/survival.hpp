@@ -1,5 +1,5 @@
 // Time to a target when some runs never get there: product-limit curve, median and restricted mean.
-// Depends on the standard library (and, in the .cpp, Boost.Math).
+// Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

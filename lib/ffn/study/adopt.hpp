@@ -1,4 +1,4 @@
-// A study whose keys changed, and the runs of it that were trained under other names. Depends on run_copy.
+// A study whose keys changed, and the runs of it that were trained under other names. Depends on train_cohort and run_copy.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Whether a study's directory holds results of another study of its name. Depends on plan.
+// Whether a study's directory holds results of another study of its name. Depends on train_cohort.
 #pragma once
 
 #include "ffn/study/train_cohort.hpp"

@@ -81,7 +81,7 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
   std::vector<fs::path> children;
   for (fs::directory_iterator at(directory, error), end; !error && at != end && looked_at < kMost; at.increment(error), ++looked_at) {
     std::error_code unknown;
-    if (!is_moved_aside(at->path().filename().string()) && at->is_directory(unknown)) children.push_back(at->path());
+    if (!is_never_a_result(at->path().filename().string()) && at->is_directory(unknown)) children.push_back(at->path());
   }
   std::sort(children.begin(), children.end());
   for (const auto& child : children) {

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import struct
 import unittest
 
@@ -182,6 +183,9 @@ class Text(InspectTest):
         whole = self.ok("inspect", run).stdout
         for above in ("runs/xor", "runs"):
             self.assertEqual(self.ok("inspect", above).stdout, whole)
+        for no_result in ("seed-0.tmp-4711", "seed-0.old-1"):  # a copy that was killed, and what was moved aside
+            shutil.copytree(self.tmp / run, self.tmp / "runs/xor" / no_result)
+            self.assertEqual(self.ok("inspect", "runs/xor").stdout, whole)
         self.trained({**XOR, "name": "another"})
         self.ok(self.write("study.json", {**XOR, "name": "study", "seeds": 2}), "-q")
         for above, first in (("runs", "runs/another/seed-0"), ("runs/study", "runs/study/base/seed-0")):

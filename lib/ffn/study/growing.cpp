@@ -34,7 +34,7 @@ bool holds_finished_runs(const fs::path& directory) {
   for (const auto& variant : fs::directory_iterator(directory, error)) {
     std::error_code unknown;  // a file, or what cannot be read
     for (const auto& run : fs::directory_iterator(variant.path(), unknown)) {
-      if (!is_moved_aside(run.path().filename().string()) && holds_ended_run(run.path())) return true;
+      if (!is_no_result(run.path().filename().string()) && holds_ended_run(run.path())) return true;
     }
   }
   return false;

@@ -67,7 +67,7 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
   if (!status) throw DataError(directory.status_path().string() + ": missing");
   FoundRun run;
   const fs::path file = directory.config_path();
-  const std::string text = read_file(file, "config", ExitCode::data, 1 << 22);
+  const std::string text = directory.read_config_text();
   check_config(text, file, *status);
   const Json config = parse_json(text);
   if (!config.is_object()) throw DataError(file.string() + ": no JSON object");
@@ -173,7 +173,7 @@ void drop_copies(std::vector<Place>& places) {
 bool was_study(const fs::path& directory, const fs::path& run) {
   if (path_exists(comparison_path(directory))) return true;
   try {
-    const Json config = parse_json(read_file(RunDirectory(run).config_path(), "config", ExitCode::data, 1 << 22));
+    const Json config = parse_json(RunDirectory(run).read_config_text());
     return config.is_object() && config.value("name", Json()) == directory.filename().string() && directory.filename() != run.parent_path().filename();
   } catch (const Error&) {
     return false;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ffn/core/files.hpp"
-#include "ffn/core/json_document.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/record/event_records.hpp"
 #include "ffn/record/run_check.hpp"
@@ -24,20 +22,18 @@ std::vector<double> numbers_of(const TensorData& tensor) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     float single = 0;
     if (tensor.dtype == DType::f64) std::memcpy(&out[i], &tensor.bytes[i * width], width);
-    else std::memcpy(&single, &tensor.bytes[i * width], sizeof single), out[i] = single;
+    else {
+      std::memcpy(&single, &tensor.bytes[i * width], sizeof single);
+      out[i] = single;
+    }
   }
   return out;
-}
-
-RunConfig config_of(const RunDirectory& directory) {
-  const auto path = directory.config_path();
-  return read_run_config(parse_document(read_file(path, "config", ExitCode::data, 1 << 22), path.string(), directory.path().string()), path.string());
 }
 
 std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
 std::string activation_events(const FoundRun& run, const TensorFile& weights, double wall_time) {
-  const auto config = config_of(RunDirectory(run.path));
+  const auto config = RunDirectory(run.path).read_config();
   inspect::TrainedNetwork trained(config, weights);
   const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config, weights)));
   const auto blocks = inspect::capture(trained.model(), trained.network(), trained.row(), inspect::training_inputs(config, weights, most));

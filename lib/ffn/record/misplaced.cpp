@@ -268,7 +268,7 @@ fs::path place_of(const fs::path& given) {
 std::string misplaced(const fs::path& given, const StudyOrder* of_study) {
   const fs::path run = place_of(given);
   try {
-    const Json config = parse_json(read_file(RunDirectory(run).config_path(), "config", ExitCode::data, 1 << 22));
+    const Json config = parse_json(RunDirectory(run).read_config_text());
     if (!config.is_object()) return "";
     const auto* order = of_study ? of_study : order_of(run.parent_path().parent_path());
     const auto status = order && order->has_texts() ? read_status(run) : std::nullopt;

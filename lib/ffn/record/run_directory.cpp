@@ -12,6 +12,7 @@
 
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/json_document.hpp"
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/record/text.hpp"
@@ -26,6 +27,7 @@ using record_detail::sealed_text;
 namespace {
 
 constexpr std::uintmax_t kMaxJsonBytes = 64 << 20;  // of a status, summary or meta file; they have a few kB
+constexpr std::uintmax_t kMaxConfigBytes = 4 << 20;  // as of configs that a person writes
 constexpr const char* kSeed = "seed-";
 
 std::optional<std::string> read_if_there(const fs::path& path, const char* what) {
@@ -139,6 +141,13 @@ FileFacts RunDirectory::write_config(const RunConfig& config) const {
   const std::string text = config_text(config);
   write_file_atomically(config_path(), text, Durability::cached);
   return {text.size(), checksum_of(text)};
+}
+
+std::string RunDirectory::read_config_text() const { return read_file(config_path(), "config", ExitCode::data, kMaxConfigBytes); }
+
+RunConfig RunDirectory::read_config() const {
+  const std::string source = config_path().string();
+  return read_run_config(parse_document(read_config_text(), source, path_.string()), source);
 }
 
 void RunDirectory::write_meta(const RunMeta& meta) const {

@@ -80,6 +80,9 @@ class RunDirectory {
 
   /// The complete config; `ffn-train --config` on it trains the same run.
   FileFacts write_config(const RunConfig& config) const;
+  /// Throw DataError where it cannot be read, ConfigError where it is none.
+  std::string read_config_text() const;
+  RunConfig read_config() const;
   /// On a resume the record of the earlier sessions is kept, under "earlier_sessions".
   void write_meta(const RunMeta& meta) const;
   /// Fills in `updated`, `pid` and `host`.

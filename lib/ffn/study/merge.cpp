@@ -7,7 +7,6 @@
 #include <set>
 
 #include "ffn/core/files.hpp"
-#include "ffn/core/json_document.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
@@ -126,9 +125,7 @@ class RunSearch {
 
 std::int64_t checkpoint_step(const RunDirectory& directory, const std::string& identity) {
   if (!path_exists(directory.checkpoint_path())) return 0;
-  const std::string source = directory.config_path().string();
-  const auto document = parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, directory.path().string());
-  const auto stored = directory.read_checkpoint(read_run_config(document, source), identity);
+  const auto stored = directory.read_checkpoint(directory.read_config(), identity);
   return stored ? stored->checkpoint.step : 0;
 }
 
@@ -205,8 +202,7 @@ InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& cop
       throw DataError(place.string() + (type == fs::file_type::symlink ? " is a link" : " is no directory"));
   }
   if (fs::is_empty(place)) return InTheWay::nothing;
-  const std::string source = RunDirectory(copy.directory).config_path().string();
-  auto config = read_run_config(parse_document(read_file(source, "config", ExitCode::data, kMaxJsonBytes), source, copy.directory.string()), source);
+  auto config = RunDirectory(copy.directory).read_config();
   config.compute.engine = ComputeConfig().engine;  // whoever computed the lesser copy
   const RunLook look = look_at(RunDirectory(place), config, copy.identity);
   if (look.standing == Standing::foreign || look.standing == Standing::unreadable || look.standing == Standing::another)

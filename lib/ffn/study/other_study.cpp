@@ -40,7 +40,7 @@ struct EarlierStudy {
 std::optional<std::string> intact_config(const RunDirectory& run) {
   try {
     if (!path_exists(run.config_path())) return std::nullopt;
-    auto text = read_file(run.config_path(), "config", ExitCode::data, 1 << 22);
+    auto text = run.read_config_text();
     const auto status = read_status(run.path());
     const bool damaged = status && !status->config_checksum.empty() && checksum_of(text) != status->config_checksum;
     return damaged ? std::nullopt : std::optional<std::string>(std::move(text));

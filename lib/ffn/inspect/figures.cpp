@@ -21,6 +21,16 @@ std::string part_title(const Inspection& i, std::size_t block, std::size_t part)
 
 namespace {
 
+// Drawn narrow where it has one panel alone, too.
+Figure narrow_figure(std::string id, std::string heading, std::string reading) {
+  Figure out;
+  out.id = std::move(id);
+  out.heading = std::move(heading);
+  out.reading = std::move(reading);
+  out.wide = false;
+  return out;
+}
+
 void add_panel(Figure& figure, const std::string& title, MatrixPicture picture) {
   figure.panels.push_back({title, [picture = std::move(picture)](const Form& form, const std::string& style) {
                              return pictures::draw_matrix(picture, form, style);
@@ -53,13 +63,10 @@ std::string draw_rates(const HiddenReport& report, const std::string& title, con
 }
 
 Figure rates_figure(const Inspection& i) {
-  Figure out;
-  out.id = "rates";
-  out.heading = "How often neurons fire";
-  out.wide = false;
-  out.reading =
+  Figure out = narrow_figure(
+      "rates", "How often neurons fire",
       "Bars count neurons by the share of tokens on which their pre-activation (the gate's in a gated layer) is above 0; those far left "
-      "are all but dead, those far right all but linear.";
+      "are all but dead, those far right all but linear.");
   out.numbers.headers = {"", "from", "to", "neurons"};
   for_each_part(i, [&](std::size_t b, std::size_t part, const HiddenReport& report) {
     if (report.tokens == 0 || !report.finite) return;
@@ -133,11 +140,8 @@ std::string draw_loads(const RoutingReport& routing, const std::string& title, c
 }
 
 Figure loads_figure(const Inspection& i) {
-  Figure out;
-  out.id = "loads";
-  out.heading = "How much each expert gets";
-  out.wide = false;
-  out.reading = "Bars are shares of all (token, choice) pairs; the line is an even share.";
+  Figure out =
+      narrow_figure("loads", "How much each expert gets", "Bars are shares of all (token, choice) pairs; the line is an even share.");
   for_each_router(i, [&](std::size_t b, const RoutingReport& routing) {
     const std::string title = "Block " + std::to_string(b);
     out.panels.push_back(
@@ -168,13 +172,10 @@ MatrixPicture of_experts(const RoutingReport& routing, const std::string& title)
 }
 
 Figure positions_figure(const Inspection& i) {
-  Figure out;
-  out.id = "positions";
-  out.heading = "Which positions go to which expert";
-  out.wide = false;
-  out.reading =
+  Figure out = narrow_figure(
+      "positions", "Which positions go to which expert",
       "A row is an expert, a column a position in the window; the stronger the shade, the larger the share of the position's tokens that "
-      "goes to that expert.";
+      "goes to that expert.");
   if (i.inputs.length < 2) return out;
   add_routed_blocks(out, i, [&](const RoutingReport& routing, const std::string& of_block) {
     auto picture = of_experts(routing, "Positions by expert" + of_block);
@@ -189,11 +190,8 @@ Figure positions_figure(const Inspection& i) {
 }
 
 Figure together_figure(const Inspection& i) {
-  Figure out;
-  out.id = "together";
-  out.heading = "Which experts go together";
-  out.wide = false;
-  out.reading = "A cell is the share of tokens that go to both experts; on the diagonal, to that one.";
+  Figure out = narrow_figure("together", "Which experts go together",
+                             "A cell is the share of tokens that go to both experts; on the diagonal, to that one.");
   if (!goes_to_several(i)) return out;
   add_routed_blocks(out, i, [](const RoutingReport& routing, const std::string& of_block) {
     auto picture = of_experts(routing, "Experts together" + of_block);
@@ -208,11 +206,8 @@ Figure together_figure(const Inspection& i) {
 }
 
 Figure attention_figure(const Inspection& i) {
-  Figure out;
-  out.id = "attention";
-  out.heading = "Attention";
-  out.wide = false;
-  out.reading = "Mean weights over the inputs: a row is a position that looks, a column one that it looks at.";
+  Figure out = narrow_figure("attention", "Attention",
+                             "Mean weights over the inputs: a row is a position that looks, a column one that it looks at.");
   for (std::size_t b = 0; b < i.blocks.size(); ++b) {
     const auto& attention = i.values[b].attention;
     const auto length = static_cast<std::size_t>(attention.length), square = length * length;
@@ -237,11 +232,9 @@ Figure attention_figure(const Inspection& i) {
 }
 
 Figure heads_figure(const Trace& trace, std::size_t b) {
-  Figure out;
-  out.id = "heads-" + std::to_string(b);
-  out.heading = trace.blocks.size() > 1 ? "Attention of block " + std::to_string(b) : "Attention";
-  out.reading = "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1.";
-  out.wide = false;
+  Figure out =
+      narrow_figure("heads-" + std::to_string(b), trace.blocks.size() > 1 ? "Attention of block " + std::to_string(b) : "Attention",
+                    "A row is a token that looks, a column one that it looks at, a cell how much; each row adds up to 1.");
   for (const auto& head : trace.blocks[b].attention) {
     MatrixPicture picture;
     picture.title = "Attention, " + head.name;
@@ -272,14 +265,11 @@ std::vector<Figure> figures_of(const Trace& trace) {
   std::vector<Figure> out;
   for (std::size_t b = 0; b < trace.blocks.size(); ++b) {
     const auto& block = trace.blocks[b];
-    Figure figure;
-    figure.id = "steps-" + std::to_string(b);
-    figure.heading = trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step";
-    figure.reading =
+    Figure figure = narrow_figure(
+        "steps-" + std::to_string(b), trace.blocks.size() > 1 ? "Block " + std::to_string(b) : "Step by step",
         "Each row is a token and goes its way by itself; blue is above 0, orange below, the stronger the further from it, on a scale for "
         "each step." +
-        (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + ".");
-    figure.wide = false;
+            (block.routes.empty() ? std::string() : " " + join(block.routes, "; ") + "."));
     figure.numbers.headers = {"step", "row", "values"};
     for (const auto& step : block.steps) {
       const auto width = static_cast<std::size_t>(step.width);

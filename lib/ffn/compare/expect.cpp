@@ -72,19 +72,16 @@ class Judge {
       if (check_.contains("verdict_not") && text_or_json(check_["verdict_not"]) == found) note(Expectation::State::unmet);
       return;
     }
-    say("no pair for " + value_);
-    note(Expectation::State::unknown);
+    conclude("no pair for " + value_, Expectation::State::unknown);
   }
 
   void mean(const Facet& facet) {
     for (const auto& group : facet.groups) {
       if (group.value != value_) continue;
-      if (group.num_pending > 0) return say("not finished"), note(Expectation::State::unknown);
-      if (group.num_diverged + group.num_failed > 0 || !group.mean) {
-        return say(std::to_string(group.num_diverged + group.num_failed) + " of " + std::to_string(group.num_runs) +
-                   " runs diverged or failed"),
-               note(Expectation::State::unmet);
-      }
+      if (group.num_pending > 0) return conclude("not finished", Expectation::State::unknown);
+      if (const auto lost = group.num_diverged + group.num_failed; lost > 0 || !group.mean)
+        return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed",
+                        Expectation::State::unmet);
       std::ostringstream text;
       text << "mean " << *group.mean;
       say(text.str());
@@ -92,10 +89,13 @@ class Judge {
       if (check_.contains("mean_at_most") && *group.mean > check_["mean_at_most"].get<double>()) note(Expectation::State::unmet);
       return;
     }
-    say("no runs for " + value_);
-    note(Expectation::State::unknown);
+    conclude("no runs for " + value_, Expectation::State::unknown);
   }
 
+  void conclude(const std::string& text, Expectation::State state) {
+    say(text);
+    note(state);
+  }
   void say(const std::string& text) { out_.found += (out_.found.empty() ? "" : ", ") + text; }
   void note(Expectation::State state) {
     if (out_.state != Expectation::State::unmet) out_.state = state;

@@ -69,6 +69,11 @@ class Parser {
     refuse(source_, problems_);
   }
 
+  bool wrong(const std::string& text) {
+    problem(text);
+    return false;
+  }
+
   HeaderJson read_header() {
     if (bytes_.size() < kLengthBytes) {
       refuse(source_, {"cut off: " + std::to_string(bytes_.size()) + " bytes, the header's length alone takes 8"});
@@ -143,21 +148,21 @@ class Parser {
 
   bool read_dtype(const std::string& place, const HeaderJson& value, DType& dtype) {
     const auto found = value.find("dtype");
-    if (found == value.end()) return problem(place + "dtype is missing"), false;
+    if (found == value.end()) return wrong(place + "dtype is missing");
     std::vector<std::string> names;
     for (const DType known : kDTypes) {
       if (found->is_string() && found->get<std::string>() == dtype_name(known)) return dtype = known, true;
       names.push_back(dtype_name(known));
     }
-    return problem(place + "dtype " + shortened(*found) + " is none that ffn-train reads (" + join(names) + ")"), false;
+    return wrong(place + "dtype " + shortened(*found) + " is none that ffn-train reads (" + join(names) + ")");
   }
 
   bool read_shape(const std::string& place, const HeaderJson& value, std::vector<std::int64_t>& shape) {
     const auto found = value.find("shape");
-    if (found == value.end()) return problem(place + "shape is missing"), false;
+    if (found == value.end()) return wrong(place + "shape is missing");
     const auto is_size = [](const HeaderJson& x) { return x.is_number_unsigned() && x.get<std::uint64_t>() <= INT64_MAX; };
     if (!found->is_array() || !std::all_of(found->begin(), found->end(), is_size)) {
-      return problem(place + "shape: expected a list of sizes, got " + shortened(*found)), false;
+      return wrong(place + "shape: expected a list of sizes, got " + shortened(*found));
     }
     shape = found->get<std::vector<std::int64_t>>();
     return true;
@@ -165,19 +170,18 @@ class Parser {
 
   bool read_offsets(const std::string& place, const HeaderJson& value, TensorEntry& entry) {
     const auto found = value.find("data_offsets");
-    if (found == value.end()) return problem(place + "data_offsets is missing"), false;
+    if (found == value.end()) return wrong(place + "data_offsets is missing");
     if (!found->is_array() || found->size() != 2 || !(*found)[0].is_number_unsigned() || !(*found)[1].is_number_unsigned()) {
-      return problem(place + "data_offsets: expected [begin, end], got " + shortened(*found)), false;
+      return wrong(place + "data_offsets: expected [begin, end], got " + shortened(*found));
     }
     entry.begin = (*found)[0].get<std::uint64_t>();
     entry.end = (*found)[1].get<std::uint64_t>();
     const std::uint64_t available = bytes_.size() - data_start_;
     const std::string shown_pair = "[" + std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]";
-    if (entry.begin > entry.end) return problem(place + "data_offsets " + shown_pair + " end before they begin"), false;
+    if (entry.begin > entry.end) return wrong(place + "data_offsets " + shown_pair + " end before they begin");
     if (entry.end > available) {
-      return problem(place + "data_offsets " + shown_pair + " lie outside the data (" + std::to_string(available) +
-                     " bytes); is the file cut off?"),
-             false;
+      return wrong(place + "data_offsets " + shown_pair + " lie outside the data (" + std::to_string(available) +
+                   " bytes); is the file cut off?");
     }
     return true;
   }
@@ -194,7 +198,8 @@ class Parser {
   /// Every byte of the data belongs to exactly one tensor.
   void check_layout() {
     const auto position = [](const TensorEntry& e) { return std::make_pair(e.begin, e.end); };
-    std::stable_sort(entries_.begin(), entries_.end(), [&](const TensorEntry& a, const TensorEntry& b) { return position(a) < position(b); });
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [&](const TensorEntry& a, const TensorEntry& b) { return position(a) < position(b); });
     std::uint64_t reached = 0;
     for (const auto& entry : entries_) {
       if (entry.begin > reached) problem(shown(entry.tensor.name) + ": " + hole(reached, entry.begin) + " before it");

@@ -1,6 +1,9 @@
 // Training from the command line: one run, or a study.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "commands.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
@@ -16,6 +19,7 @@ struct TrainOptions {
   std::string shard;        ///< "i/n"; "" is the whole study
   std::string fingerprint;  ///< what processes that share the study's directory have in common; "": its runs
   bool goes_on = false;     ///< a later part of one start: what was said before training is not said again
+  std::map<std::string, std::string> texts;  ///< SHA-256 by file, of texts that must not change from one part to the next; empty: any
 };
 
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common);
@@ -26,6 +30,8 @@ struct TrainedStudy {
   std::string part;  ///< "shard 2 of 4"; empty for the whole
   bool is_tuned = true;  ///< false if tuning was interrupted or had runs that failed: nothing else was trained
 };
+/// Throws DataError where a run of the plan learns another text than `texts` says.
+void require_texts(const Plan& plan, const std::map<std::string, std::string>& texts);
 /// Trains what the study lacks, under its lock and with a display. What is wrong with it is found before anything is written.
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common);
 
@@ -74,8 +80,9 @@ ProgressOptions progress_options(const std::string& label, std::int64_t total, c
 /// Steps ran and what came out, nothing kept.
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common);
 
-/// What is wrong with a study's comparison and claims, before anything is trained. Throws UsageError or ConfigError.
-void check_study(const Study& study, const std::string& source);
+/// How many comparisons the study makes, before anything is trained. Throws UsageError or ConfigError for what is wrong with them or with its
+/// claims; claims about values that it does not have may stand (`whole` is false) where a command line narrows a study.
+std::size_t check_study(const Study& study, const std::string& source, bool whole = true);
 
 /// Throws UsageError for a config that this machine cannot hold.
 void require_memory(const RunConfig& config);

@@ -15,6 +15,7 @@
 #include "ffn/study/run_study.hpp"
 #include "ffn/study/shard.hpp"
 #include "ffn/study/study_lock.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "signals.hpp"
@@ -116,11 +117,23 @@ void adopt_with_bar(const Plan& plan, const std::vector<std::size_t>& runs, std:
 
 }  // namespace
 
+void require_texts(const Plan& plan, const std::map<std::string, std::string>& texts) {
+  if (texts.empty()) return;
+  for (const auto& run : plan.runs) {
+    const auto* text = std::get_if<TextConfig>(&run.config.task);
+    const auto known = text ? texts.find(text->file) : texts.end();
+    if (known != texts.end() && run_identity(run.config, known->second) != run.identity)
+      throw DataError(text->file + " changed while the study was tuned, and what was chosen on one text is not judged on another",
+                      "put the text back, or start with --fresh, or under another name=..., to tune and train on it as it is");
+  }
+}
+
 TrainedStudy train_runs(const Study& study, const TrainOptions& options, const CommonOptions& common) {
   const auto shard = options.shard.empty() ? Shard() : parse_shard(options.shard);
   TrainedStudy out{
       make_plan(study, common.out), {}, shard.count == 1 ? "" : "shard " + format_count(shard.index) + " of " + format_count(shard.count)};
   const Plan& plan = out.plan;
+  require_texts(plan, options.texts);
   const auto runs = runs_of(plan, shard);
   auto found = progress_of(plan.runs);
   if (!options.fresh) refuse_other_study(plan, found);

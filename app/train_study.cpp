@@ -1,4 +1,6 @@
 // A study from the command line: from its check to the comparison at its end.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -18,6 +20,7 @@
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
 #include "ffn/study/run_study.hpp"
+#include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/task.hpp"
 #include "next_command.hpp"
 #include "train.hpp"
@@ -67,7 +70,7 @@ bool report_expectations(const std::vector<Expectation>& expectations, bool colo
   bool all = true;
   for (const auto& e : expectations) {
     const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
-    const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : "cannot be said yet";
+    const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : e.is_asked ? "cannot be said yet" : "not asked here";
     std::string line = wrapped("claim: " + printable(e.claim) + ": " + mark + " (" + printable(e.found) + ")", terminal_width_of(1));
     const auto style = met ? Style::green : unmet ? Style::red : Style::yellow;
     if (const auto at = line.find(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, color));
@@ -108,12 +111,13 @@ bool print_and_save(const Comparison& comparison, const Plan& plan, const std::s
 }  // namespace
 
 // Asks for the comparison of a study that has not begun: what cannot be compared is found before hours of training.
-void check_study(const Study& study, const std::string& source) {
+std::size_t check_study(const Study& study, const std::string& source, bool whole) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
   Study one_seed = study;
   one_seed.seeds.resize(1);  // all seeds of a variant have the same keys
   const auto comparison = compare_plan(make_plan(std::move(one_seed), "runs"), 1, FromDisk::no);
-  check_expectations(*study.config.expect, comparison, source, /*complete=*/true);
+  check_expectations(*study.config.expect, comparison, source, whole);
+  return comparison.num_comparisons;
 }
 
 namespace {
@@ -133,7 +137,7 @@ bool every_run_diverged(const Comparison& c) {
   return runs > 0 && diverged == runs;
 }
 
-void say_how_to_go_on(const CommonOptions& common) { log_info("interrupted; the same command goes on: " + shell_command(common.argv)); }
+void say_how_to_go_on(const CommonOptions& common) { log_info(sentence_and_command("interrupted; the same command goes on:", shell_command(common.argv), STDERR_FILENO)); }
 
 // A study that could not be tuned is not compared.
 ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common) {
@@ -149,14 +153,18 @@ ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common)
 
 TrainedStudy train_tuned(const Study& study, const TrainOptions& options, const CommonOptions& common) {
   if (!study.tune) return train_runs(study, options, common);
-  const auto tuned = tune_study(study, options, common);
+  TrainOptions of_one_text = options;
+  for (const auto& variant : study.variants) {
+    if (const auto* text = std::get_if<TextConfig>(&variant.config.task)) of_one_text.texts[text->file] = file_identity(text->file);
+  }
+  const auto tuned = tune_study(study, of_one_text, common);
   if (!tuned.study) return {make_plan(study, common.out), tuned.outcome, "", false};
-  return train_runs(*tuned.study, options, common);
+  return train_runs(*tuned.study, of_one_text, common);
 }
 
 int train_study(const Study& asked, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
-  check_study(asked, source);
+  check_study(asked, source, common.overrides.empty());
   looks_so_far(asked, fs::path(common.out) / asked.name, options.fresh);
   const auto trained = asked.growing ? train_until_settled(asked, options, common) : train_tuned(asked, options, common);
   if (!trained.is_tuned) return static_cast<int>(end_of_tuning(trained.outcome, common));

@@ -96,6 +96,7 @@ Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& 
   for (int growth = 0;; ++growth) {
     const Study tuning = tuning_study(study);
     const Plan plan = make_plan(tuning, common.out);
+    require_texts(plan, options.texts);
     if (tuning_options.fresh || !all_ended(plan)) {
       log_info("tuning: " + grid_text(*study.tune));
       out.outcome = train_runs(tuning, tuning_options, common).outcome;

@@ -45,6 +45,52 @@ class Damage(ProgramTest):
         return self.ok("--config", "study.json", "-o", out, "train.steps=20000", "train.eval_every=100").stderr
 
 
+class Strangers(Damage):
+    def stranger(self):
+        """A finished run of another config and seed."""
+        self.ok("xor", "name=mine", "seed=7", "train.steps=60", "-o", "other", "-q")
+        return self.tmp / "other/mine/seed-7"
+
+    def bytes_below(self, place):
+        return {str(p.relative_to(place)): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
+
+    def test_results_of_another_run_beside_a_failed_status_step_aside(self):
+        whole = self.whole()
+        self.train()
+        stranger, place = self.stranger(), self.run_path()
+        own = {name: (place / name).read_bytes() for name in ("config.json", "status.json")}
+        shutil.rmtree(place)
+        shutil.copytree(stranger, place)
+        (place / "config.json").write_bytes(own["config.json"])
+        failed = json.loads(own["status.json"])
+        place.joinpath("status.json").write_text(json.dumps({**{k: v for k, v in failed.items() if k != "checksum"}, "state": "failed", "schema_version": 1}))
+        said = self.train()
+        self.assertIn("summary.json: of another run; moved to", " ".join(said.split()))
+        aside = self.bytes_below(place.with_name(place.name + ".old-1"))
+        self.assertEqual({n: aside[n] for n in ("summary.json", "model.safetensors", "metrics.jsonl", "meta.json")},
+                         {n: c for n, c in self.bytes_below(stranger).items() if n in ("summary.json", "model.safetensors", "metrics.jsonl", "meta.json")})
+        shutil.rmtree(place.with_name(place.name + ".old-1"))
+        self.assertEqual(run_bits(self.tmp / "runs"), whole)
+
+    def test_a_run_that_came_into_a_place_of_a_study_is_not_marked_as_failed(self):
+        stranger = self.stranger()
+        before = self.bytes_below(stranger)
+        text = self.write("poem.txt", "the rain in spain stays mainly in the plain\n" * 60)
+        process = subprocess.Popen(self.command("text", "name=e", "task.file=poem.txt", "task.context=16", "model.d_model=16", "model.blocks=1", "train.steps=3000",
+                                                "train.eval_every=500", "model.ffn.activation=relu,gelu", "seeds=3", "-j", "1"),
+                                   cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.time() + 60
+        while time.time() < deadline and not list((self.tmp / "runs/e").rglob("metrics.jsonl")):
+            time.sleep(0.01)
+        place = self.tmp / "runs/e/activation=gelu/seed-2"
+        place.parent.mkdir(exist_ok=True)
+        stranger.rename(place)
+        text.write_text("the cat sat on the mat and looked at the rat\n" * 60)  # makes the cohorts that have not begun fail
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 4)
+        self.assertEqual(self.bytes_below(place), before)
+
+
 class Finished(Damage):
     def test_what_a_finished_run_lost_is_said_and_made_good(self):
         whole = self.whole()

@@ -170,23 +170,39 @@ class Survival(ProgramTest):
         result = self.ok("--config", "study.json", "-o", "damaged")
         self.assertEqual(run_bits(self.tmp / "damaged"), run_bits(self.tmp / "whole"))
 
-    def test_a_text_that_is_edited_meanwhile_is_not_recorded_under_the_old_identity(self):
+    def poem_study(self, **sweep):
         text = self.write("poem.txt", "the rain in spain stays mainly in the plain\n" * 60)
         self.write("study.json", {"name": "poem", "seeds": 2, "task": {"kind": "text", "file": "poem.txt", "context": 16},
-                                  "model": {"d_model": 16, "residual": True}, "train": {"steps": 4000, "eval_every": 1000, "batch_size": 32}})
-        process = self.start("text", "-j", "1")
-        self.wait_for("text/**/metrics.jsonl")
+                                  "model": {"d_model": 16, "residual": True}, "train": {"steps": 3000, "eval_every": 1000, "batch_size": 32}, **sweep})
+        return text
+
+    def poem_states(self, out="text"):
+        return sorted(json.loads(p.read_text())["state"] for p in (self.tmp / out).rglob("status.json"))
+
+    def test_a_text_that_is_edited_meanwhile_trains_no_run_under_the_old_identity(self):
+        text = self.poem_study(sweep={"grid": {"model.ffn.expansion": [2, 8, 32]}})  # a cohort each
         before = text.read_text()
-        text.write_text("the cat sat on the mat and looked at the rat\n" * 60)
-        _, said = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 4)
-        self.assertIn("put the text back, or start with --fresh", said)  # the cause, where it is looked for
-        self.assertIn("ends: 0 trained, 0 found finished, 0 diverged, 2 failed", (self.tmp / "text/poem/log.txt").read_text())
-        states = [json.loads(p.read_text())["state"] for p in (self.tmp / "text").rglob("status.json")]
-        self.assertNotIn("done", states)
-        self.assertIn("task.file: its text changed", self.fails(2, "--config", "study.json", "-o", "text", "-q"))
-        text.write_text(before)  # the remedy that is named
-        self.assertIn("2 runs: 2 trained now", self.ok("--config", "study.json", "-o", "text").stderr)
+        self.ok("--config", "study.json", "-o", "whole", "-q")
+        for kept in (False, True):  # the file's size and time, by which it could pass for the same
+            out = "kept" if kept else "text"
+            process = self.start(out, "-j", "1")
+            self.wait_for(f"{out}/**/metrics.jsonl")
+            time_of = text.stat()
+            text.write_text(before.replace("rain", "hail") if kept else "the cat sat on the mat and looked at the rat\n" * 60)
+            if kept:
+                os.utime(text, ns=(time_of.st_atime_ns, time_of.st_mtime_ns))
+            _, said = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 4)
+            self.assertIn("put the text back, or start with --fresh", said)  # the cause, where it is looked for
+            states = self.poem_states(out)
+            self.assertIn("failed", states)
+            self.assertIn(f"{states.count('failed')} failed", (self.tmp / out / "poem/log.txt").read_text())
+            if not kept:
+                self.assertIn("task.file: its text changed", self.fails(2, "--config", "study.json", "-o", out, "-q"))
+            text.write_text(before)  # the remedy that is named
+            said = self.ok("--config", "study.json", "-o", out).stderr
+            self.assertIn(f"6 runs: {states.count('failed')} trained now, {states.count('done')} found finished", said)
+            self.assertEqual(run_bits(self.tmp / out), run_bits(self.tmp / "whole"))
         text.write_text("the cat sat on the mat and looked at the rat\n" * 60)
         self.ok("--config", "study.json", "-o", "text", "-q", "--fresh")
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/accounting.hpp"
+#include "ffn/tasks/run_identity.hpp"
 #include "ffn/tasks/task.hpp"
 #include "record/pretended_training.hpp"
 
@@ -210,6 +211,17 @@ TEST_CASE("metrics that someone else has shortened, or lengthened, are no histor
     observer.evaluated(0, evaluation(150, 1, 1));
     CHECK(message_of<SystemError>([&] { observer.checkpointed(0, {150, {}, {}}); }).find("was changed while it was written") != std::string::npos);
   }
+}
+
+TEST_CASE("a run whose text is another one when it is read does not train") {
+  const ScratchDirectory scratch;
+  auto run = two_runs(scratch.path())[0];
+  run.config.task = TextConfig{};
+  run.identity = run_identity(run.config, "hash of the text that the run is named by");
+  auto observer = recorder({run});
+
+  observer.prepared({true, 27, 16, 27}, "hash of the text that the run is named by");
+  CHECK(message_of<DataError>([&] { observer.prepared({true, 27, 16, 27}, "hash of another text"); }).find("its text changed") != std::string::npos);
 }
 
 TEST_CASE("a second observer hears everything and can ask for a stop") {

@@ -71,6 +71,9 @@ struct Cohort {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  /// Once, before the first step: what the runs will be trained on, as it was read. `text`: SHA-256 of the text, empty without one. Who
+  /// throws ends the training.
+  virtual void prepared(const TaskShape& /*shape*/, const std::string& /*text*/) {}
   virtual void evaluated(std::size_t /*run*/, const Evaluation&) {}
   /// Every now and then, at least once per evaluation; cheap to ignore. `loss` is the mean over the cohort's live runs.
   virtual void stepped(std::int64_t /*step*/, double /*loss*/) {}

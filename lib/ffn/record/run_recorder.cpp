@@ -1,10 +1,12 @@
 #include "ffn/record/run_recorder.hpp"
-#include "ffn/tasks/task.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <utility>
+
+#include "ffn/tasks/run_identity.hpp"
+#include "ffn/tasks/task.hpp"
 
 namespace ffn {
 
@@ -12,6 +14,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kMetricsBatch(500);
 constexpr std::size_t kMostUnwritten = 1000;
+constexpr const char* kAnotherText =
+    "its text changed since it was started, before it was read; put the text back, or start with --fresh, or under another name=..., to train on "
+    "it as it is";
 
 std::string end_reason(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";
@@ -70,6 +75,15 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
     if (run.config.log.tensorboard) progress_[i].events.emplace(run.directory.path(), run.config, run.metrics);
   }
   files_.commit();
+}
+
+// A text can change between the moment that a run is named by its hash and the moment that it is read.
+void RunRecorder::prepared(const TaskShape& shape, const std::string& text) {
+  for (const auto& run : runs_) {
+    if (!text.empty() && run_identity(run.config, text) != run.identity) throw DataError(run.directory.path().string() + ": " + kAnotherText);
+  }
+  if (!runs_.empty()) cost_ = model_cost(runs_[0].config.model, shape).total;
+  if (second_) second_->prepared(shape, text);
 }
 
 // What earlier training left and this one must not find.

@@ -40,6 +40,8 @@ class RunRecorder final : public TrainObserver {
   /// Asked as often as TrainObserver::stop_requested(), from the training thread; true ends the training with a checkpoint.
   void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
 
+  /// Throws DataError where the text that was read is not the one of the runs' identity.
+  void prepared(const TaskShape& shape, const std::string& text) override;
   void evaluated(std::size_t run, const Evaluation& evaluation) override;
   void stepped(std::int64_t step, double loss) override;
   void checkpointed(std::size_t run, const Checkpoint& checkpoint) override;

@@ -169,6 +169,10 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   look.standing = failed ? Standing::failed : Standing::begun;
   look.about = !status.damage.empty() ? status.damage : !status.value ? "status.json: missing" : "";
   if (!status.value && !summary.damage.empty()) look.about += "; " + summary.damage;
+  if (summary.value && summary.value->identity != identity) {
+    look.holds_another = true;
+    look.about += std::string(look.about.empty() ? "" : "; ") + "summary.json: of another run";
+  }
   return look;
 }
 
@@ -221,6 +225,10 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
     case Standing::begun:
     case Standing::failed:
       break;
+  }
+  if (look.holds_another) {  // whose results would go where this run begins again or goes on
+    log_warning(path + ": " + look.about + "; moved to " + aside() + ", the run starts again");
+    return std::nullopt;
   }
   try {
     auto checkpoint = directory.read_checkpoint(config, identity);

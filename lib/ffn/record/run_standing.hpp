@@ -26,6 +26,7 @@ struct RunLook {
   std::string about;                  ///< what is foreign, another's or damaged, and how; empty if all is as it was written
   std::vector<std::string> damage;    ///< of a finished run: `about`, one file each
   std::vector<std::string> differs;   ///< of another run: the keys, "train.steps: 1000 → 500"
+  bool holds_another = false;         ///< of one that begun or failed: results of another run lie here
   bool mendable = false;              ///< what is damaged of a finished run can be written again from what is intact
   std::optional<RunSummary> summary;  ///< of a run that finished, if it can be read
 

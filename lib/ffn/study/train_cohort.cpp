@@ -19,17 +19,8 @@
 namespace ffn {
 namespace {
 
-void mark_failed(const RecordedRun& run, const std::string& reason) {
-  RunStatus status;
-  status.state = RunState::failed;
-  status.reason = reason;
-  status.identity = run.identity;
-  status.config_checksum = checksum_of(config_text(run.config));
-  run.directory.write_status(status);
-}
-
-// The identity of a text run holds the text's hash; one that was edited since the study was planned is another run. The
-// runs of a cohort have one text: any of them tells for all.
+// The identity of a text run holds the text's hash; one that was edited since the study was planned is another run. The runs of a cohort
+// have one text: any of them tells for all. Asked before anything is written; what is read for training is judged by the recorder.
 bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) == run.identity; }
 
 }  // namespace
@@ -176,7 +167,7 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() + " changed since the study was started", "put the text back, or start with --fresh, or under another name=..., to train on it as it is");
+    throw DataError("the text of " + first.directory.string() + " changed since the study was started; put the text back, or start with --fresh, or under another name=..., to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
@@ -205,13 +196,6 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
       break;
     }
     train_session(session, engine, argv, hooks, outcome);
-    if (is_still_itself(plan.runs[session.plan_index[0]])) continue;
-    const std::string why = "its text changed while it was trained; put the text back, or start with --fresh to train on it as it is";
-    log_error(session.runs[0].directory.path().string() + ": " + why);
-    for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      mark_failed(session.runs[i], why);
-      fail(session.plan_index[i], hooks, outcome);
-    }
   }
   return outcome;
 }

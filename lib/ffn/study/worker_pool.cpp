@@ -262,8 +262,8 @@ class Pool {
       if (RunDirectory(plan_.directory).mark() != mark_) return;  // it was removed, and is not made again
       const auto claim = RunClaim::take(run.directory);
       const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
-      if (!claim || look.standing == Standing::finished || look.standing == Standing::foreign || look.standing == Standing::unreadable)
-        continue;
+      const bool ours = look.standing == Standing::absent || look.standing == Standing::begun || look.standing == Standing::failed;
+      if (!claim || !ours || look.holds_another) continue;
       RunStatus status;
       status.state = RunState::failed;
       status.reason = reason;

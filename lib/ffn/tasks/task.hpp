@@ -40,6 +40,8 @@ class Task {
   /// The fixed validation set of at most so many examples per run.
   virtual ExampleSet validation(std::int64_t max_examples) const = 0;
   std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
+  /// SHA-256 of the text that it learns, of the very bytes that it read; empty for a task without one.
+  virtual std::string text_hash() const { return ""; }
   /// What a user of the trained weights has to know ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata() const { return {}; }
 

@@ -18,6 +18,7 @@ class TextTask final : public Task {
   /// Windows side by side over the held-out part, evenly spread when there are more than asked for; the same for all runs.
   ExampleSet validation(std::int64_t max_examples) const override;
   /// "alphabet": the characters in the order of their ids, as UTF-8.
+  std::string text_hash() const override { return corpus_.sha256; }
   std::map<std::string, std::string> metadata() const override;
 
  private:

@@ -1,5 +1,7 @@
 #include "inspect_text.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -10,6 +12,7 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "next_command.hpp"
 
 namespace ffn::app {
 
@@ -225,8 +228,8 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   if (!any_hidden) return;
   const std::string command = "ffn-train inspect " + shell_word(run);
   const auto first = strongest_writers(i.blocks[0].hidden[0], 1);
-  print_text("\none neuron with what it fires on: " + command + " --neuron " + neuron_name(i, 0, 0, first[0]) +
-             "\nwith pictures: " + command + " -o page.html");
+  std::cout << "\n" << sentence_and_command("one neuron with what it fires on:", command + " --neuron " + neuron_name(i, 0, 0, first[0]), STDOUT_FILENO) << "\n"
+            << sentence_and_command("with pictures:", command + " -o page.html", STDOUT_FILENO) << "\n";
 }
 
 }  // namespace ffn::app

@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
     const int code = app::run_command_line(argc, argv);
     streams.finish();
     return code;
+  } catch (const ReaderGone& gone) {
+    return static_cast<int>(gone.code());
   } catch (...) {
     return app::report_error(app::current_error());
   }

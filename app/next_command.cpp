@@ -1,5 +1,7 @@
 #include "next_command.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,7 +12,9 @@
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
+#include "ffn/report/terminal.hpp"
 
 namespace ffn::app {
 
@@ -50,32 +54,51 @@ bool is_to_be_settled(const Plan& plan, const Comparison& c) {
   return open && !plan.study.growing && !plan.study.seeds.empty();
 }
 
-// The smallest difference that may matter, for whoever named none: a tenth of a time, but no less than lies between two evaluations, of a
-// loss a tenth, of an accuracy a hundredth. Of levels, never of differences that were seen. Empty: not known.
-std::string usual_min_effect(const Plan& plan, const Comparison& c) {
-  if (c.min_effect > 0) return "";
-  if (c.as_ratios) return "0.1";
-  if (c.metric.find("accuracy") != std::string::npos) return "0.01";
-  if (!is_time_metric(c.metric)) return "";
+// What a study that is to be settled lacks: the smallest difference that may matter, for whoever named none, and evaluations that can tell it.
+struct Finer {
+  std::string min_effect;       ///< empty: not known, or named
+  std::int64_t eval_every = 0;  ///< 0: as it is
+};
+
+// One digit, as 20 or 0.3.
+double rounded(double x, double (*round)(double)) {
+  const double power = std::pow(10.0, std::floor(std::log10(x)));
+  return round(x / power) * power;
+}
+
+// A tenth of a time, but no less than lies between two evaluations; of a loss a tenth, of an accuracy a hundredth. Of levels, never of
+// differences that were seen.
+Finer finer_question(const Plan& plan, const Comparison& c) {
+  Finer out;
+  if (c.min_effect > 0) return out;
+  if (c.as_ratios) return {"0.1", 0};
+  if (c.metric.find("accuracy") != std::string::npos) return {"0.01", 0};
+  if (!is_time_metric(c.metric)) return out;
   double least = INFINITY, interval = 0;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       if (const auto centre = shown_centre(group); centre && *centre > 0) least = std::min(least, *centre);
     }
   }
+  bool alike = true;
   if (c.metric == "steps_to_target") {
-    for (const auto& variant : plan.study.variants) interval = std::max(interval, static_cast<double>(variant.config.train.eval_every));
+    for (const auto& variant : plan.study.variants) {
+      const auto every = static_cast<double>(variant.config.train.eval_every);
+      alike = alike && (interval == 0 || interval == every);
+      interval = std::max(interval, every);
+    }
   }
-  double tenth = 0;
-  if (std::isfinite(least)) {
-    const double power = std::pow(10.0, std::floor(std::log10(least / 10)));
-    tenth = std::round(least / 10 / power) * power;
+  const double tenth = std::isfinite(least) ? rounded(least / 10, std::round) : 0;
+  if (alike && tenth >= 1 && interval > tenth) {
+    interval = rounded(tenth, std::floor);
+    out.eval_every = static_cast<std::int64_t>(interval);
   }
   const double size = std::max(tenth, interval);
-  if (!(size > 0)) return "";
+  if (!(size > 0)) return out;
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", size);
-  return text;
+  out.min_effect = text;
+  return out;
 }
 
 // The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind.
@@ -110,36 +133,15 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
   return shell_command(words);
 }
 
-std::string settling_command(const Plan& plan, const CommonOptions& common, const std::string& min_effect) {
+std::string settling_command(const Plan& plan, const CommonOptions& common, const Finer& finer) {
   const auto& study = plan.study;
   auto words = words_again(common);
   const auto first = first_of_fresh_seeds(study, GrowingSeeds().max);
-  if (!min_effect.empty()) set_key(words, "compare.min_effect", min_effect, common.description);
+  if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
+  if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
   set_key(words, "name", study.name + "-settled", common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);
-}
-
-// A shell takes it as one line: what does not fit goes on behind a backslash.
-std::string folded_command(const std::string& command, int width) {
-  std::string out, line = "  ";
-  bool quoted = false;
-  std::string word;
-  const auto take = [&] {
-    const bool first = line.find_first_not_of(' ') == std::string::npos;
-    if (!first && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) {
-      out += line + " \\\n";
-      line = "    " + word;
-    } else line += (first ? "" : " ") + word;
-    word.clear();
-  };
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (c == ' ' && !quoted) take();
-    else word += c;
-  }
-  take();
-  return out + line;
 }
 
 // What to try next, and what there is beside it.
@@ -153,9 +155,9 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   if (end.num_failed > 0) return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)), "", ""};
   if (end.all_diverged) return {"", "", numbers, ""};
   if (is_to_be_settled(plan, c)) {
-    const std::string effect = usual_min_effect(plan, c);
-    const std::string note = "compare.min_effect=" + effect + ", or what matters to you: without it variants that do not differ take all the seeds and end undecided";
-    return {"next, for what is not sure:", settling_command(plan, common, effect), "pictures: " + pictures, effect.empty() ? "" : note};
+    const auto finer = finer_question(plan, c);
+    const std::string note = "compare.min_effect=" + finer.min_effect + ", or what matters to you: without it variants that do not differ take all the seeds and end undecided";
+    return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures: " + pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures: " + pictures, ""};
   return {"next:", pictures, numbers, ""};
@@ -163,15 +165,22 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
 
 }  // namespace
 
+std::string sentence_and_command(const std::string& sentence, const std::string& command, int fd) {
+  const bool one_line = fd == STDERR_FILENO && !is_terminal(fd);
+  const int width = one_line ? 0 : terminal_width_of(fd);
+  const std::string line = sentence + " " + command;
+  return width <= 0 || display_width(line) <= static_cast<std::size_t>(width) ? line : wrapped(sentence, width) + folded_command(command, width);
+}
+
 std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   const auto next = next_of(plan, c, end, common);
   const std::string results = "results: " + plan.directory.string();
   const int width = is_terminal(2) ? terminal_width_of(2) : 0;
   const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
-  const std::string above = next.beside.empty() ? results : results + "    " + next.beside, below = next.why + " " + next.command;
+  const std::string above = next.beside.empty() ? results : results + "    " + next.beside;
   std::string out = fits(above) ? above : results + "\n" + next.beside;
   if (!next.note.empty()) out += "\n" + next.note;
-  if (!next.command.empty()) out += "\n" + (fits(below) ? below : next.why + "\n" + folded_command(next.command, width));
+  if (!next.command.empty()) out += "\n" + sentence_and_command(next.why, next.command, STDERR_FILENO);
   return out;
 }
 

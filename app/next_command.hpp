@@ -22,4 +22,8 @@ struct StudyEnd {
 /// every run diverged, else the report.
 std::string last_lines(const Plan& plan, const Comparison& comparison, const StudyEnd& end, const CommonOptions& common);
 
+/// "next: COMMAND" in one line for `fd` where its terminal is wide enough, and in a log; otherwise the command in lines of its own, which a
+/// shell takes as one.
+std::string sentence_and_command(const std::string& sentence, const std::string& command, int fd);
+
 }  // namespace ffn::app

@@ -1,4 +1,6 @@
 // ffn-train cp NAME FILE: a shipped config as a file of one's own, with its comments; what it extends is merged in.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -7,6 +9,7 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
+#include "../next_command.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
@@ -139,7 +142,8 @@ int copy(const std::string& name, const std::string& to) {
   if (path_exists(target) || fs::is_symlink(fs::symlink_status(target, error))) throw UsageError(target.string() + " exists and is not overwritten", "name another file, or move that one away");
   if (target.has_parent_path()) make_directories(target.parent_path());
   write_file_atomically(target, own_text(path));
-  print_text(target.string() + " is yours to change; train it with: ffn-train " + shell_word(target.string()));
+  print_text(target.string() + " is yours to change.");
+  std::cout << sentence_and_command("train it:", "ffn-train " + shell_word(target.string()), STDOUT_FILENO) << "\n";
   return 0;
 }
 

@@ -1,8 +1,11 @@
 // ffn-train demo NAME: what courses say about feed-forward layers, with numbers.
+#include <unistd.h>
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
+#include "../next_command.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/demo/demo.hpp"
 #include "ffn/report/fit.hpp"
@@ -38,7 +41,7 @@ void print_demo(const demo::Demo& shown, const CommonOptions& common) {
     for (const auto& chart : part.charts) charts.push_back(pictures::drawn(chart, kChartColumns, kChartRows, charset, color));
     std::cout << beside_each_other(charts, width);
   }
-  std::cout << "\n" << indented("next: " + shown.next, width, 2);
+  std::cout << "\n" << sentence_and_command("next:", shown.next, STDOUT_FILENO) << "\n";
 }
 
 int list_demos(const CommonOptions& common) {

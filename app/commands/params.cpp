@@ -6,8 +6,8 @@
 #include "../load_config.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/formula.hpp"
+#include "ffn/config/study_config.hpp"
 #include "ffn/core/utf8.hpp"
-#include "ffn/config/formula.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/tasks/task.hpp"
 
@@ -79,9 +79,25 @@ void print_steps(const ModelConfig& model, const CommonOptions& common) {
   print_table(table, common);
 }
 
+// The whole models of a study, one beside the other.
+void print_variants(const Study& study, const CommonOptions& common) {
+  Table table({{"variant", Align::left}, {"parameters", Align::right}, {"of the FFN", Align::right}, {"active", Align::right}, {"FLOPs/token", Align::right}});
+  Json variants = Json::array();
+  for (const auto& variant : study.variants) {
+    const auto cost = model_cost(variant.config.model, task_shape(variant.config.task));
+    const auto ffn = cost.ffn * variant.config.model.blocks;
+    table.add_row({variant.name, format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters), format_count(cost.total.active_parameters), format_count(cost.total.flops)});
+    variants.push_back({{"name", variant.name}, {"ffn", cost_json(ffn)}, {"total", cost_json(cost.total)}});
+  }
+  if (common.json) print_json({{"variants", variants}});
+  else print_named_table(table, common);
+}
+
 // A whole model from a config.
 void print_model(const CommonOptions& common) {
-  const auto config = read_run_config(load_with_overrides(common.config, common.overrides), common.config);
+  const auto document = load_with_overrides(common.config, common.overrides);
+  if (is_study(document)) return print_variants(read_study(document, common.config), common);
+  const auto config = read_run_config(document, common.config);
   const auto cost = model_cost(config.model, task_shape(config.task));
   const auto blocks = config.model.blocks;
   const std::string times = blocks > 1 ? " ×" + std::to_string(blocks) : "";

@@ -139,19 +139,22 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
 /// What the study's seeds can show.
 struct Power {
   std::size_t seeds, comparisons;
-  std::size_t needed;  ///< for any verdict at 5 %; none are enough for too many comparisons
+  double alpha;
+  std::size_t needed;  ///< for any verdict at that alpha; none are enough for too many comparisons
   double detectable;   ///< in standard deviations of the paired differences; NaN for one seed
 };
 
-Power power_of(const Study& study) {
+// Comparisons: as `compare` will make them.
+Power power_of(const Study& study, std::size_t num_comparisons) {
   const auto seeds = study.seeds.size();
-  const std::size_t comparisons = std::max<std::size_t>(1, study.variants.size() - 1);
-  const bool judged = comparisons <= stats::most_comparisons(0.05);
-  return {seeds, comparisons, judged ? stats::seeds_for_any_verdict(0.05, comparisons) : SIZE_MAX,
+  const auto alpha = study.config.compare.alpha;
+  const std::size_t comparisons = std::max<std::size_t>(1, num_comparisons);
+  const bool judged = comparisons <= stats::most_comparisons(alpha);
+  return {seeds, comparisons, alpha, judged ? stats::seeds_for_any_verdict(alpha, comparisons) : SIZE_MAX,
           seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
 }
 
-Json plan_json(const Study& study, const PlanEstimate& e) {
+Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
   Json variants = Json::array(), engines = Json::array();
   for (const auto& line : e.lines) {
     variants.push_back({{"name", line.variant->name},
@@ -164,7 +167,6 @@ Json plan_json(const Study& study, const PlanEstimate& e) {
   }
   for (const auto& share : engine_shares(study))
     engines.push_back({{"engine", share.engine}, {"device", share.device}, {"reason", share.reason}, {"runs", share.runs}});
-  const Power power = power_of(study);
   Json growing = nullptr;
   if (study.growing) {
     const auto& [min, max] = std::pair(study.seeds.size(), study.growing->max);
@@ -229,16 +231,18 @@ void print_growth(const Study& study, const PlanEstimate& e) {
 }
 
 std::string power_text(const Power& power) {
+  const std::string at = " at " + format_percent(power.alpha, 0);
   if (power.needed == SIZE_MAX)
-    return std::to_string(power.comparisons) + " comparisons are more than can be judged at 5 %; at most " + std::to_string(stats::most_comparisons(0.05));
+    return std::to_string(power.comparisons) + " comparisons are more than can be judged" + at + "; at most " + std::to_string(stats::most_comparisons(power.alpha));
   if (power.seeds < power.needed)
-    return std::to_string(power.seeds) + " seeds allow no verdict at 5 % over " + std::to_string(power.comparisons) + " comparisons; at least " +
+    return std::to_string(power.seeds) + (power.seeds == 1 ? " seed allows" : " seeds allow") + " no verdict" + at + " over " + std::to_string(power.comparisons) +
+           (power.comparisons == 1 ? " comparison; at least " : " comparisons; at least ") +
            std::to_string(power.needed) + " are needed";
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
          " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
 }
 
-void print_plan(const Study& study, const PlanEstimate& e, const CommonOptions& common) {
+void print_plan(const Study& study, const PlanEstimate& e, const Power& power, const CommonOptions& common) {
   print_table(variants_table(e.lines), common);
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
@@ -252,7 +256,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const CommonOptions& 
   }
   if (!e.few_workers.empty()) print_text(e.few_workers);
   if (study.growing) return print_growth(study, e);
-  if (study.variants.size() > 1) print_text(power_text(power_of(study)));
+  if (study.variants.size() > 1) print_text(power_text(power));
 }
 
 // As "seeds" of a study: what is wrong with the seed is said where it stands.
@@ -265,7 +269,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
   take_first_seeds(study);
-  if (!single) check_study(study, common.config);
+  const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
   std::optional<TuningStanding> tuning;
   if (study.tune) tuning = tuning_standing(study, common.out);
   Plan plan = !tuning          ? make_plan(study, common.out)
@@ -278,8 +282,9 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
-  if (common.json) print_json(plan_json(shown, found));
-  else print_plan(shown, found, common);
+  const Power power = power_of(shown, comparisons);
+  if (common.json) print_json(plan_json(shown, found, power));
+  else print_plan(shown, found, power, common);
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;
 }

@@ -44,7 +44,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
     throw UsageError(common.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
   auto study = read_study(document, config);
   take_first_seeds(study);
-  check_study(study, config);
+  check_study(study, config, job.arguments.empty());
   if (study.growing && options.shards)
     throw UsageError("shards are equal parts of a known number of runs, and this study adds seeds until it is settled",
                      "leave --shards out: the tasks share the runs; or give a number of seeds");

@@ -17,7 +17,7 @@ namespace {
 void check_file(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
   if (is_study(document)) {
-    check_study(read_study(document, file), file);
+    check_study(read_study(document, file), file, overrides.empty());
   } else {
     task_shape(read_run_config(document, file).task);
   }

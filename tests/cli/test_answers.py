@@ -291,6 +291,15 @@ class Words(ProgramTest):
         text = " ".join(self.ok("xor", "name=rates", "train.optimizer.lr=0.001,0.01,0.1", "-q").stdout.split())
         self.assertRegex(text, r"^lr 0\.01 and 0\.1 get there first: 10\.0 steps \(0\.001: 40\.0\)\.")
 
+    def test_variants_that_tie_over_all_groups_alone_are_not_said_to_tie_in_each(self):
+        out = " ".join(self.ok("xor", "name=tie", "seeds=6", "train.steps=100", "train.eval_every=100", "train.target.at_least=0.2",
+                               "model.ffn.activation=relu,gelu", "model.ffn.expansion=2,4", "-q").stdout.split())
+        self.assertIn("get there at the same time, both values of expansion taken together: 0.00 steps on average", out)
+
+    def test_one_run_of_a_variant_has_no_interval(self):
+        out = self.ok("xor", "name=solo", "model.ffn.activation=relu,gelu", "compare.metric=val/loss", "-q").stdout
+        self.assertNotIn("∞", out)
+
     def test_the_sentence_and_the_table_show_the_same_number(self):
         self.ok("xor", "name=digits", "seeds=10", "train.eval_every=1", "train.optimizer.lr=0.002,0.02,0.05", "-q")
         sentence, _, table = self.ok("compare", "runs/digits").stdout.partition("\n\n")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -107,6 +108,36 @@ class Widths(ProgramTest):
             for command in ("params", ["plan", "--no-probe"]):
                 self.check_width(*([command] if isinstance(command, str) else command), "xor", "model.ffn.kind=formula", f"model.ffn.name={name}")
 
+    def test_a_study_is_counted_variant_by_variant(self):
+        rows = json.loads(self.ok("params", "activations", "--json").stdout)["variants"]
+        self.assertEqual(len(rows), 12)
+        alone = json.loads(self.ok("params", "xor", "model.ffn.expansion=8", "--json").stdout)
+        wide = [row for row in rows if row["name"].endswith("expansion=8")]
+        self.assertEqual([row["total"] for row in wide], [alone["total"]] * 3)
+        self.assertIn("activation=relu+expansion=8", self.ok("params", "activations").stdout)
+
+    def test_a_plan_counts_the_comparisons_that_the_study_makes(self):
+        words = ("xor", "model.ffn.activation=identity,gelu", "train.optimizer.lr=1e-2,3e-2,5e-2,2e-1", "train.eval_every=10", "train.steps=40", "name=p8")
+        self.assertIn("5 seeds allow no verdict at 5 % over 4 comparisons; at least 8 are needed", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe").stdout.split()))
+        self.assertIn("8 seeds detect a difference", self.ok("plan", *words, "seeds=8", "--no-probe").stdout)
+        self.ok(*words, "seeds=8", "-q")
+        pairs = [pair for facet in json.loads((self.tmp / "runs/p8/compare.json").read_text())["facets"] for pair in facet["pairs"]]
+        self.assertEqual(len(pairs), 4)
+
+    def test_a_shipped_study_can_be_narrowed(self):
+        result = self.ok("activations", "model.ffn.activation=relu,mish", "name=narrow", "seeds=2", "train.steps=40")
+        self.assertEqual(result.stdout.count("not asked here"), 2)
+        self.ok("plan", "expansion", "model.ffn.expansion=2,4", "name=e2", "--no-probe")
+
+    def test_who_has_read_enough_hears_no_error(self):
+        for ignored in (False, True):  # SIGPIPE, as some shells have it
+            read, write = os.pipe()
+            os.close(read)  # what `head` has done when it ends
+            process = subprocess.Popen(self.command("schema"), stdout=write, stderr=subprocess.PIPE, restore_signals=not ignored)
+            os.close(write)
+            self.assertEqual(process.communicate()[1], b"")
+            self.assertEqual(process.returncode, 1 if ignored else -signal.SIGPIPE)
+
     def test_what_runs_left(self):
         long = "a-name-that-is-long-enough-to-fill-half-of-a-line"
         study = {**XOR, "name": long, "seeds": 2, "sweep": {"grid": {"model.ffn.match": ["none", "params"], "model.ffn.activation": ["quick_gelu"]}}}
@@ -175,6 +206,16 @@ class WrongInput(ProgramTest):
                       "bad.json:5", 'expected an integer, got "many"'):
             self.assertIn(piece, text)
         self.assertEqual(self.files(), ["bad.json"])
+
+    def test_the_names_of_other_programs_are_understood(self):
+        for typed, here in (("learning_rate", "train.optimizer.lr"), ("epochs", "train.steps"), ("hidden", "model.ffn.d_ff"), ("train.batch", "train.batch_size"),
+                            ("n_head", "model.attention.heads")):
+            self.assertIn("here that is " + here, self.fails(2, "xor", typed + "=1"))
+        self.assertIn('"sweep": {"grid": {"model.ffn.activation": [...]}}', self.fails(2, "--config", self.write("s.json", {"seeds": 2, "sweep": {"activation": ["relu"]}})))
+
+    def test_keys_are_compared_by_the_name_that_heads_the_table(self):
+        self.ok("xor", "name=by", "model.ffn.expansion=2,4", "seeds=2", "train.steps=20", "-q")
+        self.assertEqual(self.ok("compare", "runs/by", "--by", "expansion").stdout, self.ok("compare", "runs/by", "--by", "model.ffn.expansion").stdout)
 
     def test_a_wrong_override_names_itself(self):
         path = self.write("xor.json", XOR)

@@ -51,6 +51,10 @@ bool in_facet(const Facet& facet, const Json& wanted) {
   return true;
 }
 
+bool has_group(const Facet& facet, const std::string& value) {
+  return std::any_of(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& group) { return group.value == value; });
+}
+
 // Adds what one facet says to the expectation: unmet beats unknown beats met.
 class Judge {
  public:
@@ -120,9 +124,10 @@ void check_names(const Json& check, const std::string& pointer, const Comparison
   }
   const std::vector<std::string> known(values.begin(), values.end());
   const std::string value = text_or_json(check["value"]);
+  const std::string near = did_you_mean(value, known);
   if (!values.count(value))
     problems.push_back({"", pointer + "/check/value",
-                        "no variant has " + comparison.by + " = " + value + did_you_mean(value, known) + " Values: " + join(known)});
+                        "no variant has " + comparison.by + " = " + value + (near.empty() ? "; values: " : near + " Values: ") + join(known)});
   const bool pair = check.contains("verdict") || check.contains("verdict_not");
   if (pair && value == comparison.reference)
     problems.push_back({"", pointer + "/check/value", value + " is the reference; it has no verdict against itself"});
@@ -148,9 +153,11 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
       any = true;
       judge.facet(facet);
     }
-    if (!any) {
+    const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
+    if (!any || !has_value) {
       expectation.state = Expectation::State::unknown;
-      expectation.found = "no such facet";
+      expectation.is_asked = false;
+      expectation.found = any ? "no variant has " + comparison.by + " = " + text_or_json(item["check"]["value"]) : "no variant has " + dump_json(item["check"]["facet"]);
     }
     out.push_back(std::move(expectation));
   }

@@ -8,7 +8,8 @@ namespace ffn {
 struct Expectation {
   enum class State { met, unmet, unknown } state;
   std::string claim, source;
-  std::string found;  ///< what was measured, or why it cannot be said yet
+  std::string found;    ///< what was measured, or why it cannot be said yet
+  bool is_asked = true;  ///< false: about a value or a facet that no variant has, as where a command line narrows a study
 };
 
 /// `expect` is a list of { "claim", "source", "check": { "facet": { key: value }, "value": v, and one or more of

@@ -76,6 +76,8 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
     if (section)
       throw UsageError("\"" + asked + "\" is a section, not a key whose values can be compared",
                        "compare by one of the keys that vary here (" + join(varying) + "), or by the names of the variants: variant");
+    const auto ends = [&](const std::string& key) { return key.size() > asked.size() && key.compare(key.size() - asked.size() - 1, std::string::npos, "." + asked) == 0; };
+    if (std::count_if(varying.begin(), varying.end(), ends) == 1) return *std::find_if(varying.begin(), varying.end(), ends);  // as tables head it
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
   return varying.empty() ? "model.ffn.activation" : varying[0];

@@ -44,6 +44,8 @@ std::string or_known(const std::string& typed, const std::vector<std::string>& n
   return (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names);
 }
 
+std::string in_grid(const std::string& path) { return "; the keys that vary stand in \"sweep\": {\"grid\": {\"" + path + "\": [...]}}"; }
+
 // What to do about a key that is not known here: it is another kind's or a study's, it stands elsewhere, it is mistyped.
 std::string key_remedy(const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
                        const std::vector<std::string>& names) {
@@ -54,7 +56,8 @@ std::string key_remedy(const std::string& section, const std::string& key, const
     std::replace(path.begin(), path.end(), '/', '.');
     const std::string begins = path + ".";
     if (std::any_of(all.begin(), all.end(), [&](const std::string& known) { return known == path || known.rfind(begins, 0) == 0; }))
-      return "; the keys that vary stand in \"sweep\": {\"grid\": {\"" + path + "\": [...]}}";
+      return in_grid(path);
+    if (const auto meant = paths_ending_in(path); section == "/sweep" && meant.size() == 1) return in_grid(meant[0]);
   }
   if (section.empty() && std::find(all.begin(), all.end(), key) != all.end())
     return "; it is for a study, which has \"seeds\" or \"sweep\"";

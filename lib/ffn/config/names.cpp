@@ -48,8 +48,45 @@ std::vector<std::string> paths_ending_in(const std::string& typed) {
   return found;
 }
 
+namespace {
+
+// What other programs call a key, by its last part: Keras, Hugging Face's configs, nanoGPT.
+std::string usual_path(const std::string& typed) {
+  struct Alias {
+    const char* here;
+    std::vector<std::string> elsewhere;
+  };
+  static const Alias aliases[] = {
+      {"train.optimizer.lr", {"learning_rate", "rate", "max_lr", "base_lr", "alpha"}},
+      {"train.optimizer.weight_decay", {"wd", "l2"}},
+      {"train.steps", {"epochs", "num_epochs", "iterations", "iters", "max_iters", "max_steps", "num_steps", "n_steps", "num_train_epochs"}},
+      {"train.batch_size", {"batch", "bs", "batchsize"}},
+      {"train.clip_norm", {"grad_clip", "max_grad_norm", "clip", "gradient_clip"}},
+      {"model.d_model", {"n_embd", "hidden_size", "embed_dim", "embedding_dim", "dim", "width"}},
+      {"model.ffn.d_ff", {"hidden", "hidden_dim", "intermediate_size", "dim_feedforward", "ffn_dim", "d_hidden", "n_inner"}},
+      {"model.ffn.activation", {"act", "hidden_act", "act_fn", "nonlinearity", "activation_function"}},
+      {"model.ffn.expansion", {"mlp_ratio", "ratio", "expansion_factor", "expansion_ratio"}},
+      {"model.ffn.num_experts", {"experts", "n_experts", "num_local_experts"}},
+      {"model.blocks", {"layers", "n_layer", "n_layers", "num_layers", "num_hidden_layers", "depth"}},
+      {"model.attention.heads", {"n_head", "n_heads", "num_heads", "num_attention_heads"}},
+      {"seed", {"random_seed", "random_state"}},
+  };
+  std::string last = typed.substr(typed.rfind('.') + 1);
+  for (char& c : last) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& alias : aliases) {
+    if (std::find(alias.elsewhere.begin(), alias.elsewhere.end(), last) != alias.elsewhere.end()) return alias.here;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string did_you_mean_path(const std::string& typed) {
   auto paths = paths_ending_in(typed);
+  if (paths.empty()) {
+    const auto usual = usual_path(typed);
+    return usual.empty() ? "" : "; here that is " + usual;
+  }
   constexpr std::size_t kMost = 4;
   if (typed.empty() || paths.empty() || paths.size() > kMost) return "";
   const std::string last = paths.back();

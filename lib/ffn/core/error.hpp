@@ -78,6 +78,11 @@ struct SystemError : Error {
   explicit SystemError(const std::string& what, std::string hint = {}) : Error(ExitCode::run_failed, what, std::move(hint)) {}
 };
 
+/// Whoever read the output has read enough (`| head`): the program ends, and there is nothing to say.
+struct ReaderGone : SystemError {
+  using SystemError::SystemError;
+};
+
 struct OutOfMemory : SystemError {
   OutOfMemory(std::size_t bytes, const std::string& what_for, const std::string& hint)
       : SystemError(

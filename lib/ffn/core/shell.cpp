@@ -39,4 +39,27 @@ std::string shell_command(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string folded_command(const std::string& command, int width) {
+  std::string out, line = "  ", word;
+  bool quoted = false, escaped = false;
+  const auto take = [&] {
+    const bool first = line.find_first_not_of(' ') == std::string::npos;
+    if (!first && width > 0 && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) {
+      out += line + " \\\n";
+      line = "    " + word;
+    } else {
+      line += (first ? "" : " ") + word;
+    }
+    word.clear();
+  };
+  for (const char c : command) {
+    if (c == '\'' && !escaped) quoted = !quoted;
+    escaped = c == '\\' && !quoted && !escaped;
+    if (c == ' ' && !quoted) take();
+    else word += c;
+  }
+  take();
+  return out + line;
+}
+
 }  // namespace ffn

@@ -93,18 +93,6 @@ std::string names_of(const Comparison& c, const std::vector<VariantStanding>& st
   return enumeration(names);
 }
 
-// All came to the same number.
-std::string all_equal(const Comparison& c, const std::vector<VariantStanding>& all, const std::string& number) {
-  const bool time = is_time_metric(c.metric);
-  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.hits < s.runs; })) {
-    // Means that count "never" as the budget say little where most runs never get there.
-    std::vector<std::string> hits;
-    for (const auto& s : all) hits.push_back(std::to_string(s.hits) + " of " + std::to_string(s.runs) + " with " + name_of(c, s.value));
-    return "Not every run got to the target: " + enumeration(hits) + ".";
-  }
-  return names_of(c, all, all.size()) + (time ? " get there at the same time: " : " have the same " + c.metric + ": ") + number + ".";
-}
-
 // ", all 4 values of expansion taken together", " at every expansion": over which facets the first `leaders` of all lead.
 std::string over_which(const Comparison& c, const Standings& standings, std::size_t leaders) {
   const std::size_t facets = standings.facets;
@@ -114,6 +102,21 @@ std::string over_which(const Comparison& c, const Standings& standings, std::siz
     return (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) +
            " taken together";
   return key.empty() ? " in every group" : " at every " + key;
+}
+
+// All came to the same number.
+std::string all_equal(const Comparison& c, const Standings& standings, const std::string& number) {
+  const auto& all = standings.all;
+  const bool time = is_time_metric(c.metric);
+  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.hits < s.runs; })) {
+    // Means that count "never" as the budget say little where most runs never get there.
+    std::vector<std::string> hits;
+    for (const auto& s : all) hits.push_back(std::to_string(s.hits) + " of " + std::to_string(s.runs) + " with " + name_of(c, s.value));
+    return "Not every run got to the target: " + enumeration(hits) + ".";
+  }
+  const bool average = standings.facets > 1;
+  return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric) + over_which(c, standings, all.size()) + ": " +
+         number + (average ? " on average" : "") + ".";
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ std::string who_leads(const Comparison& c) {
   };
   const auto tied = [&](const VariantStanding& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
-  if (leaders == all.size()) return all_equal(c, all, shown(first, unit_of(c.metric)));
+  if (leaders == all.size()) return all_equal(c, standings, shown(first, unit_of(c.metric)));
   std::string text = names_of(c, all, leaders);
   text += time ? (leaders == 1 ? " gets there first" : " get there first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +

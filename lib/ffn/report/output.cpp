@@ -82,6 +82,7 @@ void OutputBuffer::write(const std::string& bytes) {
       failure_ = errno;
     }
   }
+  if (failure_ == EPIPE && fd_ == STDOUT_FILENO) throw ReaderGone("nobody reads stdout any more");
   if (failure_ != 0) {
     throw SystemError(std::string("cannot write to ") + (fd_ == STDOUT_FILENO ? "stdout: " : "stderr: ") + std::strerror(failure_),
                       "what was printed is incomplete; files are not affected");

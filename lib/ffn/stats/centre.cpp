@@ -16,6 +16,7 @@ Centre geometric_mean(const std::vector<double>& values, double level) {
     logs.push_back(std::log(value));
   }
   const Interval interval = t_interval(logs, level);
+  if (interval.unbounded()) return {std::exp(mean(logs)), interval};  // of one value, not "from 0"
   return {std::exp(mean(logs)), {std::exp(interval.low), std::exp(interval.high), level}};
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "ffn/pictures/axis.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 

@@ -1,6 +1,7 @@
 #include "ffn/record/run_standing.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "ffn/core/checksum.hpp"

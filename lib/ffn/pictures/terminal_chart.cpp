@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/table.hpp"
 
 namespace ffn::pictures {
 
@@ -17,10 +18,7 @@ constexpr Strokes kUtf8Strokes{"│", "┤", "└", "─", "┬"}, kAsciiStrokes
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
-std::string filled(const std::string& text, std::size_t width) {
-  const std::string cut = display_width(text) > width ? clipped(text, std::max<std::size_t>(width, 3)) : text;
-  return cut + blanks(width - std::min(width, display_width(cut)));
-}
+std::string filled(const std::string& text, std::size_t width) { return text + blanks(width - std::min(width, display_width(text))); }
 
 void draw_band(Canvas& canvas, const ChartLine& line, const Axis& x, const Axis& y) {
   for (std::size_t i = 1; i < line.points.size(); ++i) {
@@ -142,7 +140,8 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
   for (std::size_t i = 0; i < chart.lines.size(); ++i) draw_letters(canvas, chart.lines[i], i, x, y);
 
   const std::size_t width = left + static_cast<std::size_t>(canvas.columns());
-  Block out{{filled(in_charset(chart.title, charset), width)}, width};
+  Block out{{}, width};
+  for (const auto& line : in_pieces(in_charset(chart.title, charset), width)) out.lines.push_back(filled(line, width));
   const auto cells = canvas.lines(color);
   for (std::size_t row = 0; row < cells.size(); ++row) {
     const auto& label = labels[row];

@@ -140,6 +140,13 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
   std::vector<Block> charts;
   for (const auto& panel : panels) charts.push_back(drawn(chart_of(set, panel, series), columns, rows, view.charset, view.color));
 
+  // Titles that go on in a second line leave the charts beside each other level.
+  std::size_t tallest = 0;
+  for (const auto& chart : charts) tallest = std::max(tallest, chart.lines.size());
+  for (auto& chart : charts) {
+    while (chart.lines.size() < tallest) chart.lines.insert(chart.lines.begin(), std::string(chart.width, ' '));
+  }
+
   const auto text = [&](const std::string& words) { return in_charset(words, view.charset); };
   std::string out = text(wrapped(caption(c, set, view.charset), view.width)) + "\n" + beside_each_other(charts, view.width) + "\n";
   out += text(folded(key(c, set, series), view.width, false));

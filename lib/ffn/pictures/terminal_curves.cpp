@@ -46,10 +46,14 @@ bool happens_early(const CurveSet& set) {
 
 Axis x_axis(const CurveSet& set) {
   const double last = std::max(1.0, static_cast<double>(set.steps.back()));
-  if (!happens_early(set)) return {0, last};
-  const auto first = std::upper_bound(set.steps.begin(), set.steps.end(), std::int64_t{0});
-  const double low = static_cast<double>(*first);  // of several: one step alone has no changes
-  return {low, std::max(2 * low, last), AxisKind::log10};
+  Axis axis{0, last};
+  if (happens_early(set)) {
+    const auto first = std::upper_bound(set.steps.begin(), set.steps.end(), std::int64_t{0});
+    const double low = static_cast<double>(*first);  // of several: one step alone has no changes
+    axis = {low, std::max(2 * low, last), AxisKind::log10};
+  }
+  axis.whole = true;
+  return axis;
 }
 
 TerminalChart chart_of(const CurveSet& set, const PanelGroups& panel, const SeriesList& series) {

@@ -160,7 +160,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
     }
     print_paragraph(text + ".");
   });
-  if (is_mixture(i)) print_paragraph("takes: tokens that go to it more than to others, with the share of theirs that does.");
+  if (is_mixture(i)) print_paragraph("takes: tokens that go to it more often than tokens do on average, with the share of theirs that does.");
 }
 
 void print_attention(const Inspection& i, const CommonOptions& common) {

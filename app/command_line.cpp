@@ -18,6 +18,7 @@
 #include "ffn/core/utf8.hpp"
 #include "ffn/core/version.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
 
@@ -327,6 +328,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, words, declarations);
   }
+  set_up_log(log_options(common));
   check_chosen_build();
   return declarations.chosen();
 }

@@ -30,8 +30,10 @@ std::string bar_header(const Comparison& c, int columns) {
   return columns >= 12 ? left + std::string(static_cast<std::size_t>(columns - 11), ' ') + right : "";
 }
 
+enum class Repeated { left_out, shown };  // keys of a facet that are those of the row above
+
 // `bar_columns` 0: without bars.
-Table short_table(const Comparison& c, int bar_columns) {
+Table short_table(const Comparison& c, int bar_columns, Repeated repeated_keys = Repeated::left_out) {
   const auto seeds = same_seeds(c);
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
@@ -50,7 +52,7 @@ Table short_table(const Comparison& c, int bar_columns) {
   for (const auto& facet : c.facets) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
-      const bool repeated = facet_title(facet) == before;
+      const bool repeated = repeated_keys == Repeated::left_out && facet_title(facet) == before;
       for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : value);
       before = facet_title(facet);
       row.insert(row.end(), {shown_value(c, g.value), centre_text(c, g, unit.size())});
@@ -81,7 +83,8 @@ std::string short_form(const Comparison& c, const CompareView& view) {
   if (view.form == TableForm::markdown) return above + short_table(c, 0).markdown();
   const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostPairBar;
   const int bar = left >= kLeastPairBar && has_pairs(c) ? std::min(left, kMostPairBar) : 0;
-  return above + folded(short_table(c, bar), view.width, view.color);
+  const Table table = short_table(c, bar);
+  return above + (keeps_words(table, view.width) ? folded(table, view.width, view.color) : stacked(short_table(c, 0, Repeated::shown), view.width, view.color));
 }
 
 }  // namespace ffn::app

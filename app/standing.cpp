@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compare_text.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/pictures/series.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/cells.hpp"
@@ -34,7 +35,7 @@ Range range_of_centres(const Comparison& c) {
   Range range;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
-      if (const auto e = pictures::estimate_of(group)) {
+      if (const auto e = pictures::estimate_of(group, pictures::range_of(c.metric))) {
         range.take(e->low);
         range.take(e->centre);
         range.take(e->high);
@@ -72,10 +73,11 @@ class Sparklines {
   Range range_;
 };
 
-// The ends of the axis, above the bars.
+// The ends of the axis that all bars are on, above them.
 std::string axis_header(const Range& range, int columns) {
-  const std::string low = format_significant(range.low, 2), high = format_significant(range.high, 2);
-  const int between = columns - static_cast<int>(low.size() + high.size());
+  const auto text = [](double x) { return x == 0 ? "0" : shown_number(x, 2); };
+  const std::string low = text(range.low), high = text(range.high);
+  const int between = columns - static_cast<int>(display_width(low) + display_width(high));
   return between > 0 ? low + std::string(static_cast<std::size_t>(between), ' ') + high : "";
 }
 
@@ -95,8 +97,8 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
       if (table.num_rows() == kMostRows) return table;
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(value);
-      row.insert(row.end(), {g.value, std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
-      const auto e = pictures::estimate_of(g);
+      row.insert(row.end(), {shown_value(c, g.value), std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
+      const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
       if (bar > 0) row.push_back(e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "");
       if (with_curves) row.push_back(curves.of(g));
       table.add_row(row);
@@ -114,7 +116,11 @@ std::string standing_text(const Comparison& c, const pictures::CurveSet* curves,
   const int curve = std::max(kSparkline, static_cast<int>(name.size())) + 2;
   const bool with_curves = !lines.is_empty() && left >= kLeastRangeBar + curve, has_range = range_of_centres(c).is_known();
   const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastRangeBar ? std::min(kMostRangeBar, room) : 0;
-  std::string out = folded(standing_table(c, lines, name, bar, with_curves), width - 1, false);
+  const Table table = standing_table(c, lines, name, bar, with_curves);
+  if (!keeps_words(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
+  const std::string shown = "so far: " + c.metric + ", " + pictures::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
+                            (with_curves ? "; " + name + " over the steps" : "") + "\n";
+  std::string out = wrapped(shown, width - 1) + folded(table, width - 1, false);
   std::size_t groups = 0;
   for (const auto& facet : c.facets) groups += facet.groups.size();
   if (groups > kMostRows) out += "… and " + std::to_string(groups - kMostRows) + " more\n";

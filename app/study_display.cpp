@@ -1,18 +1,37 @@
 #include "study_display.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <set>
 
 #include "compare_text.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/report/variant_name.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
+
+namespace {
+
+// What of a variant's name is of its model: its width is the same at every learning rate.
+std::string layer_name(const Variant& variant) {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : parts_of_variant(variant.name)) {
+    const bool of_model = std::any_of(variant.assignments.begin(), variant.assignments.end(), [&, key = key](const Assignment& a) {
+      return a.key.rfind("model.", 0) == 0 && a.key.size() > key.size() && a.key.compare(a.key.size() - key.size() - 1, std::string::npos, "." + key) == 0;
+    });
+    if (of_model) values.push_back(value);
+  }
+  return values.empty() ? variant.name : join(values, " ");
+}
+
+}  // namespace
 
 StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found,
                            const CommonOptions& common)
@@ -26,10 +45,12 @@ StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& run
   animate_ = options.animate;
   bar_ = std::make_unique<ProgressBar>(options);
   set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
+  static std::set<std::string> said;  // a command may train several studies of the same layers: tuning, the study itself, more seeds
   for (const auto& variant : plan.study.variants) {
     if (const auto* size = matched_size(variant)) {
-      log_info(variant.name + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match + " but for " +
-               format_percent(size->mismatch, 2));
+      const std::string line = layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match +
+                               (std::abs(size->mismatch) < 0.00005 ? "" : " but for " + format_percent(size->mismatch, 2));
+      if (said.insert(line).second) log_info(line);
     }
   }
 }

@@ -1,10 +1,12 @@
 // ffn-train bench: what this machine does.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "../commands.hpp"
 #include "../signals.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/core/version.hpp"
 #include "ffn/engine/interface.hpp"
 #include "ffn/kernels/isa.hpp"
@@ -81,7 +83,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
     for (const auto& shown : group.columns) row.push_back(shown.cell(m));
     table.add_row(row);
   }
-  if (table.num_rows() > 0) std::cout << group.title << "\n\n" << split(table, 1, terminal_width_of(1), color) << "\n";
+  if (table.num_rows() > 0) std::cout << wrapped(std::string(group.title) + "\n", terminal_width_of(1)) << "\n" << split(table, 1, terminal_width_of(1), color) << "\n";
 }
 
 Json bench_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
@@ -106,7 +108,7 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
     measurements.push_back(m);
     if (!show_progress) return;
     write_control(std::cerr, "\r\x1b[K");
-    std::cerr << "measured " << m.group << " " << m.name << std::flush;
+    std::cerr << clipped("measured " + m.group + " " + m.name, static_cast<std::size_t>(std::max(4, terminal_width_of(2) - 1))) << std::flush;
   });
   if (show_progress) write_control(std::cerr, "\r\x1b[K");
   if (common.json) {

@@ -30,7 +30,6 @@ fs::path out_directory(const ExportOptions& options) {
 }
 
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
-  set_up_log(log_options(common));
   if (options.histograms && !options.tensorboard) throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
   if (!options.csv && !options.tensorboard) throw UsageError("what shall be written?", "--csv writes tables, --tensorboard event files");
   auto selection = exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);

@@ -27,7 +27,6 @@ Json counts_json(const std::map<std::string, std::size_t>& counts) {
 }
 
 int merge(const std::vector<std::string>& directories, const std::string& out, const CommonOptions& common) {
-  set_up_log(log_options(common));
   const auto result = merge_studies({directories.begin(), directories.end()}, out);
   for (const auto& note : result.notes) log_warning(note);
   if (result.versions.size() > 1) log_warning("trained by different versions of ffn-train: " + counts_text(result.versions));

@@ -74,7 +74,6 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
 }
 
 int slurm(const SlurmOptions& options, const CommonOptions& common) {
-  set_up_log(log_options(common));
   const SlurmJob job = job_of(options, common);
   const std::string script = slurm_script(job);
   if (!options.submit) {

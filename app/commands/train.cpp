@@ -31,7 +31,6 @@ int dry_run(const Json& config) {
 }
 
 int train(const TrainOptions& options, const CommonOptions& common) {
-  set_up_log(log_options(common));
   const auto document = load_with_overrides(common.config, all_overrides(common));
   handle_stop_signals();
   log_debug("config: " + resolve_config(common.config) + (common.overrides.empty() ? "" : " with " + join(common.overrides, " ")));

@@ -132,7 +132,6 @@ class Page {
 };
 
 int watch(const CompareQuestion& question, const CommonOptions& common) {
-  set_up_log(log_options(common));
   serve::Server server;
   Page page(question, server);
   handle_end_signals();

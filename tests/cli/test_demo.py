@@ -39,6 +39,14 @@ class Demo(ProgramTest):
     def layer(self, n, x, phi=relu):
         return plus(product(phi(plus(product(x, n["W1"]), n["b1"])), n["W2"]), n["b2"])
 
+    def test_a_minus_is_a_minus_sign_in_numbers_and_at_axes(self):
+        for words in (*(("demo", name) for name in NAMES), ("list", "activations", "--plot")):
+            text = self.ok(*words, env={**{k: v for k, v in os.environ.items() if not k.startswith("LC_")}, "LANG": "C.UTF-8"}).stdout
+            self.assertNotRegex(text, r"(?<![\w^])-[0-9]", words)  # a power is 1e-16
+        self.assertRegex(text, r"(?m)^ +−2 +0 +2")
+        ascii_text = self.ok("demo", "activations", env={**{k: v for k, v in os.environ.items() if not k.startswith("LC_")}, "LANG": "C"}).stdout
+        self.assertTrue(ascii_text.isascii())
+
     def test_each_takes_less_than_a_second_fits_and_says_what_comes_next(self):
         self.assertEqual([row["demo"] for row in json.loads(self.ok("demo", "--json").stdout)], list(NAMES))
         for name in NAMES:

@@ -94,7 +94,9 @@ class Numbers(InspectTest):
         self.assertAlmostEqual(sum(e["load"] for e in routing["each"]), 1)
         self.assertAlmostEqual(sum(routing["together"][i * 5] for i in range(4)), 2)
         self.assertEqual(sum(part["tokens"] for part in block["hidden"]), 2 * 1584)
-        self.assertRegex(self.ok("inspect", run).stdout, r"What the experts of block 0 take")
+        text = self.ok("inspect", run).stdout
+        self.assertRegex(text, r"What the experts of block 0 take")
+        self.assertIn("takes: tokens that go to it more often than tokens do on average, with the share", " ".join(text.split()))
 
     def test_gate_and_up_are_apart(self):
         run = self.trained({**XOR, "name": "gated"}, "model.ffn.kind=gated", "model.ffn.activation=silu")
@@ -341,6 +343,14 @@ class Pages(InspectTest):
         self.assertGreater(len(shaded), 100)
         self.assertEqual(len(list(page.all("td", **{"class": "on"}))), shown)
 
+    def test_numbers_of_a_page_stand_at_the_right_of_their_columns(self):
+        page, _ = self.page(self.trained({**TEXT, "name": "plain"}))
+        table = next(page.all("table", next(page.all("section", id="layers"))))
+        heads = [head[1].get("class") for head in page.all("th", table)]
+        self.assertEqual((heads[0], set(heads[1:])), (None, {"n"}))
+        for cell in list(page.all("td", table))[1:]:
+            self.assertTrue("data-v" in cell[1] or cell[1].get("class") == "n", cell)
+
     def test_the_page_of_a_mixture_has_its_experts(self):
         _, parts = self.page(self.trained({**TEXT, "name": "moe"}, "model.ffn.kind=moe"))
         self.assertEqual(parts, ["experts", "loads", "positions", "together", "layers", "rates", "patterns", "examples", "neurons", "attention"])
@@ -364,6 +374,9 @@ class Pages(InspectTest):
     def test_the_page_of_a_trace_has_a_panel_per_step(self):
         page, parts = self.page(self.trained(XOR), "--trace", "00 01 10 11")
         self.assertEqual(parts, ["steps-0", "outcome"])
+        outcome = r"class [01]: \d+ %, class [01]: \d+ %"
+        self.assertEqual(len(re.findall(outcome, page.text(next(page.all("section", id="outcome"))))), 4)
+        self.assertEqual(len(re.findall(outcome, self.ok("inspect", self.trained(XOR), "--trace", "00 01 10 11").stdout)), 4)
         self.assertEqual(len(list(page.all("div", **{"class": "panel"}))), 4)
 
     def test_the_page_of_a_text_s_trace_has_its_attention(self):

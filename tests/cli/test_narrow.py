@@ -39,6 +39,35 @@ class Narrow(ProgramTest):
             text = self.widest(columns, "inspect", "runs/txt/seed-0", "--trace", "hello")
             self.assertIn("What the network says", text)
 
+    def test_no_number_and_no_name_of_a_column_is_broken(self):
+        self.write("a.txt", "hello world, said the old mill by the river. " * 40)
+        self.ok("text", "task.file=a.txt", "train.steps=20", "name=txt", "--fresh", "-q")
+        self.ok("xor", "model.ffn.activation=relu,gelu", "model.ffn.expansion=1,2", "seeds=6", "name=study", "-q")
+        for command in (["inspect", "runs/txt/seed-0"], ["compare", "runs/study"], ["compare", "runs/study", "--details"], ["plan", "activations", "--no-probe"]):
+            wide = set(re.split(r"[\s:]+", self.run_program(*command, env={**os.environ, "COLUMNS": "1000"}).stdout))
+            for columns in (40, 47, 60):
+                text = self.widest(columns, *command)
+                numbers = {word for word in re.split(r"[\s:]+", text) if re.search(r"[0-9−]", word) and "=" not in word and "/" not in word}
+                self.assertLessEqual(numbers, wide, f"{command} at {columns}\n{text}")
+                for name in ("strongest", "agrees", "towards") if command[0] == "inspect" else ("activation", "verdict") if command[0] == "compare" else ("parameters", "FLOPs/token"):
+                    self.assertIn(name, text)
+
+    def test_a_table_without_room_names_each_cell_and_each_row_of_a_group(self):
+        self.ok("xor", "model.ffn.activation=relu,gelu", "model.ffn.expansion=1,2", "seeds=6", "name=study", "-q")
+        text = self.widest(30, "compare", "runs/study")
+        for expansion in (1, 2):
+            for activation in ("relu", "gelu"):
+                self.assertRegex(text, rf"(?m)^expansion: {expansion}\nactivation: {activation}\nsteps: \S")
+
+    def test_the_title_of_a_curve_goes_on_in_a_second_line(self):
+        self.ok("xor", "model.ffn.activation=relu,gelu", "model.ffn.expansion=1,2", "compare.metric=val/loss", "seeds=2", "name=study", "-q")
+        text = self.widest(40, "curves", "runs/study")
+        self.assertNotIn("...", text)
+        self.assertIn("expansion 2: val/loss (logarithmic) over the steps", " ".join(text.split()))
+
+    def test_a_measurement_s_titles_fit(self):
+        self.assertIn("whole", self.widest(60, "bench", "steps", "--seconds", "0.001"))
+
     def test_a_single_run_keeps_its_numbers_whole_and_says_where_its_curves_are(self):
         self.ok("xor", "-q")
         for columns, curves in ((40, False), (46, False), (54, True), (80, True)):

@@ -52,6 +52,34 @@ class Terminal(ProgramTest):
                     self.assertLessEqual(len(line), columns, line)
             self.assertNotRegex("".join(standing), "better|worse|undecided")  # a look has to be paid for
 
+    def test_what_is_drawn_so_far_is_named_and_no_step_is_below_0(self):
+        words = ["own-layer", "train.steps=60", "seeds=4", "-j", "1"]
+        text = self.on_a_terminal(*words)
+        lines = [line for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "\n", text)) if line]
+        named = [line for line in lines if line.startswith("so far: ")]
+        self.assertTrue(named, text)
+        self.assertIn("so far: steps_to_target, mean with its 95 % interval, in numbers and as a bar; val/loss over the steps", " ".join(lines))
+        headers = [line for line in lines if re.match(r"variant +runs +steps_to_target", line)]
+        self.assertTrue(headers, text)
+        for header in headers:
+            self.assertNotRegex(header, "[-−][0-9]")
+        self.assertTrue([line for line in lines if re.match(r"swiglu +[0-4] ", line)], text)
+        self.assertFalse([line for line in lines if re.match(r"ffn=swiglu +[0-4] ", line)], text)
+        matched = [line for line in lines if "matches the plain FFN's params" in line]
+        self.assertEqual([line.partition(":")[0] for line in matched], ["swiglu", "swiglu_rms_up", "maxout"])
+        self.assertFalse([line for line in matched if "0.00 %" in line])
+
+    def test_a_warning_fits_a_terminal_whatever_command_gives_it(self):
+        study = self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 50}})
+        self.ok(study, "-q")
+        self.ok(study, "seeds=2", "-q")
+        for command in (["curves"], ["compare"]):
+            text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.on_a_terminal(*command, "runs/study", columns=60))
+            self.assertIn("left out", text)
+            for line in re.split(r"[\r\n]+", text):
+                if len(line.split()) > 1:
+                    self.assertLessEqual(len(line), 60, line)
+
     def test_forty_columns_hold_all_that_is_said(self):
         for number, words in enumerate(([], ["seeds=auto", "compare.min_effect=5"], ["tune.train.optimizer.lr=0.005,0.01,0.02"])):
             text = self.on_a_terminal(self.write("study.json", STUDY), *words, "name=" + "abc"[number], "-j", "1", columns=40)

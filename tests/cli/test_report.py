@@ -566,6 +566,40 @@ class InABrowser(ReportTest):
                     scrolls = chromium.evaluate("(s => s.scrollWidth > s.clientWidth)(document.querySelector('#table .scroll'))")
                     self.assertFalse(scrolls)
 
+    def test_labels_stand_apart_and_a_table_that_fits_is_one(self):
+        self.ok("xor", "model.ffn.activation=relu,gelu", "seeds=6", "compare.metric=val/loss", "-q", "name=study")
+        self.page("runs/study")
+        touching = ("[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 0).flatMap(s => { const t = [...s.querySelectorAll('text')].map(x => [x.getBoundingClientRect(), x.textContent]);"
+                    "return t.flatMap(([a, x], i) => t.slice(i + 1).filter(([b]) => Math.abs(a.top - b.top) < 4 && a.left < b.right + 2 && b.left < a.right + 2).map(([b, y]) => x + ' | ' + y)); })")
+        with browser.Browser() as chromium:
+            chromium.open(self.tmp / "runs/study/report.html", width=1600)
+            table = chromium.evaluate("document.querySelector('#table table').scrollWidth")
+            for width in (380, 800, 840, 1200):
+                with self.subTest(width=width):
+                    chromium.open(self.tmp / "runs/study/report.html", width=width)
+                    self.assertIn("%", chromium.evaluate("document.querySelector('th.bar').textContent"))
+                    self.assertEqual(chromium.evaluate(touching), [])
+            for more, display in ((32 + 36, "table"), (31, "block")):  # the page's edges
+                chromium.open(self.tmp / "runs/study/report.html", width=table + more)
+                self.assertEqual(chromium.evaluate("getComputedStyle(document.querySelector('#table table')).display"), display)
+
+    def test_the_last_label_of_an_axis_of_steps_is_there_and_all_are_whole(self):
+        self.study(seeds=2, train={**STUDY["train"], "steps": 1000, "eval_every": 500, "target": {"metric": "val/loss", "at_most": 10}})  # all get there at once
+        self.page("runs/study")
+        with browser.Browser() as chromium:
+            for width in (380, 1200):
+                chromium.open(self.tmp / "runs/study/report.html", width=width)
+                for figure in ("learning-curves-val-loss", "steps-to-target"):
+                    labels = chromium.evaluate("[...document.querySelectorAll('#" + figure + " svg')].filter(s => s.getBoundingClientRect().height > 50).map(s => {"
+                                               "const ends = [...s.querySelectorAll('path.ax')].map(p => (p.getAttribute('d') || '').match(/^M(\\S+) \\S+L\\1 (\\S+)$/)).filter(m => m).map(m => Number(m[2]));"
+                                               "return [...s.querySelectorAll('text')].filter(t => Math.abs(Number(t.getAttribute('y')) - Math.max(...ends) - 13) < 0.2).map(t => t.textContent); })")
+                    self.assertTrue(labels)
+                    for each in labels:
+                        self.assertTrue(each)
+                        self.assertFalse([label for label in each if "." in label], each)
+                    if figure.startswith("learning"):
+                        self.assertEqual({each[-1] for each in labels}, {"1000"})
+
     def test_axes_switch_legends_toggle_and_marks_say_what_they_are(self):
         self.study()
         self.page("runs/study")

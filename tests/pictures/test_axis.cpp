@@ -40,6 +40,19 @@ TEST_CASE("a range of no length has one tick, and none hangs") {
   CHECK(linear_ticks(5, 3, 5).size() == 1);
 }
 
+TEST_CASE("an axis of counts has whole numbers alone") {
+  Axis axis{9, 10.4};
+  CHECK(labels(axis, 5) == Words{"9", "9.2", "9.4", "9.6", "9.8", "10", "10.2", "10.4"});
+  axis.whole = true;
+  CHECK(labels(axis, 5) == Words{"9", "10"});
+  axis = {-0.2, 2.6};
+  axis.whole = true;
+  CHECK(labels(axis, 9) == Words{"0", "1", "2"});
+  axis = {0, 1000};
+  axis.whole = true;
+  CHECK(labels(axis, 5) == Words{"0", "200", "400", "600", "800", "1000"});
+}
+
 TEST_CASE("a logarithmic axis has decades, or 1, 2, 5 where it is short, or linear ticks within a decade") {
   CHECK(labels({1e-4, 1, AxisKind::log10}, 5) == Words{"10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "10⁰"});
   CHECK(labels({1, 50, AxisKind::log10}, 5) == Words{"1", "2", "5", "10", "20", "50"});

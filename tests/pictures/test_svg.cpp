@@ -204,6 +204,7 @@ TEST_CASE("where cells have their numbers, each has: in two digits, or in what h
   CHECK(texts({0.004, 0, -0.5, 12, -1.25}) == Words{"0.0040", "0", "−0.50", "12", "−1.2"});
   CHECK(texts({-0.004, 0, -0.5, 12, -1.25}) == Words{"−0.00", "0", "−0.50", "12", "−1.2"});
   CHECK(texts(std::vector<double>(10, -0.25)) == Words(10, "−0.2"));  // 30 pixels each
+  CHECK(texts(std::vector<double>(8, 0.0083)) == Words(8, "0.01"));  // 40 pixels each: four decimals would touch
   CHECK(texts({-1e8, 0.5}).empty());
   CHECK(texts(std::vector<double>(20, 0.5)).empty());
 }

@@ -82,6 +82,48 @@ TEST_CASE("where numbers would break a table becomes several") {
         "runs/study  326 kB\n");
 }
 
+TEST_CASE("where not even names and one column have room each cell stands behind the name of its column") {
+  Table table({{"neuron"}, {"cos", Align::right}, {""}, {"towards"}});
+  table.add_row({"0.84", "−0.24 [−0.44, +0.04]", "", "e 0.48 · f 0.45"});
+  table.highlight_last_row();
+  table.add_row({"0.31", "−0.12", "x", "activation_of_many_parts"});
+  const std::string text =
+      "neuron: 0.84\n"
+      "cos: −0.24\n"
+      "  [−0.44,\n"
+      "  +0.04]\n"
+      "towards: e\n"
+      "  0.48 · f\n"
+      "  0.45\n"
+      "\n"
+      "neuron: 0.31\n"
+      "cos: −0.12\n"
+      "x\n"
+      "towards:\n"
+      "  activation_\n"
+      "  of_many_\n"
+      "  parts\n";
+  CHECK_FALSE(keeps_words(table, 13));
+  CHECK(folded(table, 13, false) == text);
+  CHECK(split(table, 1, 13, false) == text);
+  CHECK(stacked(table, 13, true).substr(0, 21) == "\033[1mneuron: 0.84\033[0m\n");
+  CHECK(stacked(table, 0, false).find("cos: −0.24 [−0.44, +0.04]\n") != std::string::npos);
+}
+
+TEST_CASE("a number is never broken, whatever the width") {
+  Table table({{"variant"}, {"difference", Align::right}, {"parameters", Align::right}, {"share", Align::right}, {"what it takes"}});
+  table.add_row({"kind=gated+activation=silu", "−12.5 [−15.0, −10.0)", "1,234,567", "13.7 %", "e −0.46 · f 0.72"});
+  table.add_row({"relu", "+1.0 (+0.5, +2.0]", "34", "< 0.1 %", "␣or␣ (3)  4.8"});
+  for (int width = 15; width <= 130; ++width) {
+    for (const auto& text : {folded(table, width, false), split(table, 1, width, false), folded_or_split(table, 1, width, false)}) {
+      INFO(width << "\n" << text);
+      CHECK(widest_line(text) <= width);
+      for (const char* number : {"−12.5", "[−15.0,", "−10.0)", "1,234,567", "13.7", "+1.0", "(+0.5,", "+2.0]", "−0.46", "0.72", "4.8", "difference", "parameters"})
+        CHECK(text.find(number) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a line of numbers is cut at blanks and keeps those between") {
   CHECK(cut_at_blanks("  x   0.10 -0.10  0.30", 14, 4) == std::vector<std::string>{"  x   0.10", "    -0.10", "    0.30"});
   CHECK(cut_at_blanks("  x   0.10 -0.10  0.30", 80, 4) == std::vector<std::string>{"  x   0.10 -0.10  0.30"});

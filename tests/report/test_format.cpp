@@ -82,7 +82,7 @@ TEST_CASE("significant digits are kept, also zeros and after rounding up") {
 TEST_CASE("percentages and bytes") {
   CHECK(format_percent(0.975) == "97.5 %");
   CHECK(format_percent(1, 0) == "100 %");
-  CHECK(format_percent(-0.031, 2) == "-3.10 %");
+  CHECK(format_percent(-0.031, 2) == "−3.10 %");
   CHECK(format_percent(kNan) == "nan");
   CHECK(format_bytes(0) == "0 B");
   CHECK(format_bytes(512) == "512 B");
@@ -97,6 +97,8 @@ TEST_CASE("a number has the digits that its uncertainty deserves") {
   CHECK(format_with(0.51234, 0.0123) == "0.512");
   CHECK(format_with(12345.6, 2000) == "12346");
   CHECK(format_with(-0.0001, 0.5) == "0.00");
+  CHECK(format_with(-0.51234, 0.0123) == "−0.512");
+  CHECK(format_with(-0.25, 0) == "−0.250");
   CHECK(format_with(0.25, 0) == "0.250");
   CHECK(format_with(0.25, kInfinity) == "0.250");
   CHECK(format_with(kNan, 1) == "nan");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/core/random.hpp"
+#include "ffn/core/utf8.hpp"
 
 namespace ffn::demo {
 
@@ -66,7 +67,8 @@ std::string fixed(double x, int decimals) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", decimals, x);
   const std::string out = text;
-  return out[0] == '-' && out.find_first_not_of("-0.") == std::string::npos ? out.substr(1) : out;
+  if (out[0] != '-') return out;
+  return (out.find_first_not_of("-0.") == std::string::npos ? "" : "−") + out.substr(1);
 }
 
 std::string row_text(const Matrix& m, std::size_t row, int decimals, std::size_t most) {
@@ -74,7 +76,7 @@ std::string row_text(const Matrix& m, std::size_t row, int decimals, std::size_t
   for (std::size_t j = 0; j < std::min(m.cols, most); ++j) {
     const std::string text = fixed(m.at(row, j), decimals);
     const std::size_t width = static_cast<std::size_t>(decimals) + 4;
-    out += std::string(width - std::min(width, text.size()), ' ') + text;
+    out += std::string(width - std::min(width, display_width(text)), ' ') + text;
   }
   return out + (m.cols > most ? "  …" : "");
 }

@@ -43,6 +43,12 @@ void add_if_any(std::vector<Figure>& out, Figure figure) {
   out.push_back(std::move(figure));
 }
 
+pictures::Axis axis_of_counts(const std::vector<double>& counts) {
+  pictures::Axis axis = pictures::axis_for(counts, pictures::AxisKind::linear, /*with_zero=*/true);
+  axis.whole = true;
+  return axis;
+}
+
 std::string draw_rates(const HiddenReport& report, const std::string& title, const Form& form, const std::string& style) {
   std::vector<double> counts(report.rates.begin(), report.rates.end());
   pictures::Frame frame(form,
@@ -50,7 +56,7 @@ std::string draw_rates(const HiddenReport& report, const std::string& title, con
                          format_count(report.width) + " neurons; " + format_count(report.dead) + " are dead, " +
                              format_count(report.always_on) + " fire on every token.",
                          "share of tokens, %", "neurons"},
-                        {0, 100}, pictures::axis_for(counts, pictures::AxisKind::linear, /*with_zero=*/true), {180});
+                        {0, 100}, axis_of_counts(counts), {180});
   for (std::size_t bin = 0; bin < counts.size(); ++bin) {
     const double from = 100.0 * static_cast<double>(bin) / kRateBins, to = 100.0 * static_cast<double>(bin + 1) / kRateBins,
                  top = frame.y.at(counts[bin]);

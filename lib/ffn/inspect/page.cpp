@@ -225,7 +225,7 @@ std::string experts_section(const Inspection& i) {
   });
   if (numbers.rows.empty()) return "";
   return section("experts", "What each expert takes",
-                 "Takes: tokens that go to the expert more than to others, with the share of theirs that does.",
+                 "Takes: tokens that go to the expert more often than tokens do on average, with the share of theirs that does.",
                  text + html_numbers(numbers));
 }
 

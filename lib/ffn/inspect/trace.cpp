@@ -126,7 +126,7 @@ std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes)
 std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& inputs) const {
   std::vector<std::string> out;
   if (outcomes[token].empty()) out.push_back("-");
-  for (const auto& each : outcomes[token]) out.push_back(inputs.class_name(each.index) + " " + format_percent(each.logit, 0));
+  for (const auto& each : outcomes[token]) out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " + format_percent(each.logit, 0));
   return out;
 }
 

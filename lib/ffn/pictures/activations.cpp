@@ -27,7 +27,7 @@ std::vector<Sample> samples(const Activation& a) {
 }
 
 std::string draw(const Activation& a, const Form& form, const std::string& style) {
-  const FrameText text{std::string(a.name) + ": " + a.formula, "The function as a line, its derivative dashed, from -3 to 3.", "z", "φ(z), dashed φ′(z)"};
+  const FrameText text{std::string(a.name) + ": " + a.formula, "The function as a line, its derivative dashed, from −3 to 3.", "z", "φ(z), dashed φ′(z)"};
   Frame frame(form, text, kX, kY, {});
   frame.svg.line(frame.left, frame.y.at(0), frame.right, frame.y.at(0), "ax");
   frame.begin_clip();

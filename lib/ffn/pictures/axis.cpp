@@ -58,7 +58,11 @@ std::string label_beside(double value, double largest) {
 }
 
 std::vector<Tick> linear_labels(const Axis& axis, int count) {
-  const auto values = linear_ticks(axis.low, axis.high, count);
+  std::vector<double> values = linear_ticks(axis.low, axis.high, count);
+  if (axis.whole && (axis.high - axis.low) / std::max(1, count) < 1) {
+    values.clear();
+    for (double x = std::ceil(axis.low); x <= axis.high; ++x) values.push_back(x == 0 ? 0 : x);
+  }
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
   std::vector<Tick> out;

@@ -13,6 +13,7 @@ struct Axis {
   double low, high;
   AxisKind kind = AxisKind::linear;
   double from = 0, to = 1;
+  bool whole = false;  ///< of counts: ticks at whole numbers alone
 
   /// Values that a logarithm does not have, and those beyond the ends, stand at the end next to them; on an axis of no
   /// length all stand in its middle.

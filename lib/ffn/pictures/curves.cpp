@@ -9,6 +9,7 @@
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/pictures/axis.hpp"
 #include "ffn/record/run_directory.hpp"
+#include "ffn/report/shown.hpp"
 #include "ffn/stats/summary.hpp"
 
 namespace ffn::pictures {
@@ -76,6 +77,7 @@ void raise_to(double floor, std::vector<double>& values) {
 }  // namespace
 
 ValueRange range_of(const std::string& metric) {
+  if (is_time_metric(metric)) return {0};
   const auto* row = find_metric_row(metric);
   return row ? ValueRange{row->low, row->high} : ValueRange{};
 }

@@ -18,7 +18,7 @@ struct ValueRange {
   /// Both ends known: a share.
   bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
 };
-/// As the catalogue of metrics has it.
+/// As the catalogue of metrics has it; no time to the target is below 0.
 ValueRange range_of(const std::string& metric);
 
 /// What the runs of a group have come to at one step.

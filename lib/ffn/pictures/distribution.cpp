@@ -99,7 +99,9 @@ class DistributionPanel {
       if (const auto estimate = estimate_of(*column.group, range_of(comparison_.metric)))
         values.insert(values.end(), {estimate->centre, estimate->low, estimate->high});
     }
-    return axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
+    Axis axis = axis_for(values, form.log_y ? AxisKind::log10 : AxisKind::linear);
+    axis.whole = comparison_.metric == "steps_to_target";
+    return axis;
   }
 
   static double lost_y(const Frame& frame) { return frame.top - 14; }

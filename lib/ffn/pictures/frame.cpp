@@ -33,9 +33,10 @@ Frame::Frame(const Form& form, const FrameText& text, Axis x_axis, Axis y_axis, 
     for (const auto& tick : x_marks) {
       const double at = x.at(tick.value), half = text_width(tick.label) / 2;
       svg.line(at, bottom, at, bottom + (tick.label.empty() ? 3 : 5), "ax");
-      if (tick.label.empty() || at - half < free_from || at + half > form.width) continue;
-      svg.text(at, bottom + 18, tick.label, "q", Anchor::middle);
-      free_from = at + half + 6;
+      const double middle = std::min(at, form.width - half);  // the last one moves in
+      if (tick.label.empty() || middle - half < free_from) continue;
+      svg.text(middle, bottom + 18, tick.label, "q", Anchor::middle);
+      free_from = middle + half + 6;
     }
   }
   if (!text.x_label.empty()) svg.text(right, bottom + (room.x_ticks ? 34 : 18), fitted_text(text.x_label, right - left), "q", Anchor::end);

@@ -1,5 +1,6 @@
 #include "ffn/pictures/html.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -37,7 +38,7 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
-constexpr int kStackedUpTo[] = {720, 810, 900, 990, 1080, 1260, 1440};  // windows, in pixels
+constexpr int kStackedUpTo[] = {720, 745, 770, 795, 820, 845, 870, 900, 930, 960, 1000, 1040, 1080, 1140, 1200, 1260, 1350, 1440};  // windows, in pixels
 
 std::string stack_class(int width) { return "stack-" + std::to_string(width); }
 
@@ -115,12 +116,21 @@ std::string html_numbers(const Numbers& numbers) {
   // Cells do not break, or small screens would have towers of words; text that comes to a few lines does. Longer rows of numbers scroll.
   const auto breaks = [](const std::string& text) { return display_width(text) > 30 && display_width(text) <= 100; };
   std::string out = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>";
-  for (const auto& header : numbers.headers) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+  const auto is_numeric = [&](std::size_t column) {
+    return std::any_of(numbers.rows.begin(), numbers.rows.end(), [&](const auto& row) { return column < row.size() && row[column].value; });
+  };
+  std::vector<bool> numeric;
+  for (std::size_t k = 0; k < numbers.headers.size(); ++k) {
+    numeric.push_back(is_numeric(k));
+    out += std::string("<th scope=\"col\"") + (numeric[k] ? " class=\"n\"" : "") + ">" + escaped(numbers.headers[k]) + "</th>";
+  }
   out += "</tr></thead><tbody>\n";
   for (const auto& row : numbers.rows) {
     out += "<tr>";
-    for (const auto& cell : row) {
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const auto& cell = row[k];
       if (cell.value) out += "<td data-v=\"" + escaped(number_text(*cell.value)) + "\">" + escaped(cell.text) + "</td>";
+      else if (k < numeric.size() && numeric[k]) out += "<td class=\"n\">" + escaped(cell.text) + "</td>";
       else out += (breaks(cell.text) ? "<td class=\"long\">" : "<td>") + escaped(cell.text) + "</td>";
     }
     out += "</tr>\n";
@@ -173,7 +183,7 @@ std::string page_style() {
          chart_rules() + shade_rules(Scheme::light) + "@media screen and (prefers-color-scheme:dark){" + shade_rules(Scheme::dark) + "}" +
          R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1484px;margin:0 auto;padding:24px 16px 48px}h1{font-size:1.5rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 2px}h3{font-size:.9rem;margin:0 0 4px;overflow-wrap:anywhere}
-p{margin:0 0 10px;max-width:78ch}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}
+p{margin:0 0 10px;max-width:78ch}p,li{overflow-wrap:anywhere}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}
 section,figure{margin:32px 0 0;padding:0;break-inside:avoid}figure.chart{break-inside:auto}.panel{break-inside:avoid}.panels{display:flex;flex-wrap:wrap;gap:20px}.panel{flex:0 0 auto}
 svg{display:block;max-width:100%;height:auto;overflow:visible}.legend{display:flex;flex-wrap:wrap;gap:4px 14px;margin:0 0 8px;font-size:.9rem}.key{display:inline-flex;align-items:center;gap:5px;max-width:100%;overflow-wrap:anywhere}
 button.key{font:inherit;color:inherit;background:none;border:1px solid transparent;border-radius:4px;padding:1px 5px;margin:0 -6px;cursor:pointer}button.key:hover{border-color:var(--axis)}button.key[aria-pressed=false]{text-decoration:line-through;opacity:.6}
@@ -181,7 +191,7 @@ button.key{font:inherit;color:inherit;background:none;border:1px solid transpare
 /* Of a panel's drawings one is on show: each rule hides, none shows. */
 [data-x=lin] .xlog,[data-x=log] .xlin,[data-y=lin] .ylog,[data-y=log] .ylin{display:none}@media (max-width:779px){.single .wide{display:none}}@media (min-width:780px){.single .form:not(.wide){display:none}}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}th,td{text-align:left;padding:3px 14px 3px 0;vertical-align:middle;border-bottom:1px solid var(--grid)}th{font-weight:600;color:var(--quiet);vertical-align:bottom}
-td.n,th.n{text-align:right;white-space:nowrap}tr.first td{padding-top:8px}.decided{font-weight:600}.numbers td:not(.long){white-space:nowrap}.numbers td.long{min-width:14em}.scroll{overflow-x:auto;max-width:100%}
+td.n,th.n,.numbers td[data-v]{text-align:right;white-space:nowrap}tr.first td{padding-top:8px}.decided{font-weight:600}.numbers td:not(.long){white-space:nowrap}.numbers td.long{min-width:14em}.scroll{overflow-x:auto;max-width:100%}
 details{margin:6px 0}summary{cursor:pointer;color:var(--link);font-size:.9rem}pre{background:var(--panel);padding:10px 12px;overflow-x:auto;border-radius:4px;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}
 td.key-name,td.long{overflow-wrap:anywhere;min-width:9em}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:0;font-size:.9rem}dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}
 #tip{position:absolute;z-index:2;pointer-events:none;background:var(--panel);color:var(--text);border:1px solid var(--axis);border-radius:4px;padding:4px 8px;font-size:12px;line-height:1.4;white-space:pre;box-shadow:0 1px 4px #0003}#tip[hidden]{display:none}

@@ -112,7 +112,32 @@ std::vector<BarRow> interval_rows(const Comparison& c, const SeriesList& series)
   return rows;
 }
 
-constexpr double kEdge = 8;
+constexpr double kEdge = 8, kBetweenLabels = 6;
+
+struct PlacedTick {
+  double at, middle;  ///< of its stroke, and of its label
+  std::string label;
+};
+
+// As many as have room for their labels side by side, within 0 to `width`: about four, else fewer.
+std::vector<PlacedTick> placed_ticks(const EffectAxis& axis, double width) {
+  std::vector<PlacedTick> out;
+  for (int count = 4; count > 0; --count) {
+    out.clear();
+    double free_from = 0;
+    bool touch = false;
+    for (const auto& tick : axis.marks(count)) {
+      const double at = axis.at(tick.value), half = measured_width(tick.label) / 2;
+      const double middle = std::clamp(at, half, std::max(half, width - half));
+      touch = touch || middle - half < free_from;
+      if (middle - half < free_from) continue;
+      free_from = middle + half + kBetweenLabels;
+      out.push_back({at, middle, tick.label});
+    }
+    if (!touch) break;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -136,14 +161,9 @@ std::string interval_axis(const Comparison& c, double width, const std::string& 
   Svg svg(width, 34, id, "Axis of the differences", direction_left(c) + ", " + direction_right(c));
   svg.text(0, 12, direction_left(c), "q");
   svg.text(width, 12, direction_right(c), "q", Anchor::end);
-  double free_from = 0;
-  for (const auto& tick : axis.marks(4)) {
-    const double at = axis.at(tick.value), half = text_width(tick.label, 11) / 2;
-    svg.line(at, 30, at, 34, "ax");
-    const double centre = std::clamp(at, half, width - half);
-    if (centre - half < free_from) continue;
-    svg.text(centre, 27, tick.label, "q", Anchor::middle);
-    free_from = centre + half + 5;
+  for (const auto& tick : placed_ticks(axis, width)) {
+    svg.line(tick.at, 30, tick.at, 34, "ax");
+    svg.text(tick.middle, 27, tick.label, "q", Anchor::middle);
   }
   return svg.element();
 }
@@ -169,9 +189,9 @@ std::optional<Figure> interval_figure(const Comparison& c) {
     const EffectAxis axis(c, labels, std::max(labels + 120, form.width - texts - 12));
     svg.text(axis.from(), 12, direction_left(c), "q");
     svg.text(axis.to(), 12, direction_right(c), "q", Anchor::end);
-    for (const auto& tick : axis.marks(4)) {
-      svg.line(axis.at(tick.value), 34, axis.at(tick.value), top + height, "gr");
-      svg.text(axis.at(tick.value), 28, tick.label, "q", Anchor::middle);
+    for (const auto& tick : placed_ticks(axis, form.width)) {
+      svg.line(tick.at, 34, tick.at, top + height, "gr");
+      svg.text(tick.middle, 28, tick.label, "q", Anchor::middle);
     }
     double y = top;
     for (const auto& row : rows) {

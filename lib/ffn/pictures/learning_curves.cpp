@@ -123,10 +123,12 @@ class LearningPanel {
   Axis x_axis(const Form& form) const {
     std::vector<double> steps;
     for (const auto step : set_.steps) steps.push_back(static_cast<double>(step));
-    if (!form.log_x) return {0, std::max(1.0, steps.back()), AxisKind::linear};
     const auto first = std::upper_bound(steps.begin(), steps.end(), 0.0);
     const double low = first == steps.end() ? 1 : *first;
-    return {low, std::max(low * 2, steps.back()), AxisKind::log10};
+    Axis axis{0, std::max(1.0, steps.back()), AxisKind::linear};
+    if (form.log_x) axis = {low, std::max(low * 2, steps.back()), AxisKind::log10};
+    axis.whole = true;
+    return axis;
   }
 
   // Where lines come in from beyond the frame, they are not to be taken for such that begin at it.

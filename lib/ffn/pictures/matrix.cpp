@@ -40,7 +40,7 @@ std::string rounded_text(double value, int decimals) {
 /// What stands in the cells, in the first of the notations that has room in all of them; none where none has. Two digits that count,
 /// then two decimals, as in the terminal, then one: 0 alone is exactly 0.
 std::vector<std::string> cell_texts(const MatrixPicture& m, double width) {
-  constexpr double kFont = 11, kLeastCell = 30;
+  constexpr double kFont = 11, kLeastCell = 30, kBetween = 4;
   if (width < kLeastCell) return {};
   const auto two_decimals = [](double x) { return std::abs(x) < 0.1 ? rounded_text(x, 2) : cell_text(x); };
   const auto one_decimal = [](double x) { return std::abs(x) < 10 ? rounded_text(x, 1) : cell_text(x); };
@@ -48,7 +48,7 @@ std::vector<std::string> cell_texts(const MatrixPicture& m, double width) {
                                std::function<std::string(double)>(one_decimal)}) {
     std::vector<std::string> texts;
     for (const double x : m.values) texts.push_back(std::isfinite(x) ? notation(x) : "");
-    const auto fits = [&](const std::string& text) { return text_width(text, kFont) + 2 <= width; };
+    const auto fits = [&](const std::string& text) { return measured_width(text, kFont) + kBetween <= width; };
     if (std::all_of(texts.begin(), texts.end(), fits)) return texts;
   }
   return {};

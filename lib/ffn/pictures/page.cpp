@@ -68,9 +68,9 @@ class ShortTable {
   double window_width() const {
     std::map<std::string, double> columns;
     const auto widen = [&](const std::string& header, const std::string& text) {
-      constexpr double kFont = 15.5, kPadding = 14;  // of system fonts some are wider than the pictures' estimate
+      constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page_style() has them
       double& width = columns[header];
-      width = std::max({width, text_width(header, kFont) + kPadding, text_width(text, kFont) + kPadding});
+      width = std::max({width, kBold * measured_width(header, kFont) + kPadding, measured_width(text, kFont) + kPadding});
     };
     for (const auto& facet : c_.facets) {
       for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);

@@ -120,7 +120,7 @@ std::string with_interval(const Estimate& e, const std::function<std::string(dou
 std::string decimal(const Estimate& e) {
   const double half = std::isfinite(e.high - e.low) ? (e.high - e.low) / 2 : 0;
   const bool by_width = half > 0 && half < std::abs(e.centre);
-  return with_interval(e, [&](double x) { return by_width ? format_with(x, half) : format_significant(x, 3); });
+  return with_interval(e, [&](double x) { return by_width ? format_with(x, half) : shown_number(x); });
 }
 
 std::string by_powers(const Estimate& e) {

@@ -57,6 +57,8 @@ std::size_t under_way(const Reached& reached, double time) {
 
 bool any_lost(const Reached& reached) { return lost_by(reached, INFINITY) > 0; }
 
+constexpr const char* kStepUnit = "steps";
+
 class SurvivalPanel {
  public:
   SurvivalPanel(const Comparison& c, const PanelGroups& panel, std::shared_ptr<SeriesList> series, std::string unit)
@@ -106,8 +108,10 @@ class SurvivalPanel {
     const double end = all_there ? last * 1.04 : budget;
     // Nor has what goes before the first of them to fill half of the picture.
     const double begin = std::isfinite(first) && first > 0.4 * end ? std::min(0.9 * first, first - 0.15 * (end - first)) : 0;
-    if (!form.log_x || !std::isfinite(first)) return {begin, std::max(end, 1e-9), AxisKind::linear};
-    return {first / 1.3, std::max(end, first * 2), AxisKind::log10};
+    Axis axis{begin, std::max(end, 1e-9), AxisKind::linear};
+    if (form.log_x && std::isfinite(first)) axis = {first / 1.3, std::max(end, first * 2), AxisKind::log10};
+    axis.whole = unit_ == kStepUnit;
+    return axis;
   }
 
   void draw_curve(Frame& frame, const Reached& reached) const {
@@ -249,7 +253,7 @@ Numbers survival_numbers(const Comparison& c) {
 
 std::optional<Figure> survival_figure(const Comparison& c) {
   const auto series = std::make_shared<SeriesList>(c);
-  const std::string unit = c.metric == "flops_to_target" ? "FLOPs" : c.metric == "seconds_to_target" ? "seconds" : "steps";
+  const std::string unit = c.metric == "flops_to_target" ? "FLOPs" : c.metric == "seconds_to_target" ? "seconds" : kStepUnit;
   Figure out;
   out.id = "steps-to-target";
   out.heading = std::string(1, static_cast<char>(std::toupper(unit[0]))) + unit.substr(1) + " to the target";

@@ -20,6 +20,8 @@ std::string px(double x);
 
 /// How wide a text of this size is, about, in pixels: exact widths are the browser's to know.
 double text_width(const std::string& text, double font_size = 12);
+/// The same letter by letter, as wide as the widest of the usual system fonts has them: where texts must not touch, or a table has to fit.
+double measured_width(const std::string& text, double font_size = 12);
 /// The text, or as much of its beginning as fits and "…".
 std::string fitted_text(const std::string& text, double width, double font_size = 12);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ffn/core/utf8.hpp"
+#include "ffn/report/table.hpp"
 
 namespace ffn::pictures {
 
@@ -17,10 +18,7 @@ constexpr Strokes kUtf8Strokes{"│", "┤", "└", "─", "┬"}, kAsciiStrokes
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
-std::string filled(const std::string& text, std::size_t width) {
-  const std::string cut = display_width(text) > width ? clipped(text, std::max<std::size_t>(width, 3)) : text;
-  return cut + blanks(width - std::min(width, display_width(cut)));
-}
+std::string filled(const std::string& text, std::size_t width) { return text + blanks(width - std::min(width, display_width(text))); }
 
 void draw_band(Canvas& canvas, const ChartLine& line, const Axis& x, const Axis& y) {
   for (std::size_t i = 1; i < line.points.size(); ++i) {
@@ -93,22 +91,24 @@ std::vector<std::string> side_labels(const Axis& y, int rows, int dots_per_row, 
   return labels;
 }
 
-std::vector<std::string> x_axis_lines(const Axis& x, std::size_t left, int columns, int dots_per_column, const Strokes& strokes) {
-  std::string axis = blanks(left - 1) + strokes.corner, labels(left + static_cast<std::size_t>(columns), ' ');
+std::vector<std::string> x_axis_lines(const Axis& x, std::size_t left, int columns, int dots_per_column, Charset charset, const Strokes& strokes) {
+  const std::size_t width = left + static_cast<std::size_t>(columns);
+  std::string axis = blanks(left - 1) + strokes.corner, labels;
   std::vector<bool> has_tick(static_cast<std::size_t>(columns));
   std::size_t free_from = 0;
   for (const auto& tick : ticks(x, std::max(2, columns / 12))) {
     const auto column = static_cast<std::size_t>(std::clamp(static_cast<int>(std::lround(x.at(tick.value))) / dots_per_column, 0, columns - 1));
-    const std::string text = as_ascii(tick.label);
+    const std::string text = in_charset(tick.label, charset);
+    const std::size_t wide = display_width(text);
     if (text.empty()) continue;
-    const std::size_t begin = std::min(left + column - std::min(left + column, text.size() / 2), labels.size() - std::min(labels.size(), text.size()));
+    const std::size_t begin = std::min(left + column - std::min(left + column, wide / 2), width - std::min(width, wide));
     if (begin < free_from) continue;
-    labels.replace(begin, text.size(), text);
+    labels += blanks(begin - display_width(labels)) + text;
     has_tick[column] = true;
-    free_from = begin + text.size() + 1;
+    free_from = begin + wide + 1;
   }
   for (const bool tick : has_tick) axis += tick ? strokes.bottom_tick : strokes.bottom;
-  return {axis, labels};
+  return {axis, filled(labels, width)};
 }
 
 }  // namespace
@@ -142,13 +142,14 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
   for (std::size_t i = 0; i < chart.lines.size(); ++i) draw_letters(canvas, chart.lines[i], i, x, y);
 
   const std::size_t width = left + static_cast<std::size_t>(canvas.columns());
-  Block out{{filled(in_charset(chart.title, charset), width)}, width};
+  Block out{{}, width};
+  for (const auto& line : in_pieces(in_charset(chart.title, charset), width)) out.lines.push_back(filled(line, width));
   const auto cells = canvas.lines(color);
   for (std::size_t row = 0; row < cells.size(); ++row) {
     const auto& label = labels[row];
     out.lines.push_back(blanks(widest - display_width(label)) + label + " " + (label.empty() ? strokes.side : strokes.side_tick) + cells[row]);
   }
-  for (auto& line : x_axis_lines(x, left, canvas.columns(), dots_per_column, strokes)) out.lines.push_back(std::move(line));
+  for (auto& line : x_axis_lines(x, left, canvas.columns(), dots_per_column, charset, strokes)) out.lines.push_back(std::move(line));
   return out;
 }
 

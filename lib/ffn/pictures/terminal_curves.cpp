@@ -46,10 +46,14 @@ bool happens_early(const CurveSet& set) {
 
 Axis x_axis(const CurveSet& set) {
   const double last = std::max(1.0, static_cast<double>(set.steps.back()));
-  if (!happens_early(set)) return {0, last};
-  const auto first = std::upper_bound(set.steps.begin(), set.steps.end(), std::int64_t{0});
-  const double low = static_cast<double>(*first);  // of several: one step alone has no changes
-  return {low, std::max(2 * low, last), AxisKind::log10};
+  Axis axis{0, last};
+  if (happens_early(set)) {
+    const auto first = std::upper_bound(set.steps.begin(), set.steps.end(), std::int64_t{0});
+    const double low = static_cast<double>(*first);  // of several: one step alone has no changes
+    axis = {low, std::max(2 * low, last), AxisKind::log10};
+  }
+  axis.whole = true;
+  return axis;
 }
 
 TerminalChart chart_of(const CurveSet& set, const PanelGroups& panel, const SeriesList& series) {
@@ -139,6 +143,13 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
   const int columns = std::min(kWidest, (view.width + kGap) / in_a_row - kGap), rows = panels.size() == 1 ? 16 : 11;
   std::vector<Block> charts;
   for (const auto& panel : panels) charts.push_back(drawn(chart_of(set, panel, series), columns, rows, view.charset, view.color));
+
+  // Titles that go on in a second line leave the charts beside each other level.
+  std::size_t tallest = 0;
+  for (const auto& chart : charts) tallest = std::max(tallest, chart.lines.size());
+  for (auto& chart : charts) {
+    while (chart.lines.size() < tallest) chart.lines.insert(chart.lines.begin(), std::string(chart.width, ' '));
+  }
 
   const auto text = [&](const std::string& words) { return in_charset(words, view.charset); };
   std::string out = text(wrapped(caption(c, set, view.charset), view.width)) + "\n" + beside_each_other(charts, view.width) + "\n";

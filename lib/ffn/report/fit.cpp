@@ -6,6 +6,7 @@
 
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/terminal.hpp"
 
 namespace ffn {
 
@@ -26,15 +27,14 @@ std::size_t total(const Widths& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (std::max<std::size_t>(1, widths.size()) - 1);
 }
 
-// Takes from the widest until all of them fit, or none can give; words are broken only where there is no other way.
+// Takes from the widest that can give until all of them fit; whoever asks has seen that they can.
 Widths shrunk(Widths widths, std::size_t most, const Widths& least) {
   while (!widths.empty() && total(widths) > most) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
       if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
-    if (widest == widths.size()) widest = static_cast<std::size_t>(std::max_element(widths.begin(), widths.end()) - widths.begin());
-    if (widths[widest] == 1) break;
+    if (widest == widths.size()) break;
     --widths[widest];
   }
   return widths;
@@ -56,12 +56,14 @@ Table with_columns(const Table& table, const std::vector<std::size_t>& chosen) {
 
 }  // namespace
 
+bool keeps_words(const Table& table, int width) { return width <= 0 || total(table.least_widths()) <= static_cast<std::size_t>(width); }
+
 std::string folded_or_split(const Table& table, std::size_t num_names, int width, bool color) {
-  const bool breaks = width > 0 && total(table.least_widths()) > static_cast<std::size_t>(width);
-  return breaks ? split(table, num_names, width, color) : folded(table, width, color);
+  return keeps_words(table, width) ? folded(table, width, color) : split(table, num_names, width, color);
 }
 
 std::string folded(const Table& table, int width, bool color) {
+  if (!keeps_words(table, width)) return stacked(table, width, color);
   return table.terminal_text(color, width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width), table.least_widths()) : table.widths());
 }
 
@@ -69,11 +71,15 @@ std::string split(const Table& table, std::size_t num_names, int width, bool col
   const Widths widths = table.widths();
   const auto most = static_cast<std::size_t>(std::max(0, width));
   if (width <= 0 || total(widths) <= most) return table.terminal_text(color);
-  const auto names_end = widths.begin() + static_cast<std::ptrdiff_t>(num_names);
-  const Widths least = table.least_widths(), names = shrunk({widths.begin(), names_end}, most / 2, least);
+  const auto names_end = static_cast<std::ptrdiff_t>(num_names);
+  const Widths least = table.least_widths(), least_names(least.begin(), least.begin() + names_end);
+  for (std::size_t i = num_names; i < least.size(); ++i) {
+    if (total(least_names) + kGap + least[i] > most) return stacked(table, width, color);
+  }
+  const Widths names = shrunk({widths.begin(), widths.begin() + names_end}, std::max(most / 2, total(least_names)), least_names);
   std::string out;
   for (std::size_t next = num_names; next < widths.size();) {
-    Widths part = names, part_least(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(num_names));
+    Widths part = names, part_least = least_names;
     std::vector<std::size_t> chosen(num_names);
     std::iota(chosen.begin(), chosen.end(), std::size_t{0});
     const auto has_room = [&] { return total(part) + kGap + widths[next] <= most; };
@@ -82,8 +88,26 @@ std::string split(const Table& table, std::size_t num_names, int width, bool col
       part_least.push_back(least[next]);
       chosen.push_back(next++);
     } while (next < widths.size() && has_room());
-    if (total(part) > most) part.back() = most > total(names) + kGap ? most - total(names) - kGap : 1;  // the names gave what they had to
     out += (out.empty() ? "" : "\n") + with_columns(table, chosen).terminal_text(color, shrunk(part, most, part_least));
+  }
+  return out;
+}
+
+std::string stacked(const Table& table, int width, bool color) {
+  constexpr std::size_t kHanging = 2;
+  const auto most = static_cast<std::size_t>(std::max(0, width));
+  std::string out;
+  for (std::size_t r = 0; r < table.num_rows(); ++r) {
+    if (r > 0) out += "\n";
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+      const std::string& cell = table.rows()[r][i];
+      if (cell.empty()) continue;
+      const std::string &header = table.columns()[i].header, name = header.empty() ? "" : header + ": ";
+      const bool fits = width <= 0 || display_width(name + cell) <= most;
+      const auto lines = in_pieces(name + cell, fits ? display_width(name + cell) : std::max(most, kHanging + 1) - kHanging);
+      for (std::size_t k = 0; k < lines.size(); ++k)
+        out += styled((k > 0 ? std::string(kHanging, ' ') : "") + lines[k], Style::bold, color && table.is_highlighted(r)) + "\n";
+    }
   }
   return out;
 }

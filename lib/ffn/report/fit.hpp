@@ -9,14 +9,23 @@ namespace ffn {
 
 int widest_line(const std::string& text);
 
-/// The table in at most `width` columns: cells go on in the lines below, those of the widest column first. Nothing is left out.
+/// Whether the table can stand in so many columns with no word and no number of a cell or header broken.
+bool keeps_words(const Table& table, int width);
+
+/// The table in at most `width` columns: cells go on in the lines below, those of the widest column first; stacked() where a word or a
+/// number would have to be broken. Nothing is left out.
 std::string folded(const Table& table, int width, bool color);
 
 /// The same in as many tables below each other as it takes, a blank line between them; each begins with the first `num_names` columns.
+/// stacked() where one of them would have to break a word.
 std::string split(const Table& table, std::size_t num_names, int width, bool color);
 
 /// folded() where no word and no number has to be broken for it, else split().
 std::string folded_or_split(const Table& table, std::size_t num_names, int width, bool color);
+
+/// Each cell on a line of its own behind the name of its column, what goes on two columns in; a blank line between rows, empty cells left
+/// out. A word is broken where it alone is wider.
+std::string stacked(const Table& table, int width, bool color);
 
 /// Lines that belong together, and what the widest of them takes; one with colours is as wide as that.
 struct Block {

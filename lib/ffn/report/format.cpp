@@ -87,11 +87,13 @@ std::string shown_number(double value, int digits) {
 }
 
 std::string format_with(double value, double uncertainty) {
-  if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9) return format_significant(value);
+  if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9)
+    return std::isfinite(value) ? shown_number(value) : format_significant(value);
   const int decimals = 1 - static_cast<int>(std::floor(std::log10(uncertainty)));
-  if (decimals > 7) return format_significant(value);
+  if (decimals > 7) return shown_number(value);
   const std::string text = fixed(value, decimals > 0 ? decimals : 0);
-  return text.find_first_of("123456789") == std::string::npos && text[0] == '-' ? text.substr(1) : text;
+  if (text[0] != '-') return text;
+  return (text.find_first_of("123456789") == std::string::npos ? "" : "−") + text.substr(1);
 }
 
 std::string format_signed(double value, double uncertainty) {
@@ -128,7 +130,8 @@ std::string wrapped(const std::string& text, int width) {
 
 std::string format_percent(double fraction, int decimals) {
   if (!std::isfinite(fraction)) return not_finite(fraction);
-  return fixed(100 * fraction, decimals) + " %";
+  const std::string text = fixed(100 * fraction, decimals) + " %";
+  return text[0] == '-' ? "−" + text.substr(1) : text;
 }
 
 std::string format_share(double share) {

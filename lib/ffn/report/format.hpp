@@ -34,8 +34,8 @@ std::string format_significant(double value, int digits = 3);
 /// The same with U+2212 for a minus, and "-" for what is not finite.
 std::string shown_number(double value, int digits = 3);
 
-/// With as many decimals as show two digits of its uncertainty, in the same units: 45.03 ± 9.76 is "45.0". Three significant digits
-/// where that is 0 or not finite.
+/// With as many decimals as show two digits of its uncertainty, in the same units: 45.03 ± 9.76 is "45.0"; − is U+2212. Three significant
+/// digits where that is 0 or not finite.
 std::string format_with(double value, double uncertainty);
 
 /// The same with its sign, − being U+2212; 0 has none, infinity is "∞".
@@ -44,7 +44,7 @@ std::string format_signed(double value, double uncertainty);
 /// Paragraphs in lines of at most `width` columns, broken at blanks; a word that is longer stays whole. 0 leaves the text as it is.
 std::string wrapped(const std::string& text, int width);
 
-/// 0.975 is "97.5 %".
+/// 0.975 is "97.5 %", −0.031 "−3.1 %".
 std::string format_percent(double fraction, int decimals = 1);
 
 /// The same for a share that may be none at all: 0 is "0" and not a rounded little, which is "< 0.1 %"; "-" for what is not finite.

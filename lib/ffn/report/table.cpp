@@ -33,9 +33,15 @@ std::string terminal_line(const Cells& cells, const std::vector<Column>& columns
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-constexpr const char* kJoints = "+,;/_=|";  // in a name, what a line may end with
+// In a name, what a line may end with: not the sign of a number, nor what stands within one ("+2.5", "1,000", "3/20").
+bool is_joint(const std::string& text, std::size_t at) {
+  const char c = text[at], before = at > 0 ? text[at - 1] : ' ', behind = at + 1 < text.size() ? text[at + 1] : ' ';
+  const auto is_digit = [](char x) { return x >= '0' && x <= '9'; };
+  if (c == '\0' || !std::strchr("+,;/_=|", c)) return false;
+  return !std::strchr(" ([", before) && !(is_digit(before) && is_digit(behind) && (c == ',' || c == '/'));
+}
 
-// The longest stretch of a text that pieces() breaks only where it has to.
+// The longest stretch of a text that in_pieces() breaks only where it has to.
 std::size_t longest_word(const std::string& text) {
   std::size_t longest = 0;
   std::string word;
@@ -43,42 +49,19 @@ std::size_t longest_word(const std::string& text) {
     longest = std::max(longest, display_width(word));
     word.clear();
   };
-  for (const char c : text) {
-    if (c != ' ') word += c;
-    if (c == ' ' || (c != '\0' && std::strchr(kJoints, c))) end_word();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ' ') word += text[i];
+    if (text[i] == ' ' || is_joint(text, i)) end_word();
   }
   end_word();
   return longest;
-}
-
-// In pieces of at most `width` columns: after a blank, else after what joins the parts of a name, else wherever it has to be.
-Cells pieces(const std::string& text, std::size_t width) {
-  Cells out;
-  std::string rest = text;
-  while (display_width(rest) > width) {
-    std::size_t end = 0, columns = 0, at_blank = 0, at_joint = 0;
-    for (; columns < width; ++columns) {
-      const char c = rest[end++];
-      while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0) == 0x80) ++end;
-      if (c == ' ') at_blank = end;
-      if (c != '\0' && std::strchr(kJoints, c)) at_joint = end;
-    }
-    if (rest[end] == ' ') at_blank = end;
-    end = at_blank > 0 ? at_blank : at_joint > 0 ? at_joint : end;
-    const std::string piece = rest.substr(0, end);
-    out.push_back(piece.substr(0, piece.find_last_not_of(' ') + 1));
-    const auto next = rest.find_first_not_of(' ', end);
-    rest = next == std::string::npos ? "" : rest.substr(next);
-  }
-  if (!rest.empty() || out.empty()) out.push_back(rest);
-  return out;
 }
 
 std::string terminal_lines(const Cells& cells, const std::vector<Column>& columns, const std::vector<std::size_t>& widths, bool bold) {
   std::vector<Cells> cut;
   std::size_t height = 1;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cut.push_back(pieces(on_one_line(cells[i]), widths[i]));
+    cut.push_back(in_pieces(cells[i], widths[i]));
     height = std::max(height, cut.back().size());
   }
   std::string out;
@@ -119,6 +102,28 @@ Cells headers(const std::vector<Column>& columns) {
 }
 
 }  // namespace
+
+std::vector<std::string> in_pieces(const std::string& text, std::size_t width) {
+  Cells out;
+  std::string rest = on_one_line(text);
+  while (display_width(rest) > width) {
+    std::size_t end = 0, columns = 0, at_blank = 0, at_joint = 0;
+    for (; columns < width; ++columns) {
+      const std::size_t at = end++;
+      while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0) == 0x80) ++end;
+      if (rest[at] == ' ') at_blank = end;
+      if (is_joint(rest, at)) at_joint = end;
+    }
+    if (rest[end] == ' ') at_blank = end;
+    end = at_blank > 0 ? at_blank : at_joint > 0 ? at_joint : end;
+    const std::string piece = rest.substr(0, end);
+    out.push_back(piece.substr(0, piece.find_last_not_of(' ') + 1));
+    const auto next = rest.find_first_not_of(' ', end);
+    rest = next == std::string::npos ? "" : rest.substr(next);
+  }
+  if (!rest.empty() || out.empty()) out.push_back(rest);
+  return out;
+}
 
 std::string csv_line(const Cells& cells) {
   std::string line;

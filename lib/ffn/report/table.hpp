@@ -17,6 +17,10 @@ struct Column {
 /// RFC 4180: CRLF at the end of the line; quotes where a cell has a comma, quote or line break.
 std::string csv_line(const std::vector<std::string>& cells);
 
+/// The text in lines of at most `width` columns, at least 1: cut after a blank, else after what joins the parts of a name, else wherever it
+/// has to be. Line breaks and tabs are blanks, other controls '?'.
+std::vector<std::string> in_pieces(const std::string& text, std::size_t width);
+
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -216,7 +216,10 @@ TEST_CASE("metrics that someone else has shortened, or lengthened, are no histor
 TEST_CASE("a run whose text is another one when it is read does not train") {
   const ScratchDirectory scratch;
   auto run = two_runs(scratch.path())[0];
-  run.config.task = TextConfig{};
+  TextConfig text;
+  text.file = (scratch.path() / "text.txt").string();
+  std::ofstream(text.file) << std::string(5000, 'a') + std::string(5000, 'b');
+  run.config.task = text;
   run.identity = run_identity(run.config, "hash of the text that the run is named by");
   auto observer = recorder({run});
 

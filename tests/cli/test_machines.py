@@ -601,6 +601,27 @@ class Merging(MachinesTest):
         self.assertIn("8 finished", self.merge().stdout)
         self.assertIn("8 whole", self.ok("check", "merged").stdout)
 
+    def test_an_interrupted_run_in_anothers_place_is_named_and_not_merged(self):
+        self.study(LONG)
+        process = self.start("parts")
+        self.wait_for("parts/**/state.safetensors")
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+        shutil.copytree(self.tmp / "parts", self.tmp / "moved")
+        run = next(p.parent for p in sorted((self.tmp / "moved").rglob("status.json")) if json.loads(p.read_text())["state"] == "interrupted")
+        seed = json.loads((run / "config.json").read_text())["seed"]
+        run.rename(run.with_name("seed-77"))
+        error = self.fails(3, "merge", "moved/study", "parts/study", "-o", "merged/study")
+        self.assertIn(f"seed-77 is the run of seed {seed}", " ".join(error.split()))
+        self.assertFalse((self.tmp / "merged").exists())
+
+    def test_a_part_whose_runs_cannot_be_read_is_merged_without_them(self):
+        lost = self.tmp / "machine-1/study/activation=relu/seed-0/status.json"
+        lost.unlink()
+        lost.symlink_to("status.json")  # to itself
+        result = self.merge()
+        self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
         meta = json.loads((run / "meta.json").read_text())

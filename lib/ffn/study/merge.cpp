@@ -134,14 +134,15 @@ std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector
   using Verdict = RunCheck::Verdict;
   const RunDirectory directory(run);
   const RunCheck check = check_run(directory);
-  if (!check.damage.empty())
-    notes.push_back(run.string() + ": " + join(check.damage, "; ") + (check.verdict == Verdict::repeated ? "; this copy is left out" : ""));
-  if (check.verdict == Verdict::repeated) return std::nullopt;
+  const bool is_left_out = check.verdict == Verdict::repeated || check.verdict == Verdict::misplaced || check.verdict == Verdict::unreadable;
+  if (!check.damage.empty()) notes.push_back(run.string() + ": " + join(check.damage, "; ") + (is_left_out ? "; this copy is left out" : ""));
+  if (is_left_out) return std::nullopt;
   Copy copy{run, source, {}, {}, 0, check.verdict};
   try {
     if (check.verdict != Verdict::unfinished) {
       copy.summary = read_summary(run);
-      copy.identity = copy.summary.value().identity;
+      if (!copy.summary) throw DataError(directory.summary_path().string() + ": missing");
+      copy.identity = copy.summary->identity;
     } else if (const auto status = read_status(run)) {
       copy.identity = status->identity;
       copy.step = checkpoint_step(directory, copy.identity);

@@ -622,6 +622,18 @@ class Merging(MachinesTest):
         result = self.merge()
         self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
 
+    def test_equal_results_are_equal_whatever_path_their_text_had_and_whatever_was_logged(self):
+        self.study({"name": "study", "task": {"kind": "text", "context": 8, "file": "t.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,
+                    "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})
+        for place, more in (("a", ()), ("b", ("log.tensorboard=true",))):
+            shutil.copy(self.tmp / "study.json", self.write(f"{place}/study.json", ""))
+            self.write(f"{place}/t.txt", "the rain in spain stays\n" * 60)
+            self.ok("--config", f"{place}/study.json", "-q", "-o", f"text-{place}", *more)
+        parts = ("text-a/study", "text-b/study")
+        weights = [(self.tmp / part / "activation=relu/seed-0/model.safetensors").read_bytes() for part in parts]
+        self.assertNotEqual(*weights)
+        self.assertIn("4 finished, 0 begun, 0 not begun of 4 runs", self.merge(sources=parts).stdout)
+
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
         meta = json.loads((run / "meta.json").read_text())

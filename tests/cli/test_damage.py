@@ -573,6 +573,22 @@ class Foreign(Damage):
                 self.assertEqual((run / "checkpoint/state.safetensors").read_text(), "mine")
             self.assertIn("5 whole", self.run_program("check", place).stdout)
 
+    def test_a_meta_file_that_cannot_be_read_is_no_reason_not_to_train(self):
+        places = {"directory": lambda path: path.mkdir(), "device": lambda path: path.symlink_to("/dev/zero"), "pipe": lambda path: os.mkfifo(path),
+                  "nothing": lambda path: path.symlink_to("nowhere"), "large": lambda path: path.write_bytes(bytes(65 << 20))}
+        self.half_finished()
+        for run, make in zip(RUNS, places.values()):
+            meta = self.run_path(run) / "meta.json"
+            meta.unlink()
+            make(meta)
+        self.go_on()
+        for run in RUNS:
+            meta = self.run_path(run) / "meta.json"
+            self.assertFalse(meta.is_symlink())
+            self.assertGreater(json.loads(meta.read_text())["resumed_at_step"], 0)
+        self.assertTrue((self.run_path(RUNS[0]) / "meta.json.old-1").is_dir())
+        self.assertIn("6 whole", self.ok("check", "runs").stdout)
+
     def test_a_single_run_takes_damage_as_a_study_does(self):
         self.write("run.json", {"name": "one", "task": {"kind": "xor"}, "train": {"steps": 300, "eval_every": 50}})
         self.ok("--config", "run.json")

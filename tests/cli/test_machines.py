@@ -634,6 +634,14 @@ class Merging(MachinesTest):
         self.assertNotEqual(*weights)
         self.assertIn("4 finished, 0 begun, 0 not begun of 4 runs", self.merge(sources=parts).stdout)
 
+    def test_a_meta_file_that_cannot_be_read_hinders_no_merge(self):
+        runs = sorted((self.tmp / "machine-1/study/activation=relu").glob("seed-*"))
+        for run, make in zip(runs, (lambda path: path.mkdir(), lambda path: path.write_bytes(bytes(65 << 20))), strict=True):
+            meta = run / "meta.json"
+            meta.unlink()
+            make(meta)
+        self.assertIn("8 finished, 0 begun, 0 not begun of 8 runs", self.merge().stdout)
+
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
         meta = json.loads((run / "meta.json").read_text())

@@ -226,9 +226,11 @@ bool has_content(const fs::path& target) {
 }
 
 std::string version_of(const fs::path& run) {
-  const fs::path file = RunDirectory(run).meta_path();
-  if (!fs::is_regular_file(file)) return "unknown";
-  const Json meta = parse_json(read_file(file, "meta file", ExitCode::data, kMaxJsonBytes));
+  Json meta;
+  try {
+    meta = parse_json(read_file(RunDirectory(run).meta_path(), "meta file", ExitCode::data, kMaxJsonBytes));
+  } catch (const Error&) {  // no result rests on it
+  }
   if (!meta.is_object()) return "unknown";
   const auto text = [&](const char* key) { return meta.contains(key) && meta[key].is_string() ? meta[key].get<std::string>() : "?"; };
   return text("version") + " (" + text("git_commit") + ")";

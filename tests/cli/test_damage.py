@@ -573,6 +573,30 @@ class Foreign(Damage):
                 self.assertEqual((run / "checkpoint/state.safetensors").read_text(), "mine")
             self.assertIn("5 whole", self.run_program("check", place).stdout)
 
+    def test_clean_leaves_what_is_only_named_as_ours(self):
+        for name, text in (("config.json", '{"my": "app"}'), ("status.json", '{"up": true}'), ("meta.json", '{"schema_version": 2}'), ("log.txt", "mine")):
+            self.write(f"s.old-1/{name}", text)
+        self.write("t.old-1/study.json", '{"name": "mine", "seeds": [1], "variants": []}')
+        self.write("u.old-2/v/seed-0/summary.json", "[]")
+        self.write("w/config.json.old-1", '{"my": "app"}')
+        self.write("w/status.json", '{"up": true}')
+        before = self.files()
+        said = self.ok("clean", ".", "--yes").stdout
+        self.assertIn("./s.old-1 stays: nothing in it can be read as ffn-train's, config.json neither", " ".join(said.split()))
+        self.assertIn("nothing that was moved aside", said)
+        self.assertEqual([(entry["path"], entry["removed"], entry["foreign"]) for entry in json.loads(self.ok("clean", ".", "--yes", "--json").stdout)],
+                         [("./s.old-1", False, "config.json"), ("./t.old-1", False, "study.json"), ("./u.old-2", False, "v/seed-0/summary.json")])
+        self.assertEqual(self.files(), before)
+        # One file that is whole is enough.
+        self.train()
+        whole = self.run_path()
+        for name in ("status.json", "summary.json", "config.json", "meta.json"):
+            for number, other in enumerate(("status.json", "summary.json", "config.json", "meta.json")):
+                self.write(f"kept/{name}/seed-0.old-1/{other}", (whole / other).read_text() if other == name else "{")
+        shutil.copy(self.tmp / "runs/study/study.json", self.write("kept/study.old-1/study.json.bak", ""))
+        self.write("kept/study.old-1/study.json", "{")
+        self.assertIn("removed 5 (", self.ok("clean", "kept", "--yes").stdout)
+
     def test_a_meta_file_that_cannot_be_read_is_no_reason_not_to_train(self):
         places = {"directory": lambda path: path.mkdir(), "device": lambda path: path.symlink_to("/dev/zero"), "pipe": lambda path: os.mkfifo(path),
                   "nothing": lambda path: path.symlink_to("nowhere"), "large": lambda path: path.write_bytes(bytes(65 << 20))}

@@ -20,8 +20,9 @@ struct MovedAside {
   std::filesystem::path path;
   std::uintmax_t bytes = 0;
   /// What is in it that no run or study leaves there (a link, a file of the user's): such a one is not ours to remove. Empty if all
-  /// is ours.
+  /// is ours. Where no file can be read as one of a run or study, the first of those that are only named so.
   std::string foreign;
+  bool is_ours = true;  ///< whether any file of a run or study in it can be read
 };
 
 /// Where this process writes a copy of a run before it appears: "seed-0.tmp-4711".

@@ -573,6 +573,37 @@ class Foreign(Damage):
                 self.assertEqual((run / "checkpoint/state.safetensors").read_text(), "mine")
             self.assertIn("5 whole", self.run_program("check", place).stdout)
 
+    def test_a_new_beginning_moves_nothing_aside_that_is_no_result(self):
+        for name in ("one/seed-0", "study"):
+            self.write(f"runs/{name}/x.c", "mine")
+            (self.tmp / "runs" / name / "empty").mkdir()
+        self.write("file/study", "mine")
+        self.write("file/one/seed-0", "mine")
+        single = self.write("one.json", {"name": "one", "task": {"kind": "xor"}, "train": {"steps": 20}})
+        tuned = self.write("tuned.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03], "seeds": 2}})
+        before = self.files()
+        self.assertIn("runs/one/seed-0 is no run of ffn-train", self.fails(3, "--config", single, "--fresh"))
+        for study in ("study.json", tuned):
+            error = self.fails(3, "--config", study, "--fresh")
+            self.assertIn("runs/study holds x.c and no results of ffn-train: it is not moved aside", " ".join(error.split()))
+            self.assertIn("move it away, or choose another name= or -o", error)
+        for config in (single, "study.json"):
+            self.assertIn("is no directory", self.fails(3, "--config", config, "--fresh", "-o", "file"))
+        self.assertEqual([name for name in self.files() if not name.endswith("lock")], before)
+        # A person's notes beside results go with them, and so do results of which little can be read.
+        self.train("noted")
+        self.write("noted/study/notes.txt", "mine")
+        for name in ("study.json", "study.json.bak"):
+            self.write(f"noted/study/{name}", "{")
+        self.train("noted", "--fresh")
+        self.assertTrue((self.tmp / "noted/study.old-1/notes.txt").exists())
+        self.ok("--config", single, "-o", "one")
+        for name in ("status.json", "summary.json", "meta.json"):
+            (self.tmp / "one/one/seed-0" / name).unlink()
+        self.assertIn("is no run of ffn-train", self.fails(3, "--config", single, "-o", "one", "train.steps=30"))
+        self.ok("--config", single, "-o", "one", "train.steps=30", "--fresh")
+        self.assertTrue((self.tmp / "one/one/seed-0.old-1/model.safetensors").exists())
+
     def test_clean_leaves_what_is_only_named_as_ours(self):
         for name, text in (("config.json", '{"my": "app"}'), ("status.json", '{"up": true}'), ("meta.json", '{"schema_version": 2}'), ("log.txt", "mine")):
             self.write(f"s.old-1/{name}", text)

@@ -142,6 +142,17 @@ std::string foreign_in(const fs::path& directory) {
   return error ? "what cannot be read: " + error.message() : "";
 }
 
+bool holds_results(const fs::path& directory) { return any_below(directory, reads_as_run_or_study); }
+
+void require_results(const fs::path& directory) {
+  std::error_code error;
+  const bool is_directory = fs::is_directory(directory, error);
+  const std::string foreign = is_directory ? foreign_in(directory) : "";
+  if (is_directory && (foreign.empty() || holds_results(directory))) return;
+  throw DataError(directory.string() + (is_directory ? " holds " + foreign + " and no results of ffn-train" : " is no directory") + ": it is not moved aside",
+                  "move it away, or choose another name= or -o");
+}
+
 fs::path move_aside(const fs::path& path) {
   int n = 1;
   while (fs::exists(fs::symlink_status(path.string() + kAsideMark + std::to_string(n)))) ++n;

@@ -65,6 +65,7 @@ void refuse_what_is_there(const Study& study, bool fresh, const std::filesystem:
     refuse_untuned_study(study, out);
     return;
   }
+  refuse_study_in_place_of_tuning(study, out);
   if (const auto directory = out / study.name; path_exists(directory)) require_results(directory);
 }
 

@@ -136,6 +136,7 @@ ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& co
 void check_before(const RunDirectory& directory, const RunConfig& config, const std::string& identity, bool fresh) {
   const auto look = look_at(directory, config, identity);
   if (!fresh && look.standing == Standing::another) throw refusal_of_another(directory, look);
+  if (fresh && look.standing == Standing::foreign && !holds_results(directory.path())) make_ready(directory, config, identity, look);  // refuses it
   if (!fresh && (look.is_whole() || look.mendable)) return;
   require_memory(config);
   training_engine().prepare(config);

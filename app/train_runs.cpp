@@ -137,6 +137,7 @@ TrainedStudy train_runs(const Study& study, const TrainOptions& options, const C
   const auto runs = runs_of(plan, shard);
   auto found = progress_of(plan.runs);
   if (!options.fresh) refuse_other_study(plan, found);
+  else if (path_exists(plan.directory)) require_results(plan.directory);
   const bool has_work =
       options.fresh || std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
   std::optional<StudyLock> lock;

@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/compare/tuning.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/log.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/report/tuned.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
@@ -56,6 +58,17 @@ Study chosen_study(const Study& study, TuningChoices choices) {
   return out;
 }
 
+// Before anything is tuned: what comes of it has a place, and what is in the way is not lost.
+void refuse_what_is_there(const Study& study, bool fresh, const std::filesystem::path& out) {
+  if (!fresh) {
+    refuse_other_tuning(study, out);
+    refuse_untuned_study(study, out);
+    return;
+  }
+  refuse_study_in_place_of_tuning(study, out);
+  if (const auto directory = out / study.name; path_exists(directory)) require_results(directory);
+}
+
 std::string grid_text(const TuningConfig& tune) {
   std::vector<std::string> parts;
   for (const auto& axis : tune.axes) {
@@ -84,8 +97,7 @@ TuningStanding tuning_standing(Study study, const std::string& out) {
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty())
     throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
-  if (!options.fresh && !options.goes_on) refuse_other_tuning(study, common.out);
-  if (!options.fresh && !options.goes_on) refuse_untuned_study(study, common.out);
+  if (!options.goes_on) refuse_what_is_there(study, options.fresh, common.out);
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;
   if (!tune.per_seed && study.variants.size() > 1) {

@@ -53,7 +53,9 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
     const bool removed = yes && one.foreign.empty();
     list.push_back({{"path", one.path.string()}, {"bytes", one.bytes}, {"removed", removed}, {"foreign", one.foreign}});
     if (!common.json) {
-      const std::string stays = one.foreign.empty() ? "" : "  stays: it holds " + one.foreign + ", which is not ffn-train's";
+      const std::string stays = one.foreign.empty() ? ""
+                                : one.is_ours       ? "  stays: it holds " + one.foreign + ", which is not ffn-train's"
+                                                    : "  stays: nothing in it can be read as ffn-train's, " + one.foreign + " neither";
       for (const auto& line : cut_at_blanks(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2)) std::cout << line << "\n";
     }
     if (one.foreign.empty()) ours.push_back(std::move(one));

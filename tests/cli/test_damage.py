@@ -619,6 +619,77 @@ class Foreign(Damage):
                 self.assertEqual((run / "checkpoint/state.safetensors").read_text(), "mine")
             self.assertIn("5 whole", self.run_program("check", place).stdout)
 
+    def test_a_new_beginning_moves_nothing_aside_that_is_no_result(self):
+        for name in ("one/seed-0", "study"):
+            self.write(f"runs/{name}/x.c", "mine")
+            (self.tmp / "runs" / name / "empty").mkdir()
+        self.write("file/study", "mine")
+        self.write("file/one/seed-0", "mine")
+        single = self.write("one.json", {"name": "one", "task": {"kind": "xor"}, "train": {"steps": 20}})
+        tuned = self.write("tuned.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03], "seeds": 2}})
+        before = self.files()
+        self.assertIn("runs/one/seed-0 is no run of ffn-train", self.fails(3, "--config", single, "--fresh"))
+        for study in ("study.json", tuned):
+            error = self.fails(3, "--config", study, "--fresh")
+            self.assertIn("runs/study holds x.c and no results of ffn-train: it is not moved aside", " ".join(error.split()))
+            self.assertIn("move it away, or choose another name= or -o", error)
+        for config in (single, "study.json"):
+            self.assertIn("is no directory", self.fails(3, "--config", config, "--fresh", "-o", "file"))
+        self.assertEqual([name for name in self.files() if not name.endswith("lock")], before)
+        # A person's notes beside results go with them, and so do results of which little can be read.
+        self.train("noted")
+        self.write("noted/study/notes.txt", "mine")
+        for name in ("study.json", "study.json.bak"):
+            self.write(f"noted/study/{name}", "{")
+        self.train("noted", "--fresh")
+        self.assertTrue((self.tmp / "noted/study.old-1/notes.txt").exists())
+        self.ok("--config", single, "-o", "one")
+        for name in ("status.json", "summary.json", "meta.json"):
+            (self.tmp / "one/one/seed-0" / name).unlink()
+        self.assertIn("is no run of ffn-train", self.fails(3, "--config", single, "-o", "one", "train.steps=30"))
+        self.ok("--config", single, "-o", "one", "train.steps=30", "--fresh")
+        self.assertTrue((self.tmp / "one/one/seed-0.old-1/model.safetensors").exists())
+
+    def test_clean_leaves_what_is_only_named_as_ours(self):
+        for name, text in (("config.json", '{"my": "app"}'), ("status.json", '{"up": true}'), ("meta.json", '{"schema_version": 2}'), ("log.txt", "mine")):
+            self.write(f"s.old-1/{name}", text)
+        self.write("t.old-1/study.json", '{"name": "mine", "seeds": [1], "variants": []}')
+        self.write("u.old-2/v/seed-0/summary.json", "[]")
+        self.write("w/config.json.old-1", '{"my": "app"}')
+        self.write("w/status.json", '{"up": true}')
+        before = self.files()
+        said = self.ok("clean", ".", "--yes").stdout
+        self.assertIn("./s.old-1 stays: nothing in it can be read as ffn-train's, config.json neither", " ".join(said.split()))
+        self.assertIn("nothing that was moved aside", said)
+        self.assertEqual([(entry["path"], entry["removed"], entry["foreign"]) for entry in json.loads(self.ok("clean", ".", "--yes", "--json").stdout)],
+                         [("./s.old-1", False, "config.json"), ("./t.old-1", False, "study.json"), ("./u.old-2", False, "v/seed-0/summary.json")])
+        self.assertEqual(self.files(), before)
+        # One file that is whole is enough.
+        self.train()
+        whole = self.run_path()
+        for name in ("status.json", "summary.json", "config.json", "meta.json"):
+            for number, other in enumerate(("status.json", "summary.json", "config.json", "meta.json")):
+                self.write(f"kept/{name}/seed-0.old-1/{other}", (whole / other).read_text() if other == name else "{")
+        shutil.copy(self.tmp / "runs/study/study.json", self.write("kept/study.old-1/study.json.bak", ""))
+        self.write("kept/study.old-1/study.json", "{")
+        self.assertIn("removed 5 (", self.ok("clean", "kept", "--yes").stdout)
+
+    def test_a_meta_file_that_cannot_be_read_is_no_reason_not_to_train(self):
+        places = {"directory": lambda path: path.mkdir(), "device": lambda path: path.symlink_to("/dev/zero"), "pipe": lambda path: os.mkfifo(path),
+                  "nothing": lambda path: path.symlink_to("nowhere"), "large": lambda path: path.write_bytes(bytes(65 << 20))}
+        self.half_finished()
+        for run, make in zip(RUNS, places.values()):
+            meta = self.run_path(run) / "meta.json"
+            meta.unlink()
+            make(meta)
+        self.go_on()
+        for run in RUNS:
+            meta = self.run_path(run) / "meta.json"
+            self.assertFalse(meta.is_symlink())
+            self.assertGreater(json.loads(meta.read_text())["resumed_at_step"], 0)
+        self.assertTrue((self.run_path(RUNS[0]) / "meta.json.old-1").is_dir())
+        self.assertIn("6 whole", self.ok("check", "runs").stdout)
+
     def test_a_single_run_takes_damage_as_a_study_does(self):
         self.write("run.json", {"name": "one", "task": {"kind": "xor"}, "train": {"steps": 300, "eval_every": 50}})
         self.ok("--config", "run.json")

@@ -601,6 +601,47 @@ class Merging(MachinesTest):
         self.assertIn("8 finished", self.merge().stdout)
         self.assertIn("8 whole", self.ok("check", "merged").stdout)
 
+    def test_an_interrupted_run_in_anothers_place_is_named_and_not_merged(self):
+        self.study(LONG)
+        process = self.start("parts")
+        self.wait_for("parts/**/state.safetensors")
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+        shutil.copytree(self.tmp / "parts", self.tmp / "moved")
+        run = next(p.parent for p in sorted((self.tmp / "moved").rglob("status.json")) if json.loads(p.read_text())["state"] == "interrupted")
+        seed = json.loads((run / "config.json").read_text())["seed"]
+        run.rename(run.with_name("seed-77"))
+        error = self.fails(3, "merge", "moved/study", "parts/study", "-o", "merged/study")
+        self.assertIn(f"seed-77 is the run of seed {seed}", " ".join(error.split()))
+        self.assertFalse((self.tmp / "merged").exists())
+
+    def test_a_part_whose_runs_cannot_be_read_is_merged_without_them(self):
+        lost = self.tmp / "machine-1/study/activation=relu/seed-0/status.json"
+        lost.unlink()
+        lost.symlink_to("status.json")  # to itself
+        result = self.merge()
+        self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+
+    def test_equal_results_are_equal_whatever_path_their_text_had_and_whatever_was_logged(self):
+        self.study({"name": "study", "task": {"kind": "text", "context": 8, "file": "t.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,
+                    "train": {"steps": 4, "eval_every": 2, "batch_size": 4}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})
+        for place, more in (("a", ()), ("b", ("log.tensorboard=true",))):
+            shutil.copy(self.tmp / "study.json", self.write(f"{place}/study.json", ""))
+            self.write(f"{place}/t.txt", "the rain in spain stays\n" * 60)
+            self.ok("--config", f"{place}/study.json", "-q", "-o", f"text-{place}", *more)
+        parts = ("text-a/study", "text-b/study")
+        weights = [(self.tmp / part / "activation=relu/seed-0/model.safetensors").read_bytes() for part in parts]
+        self.assertNotEqual(*weights)
+        self.assertIn("4 finished, 0 begun, 0 not begun of 4 runs", self.merge(sources=parts).stdout)
+
+    def test_a_meta_file_that_cannot_be_read_hinders_no_merge(self):
+        runs = sorted((self.tmp / "machine-1/study/activation=relu").glob("seed-*"))
+        for run, make in zip(runs, (lambda path: path.mkdir(), lambda path: path.write_bytes(bytes(65 << 20))), strict=True):
+            meta = run / "meta.json"
+            meta.unlink()
+            make(meta)
+        self.assertIn("8 finished, 0 begun, 0 not begun of 8 runs", self.merge().stdout)
+
     def test_other_versions_and_machines_are_said(self):
         run = self.tmp / "machine-1/study/activation=relu/seed-0"
         meta = json.loads((run / "meta.json").read_text())

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import resource
 import stat
 import statistics
 import subprocess
@@ -79,6 +80,16 @@ class ReportTest(ProgramTest):
 
 
 class Words(ReportTest):
+    def test_the_page_of_one_finished_run_takes_no_time(self):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+        for i in range(1, 5):
+            self.ok("xor", "name=study", "model.ffn.activation=relu,gelu", "seeds=[3,13]", "train.steps=60", "train.target=null", "compare.metric=val/loss",
+                    "-q", "-o", f"part-{i}", "--shard", f"{i}/4")
+            # All that is drawn is one number, and the mean of it that rounding made another.
+            self.ok("report", f"part-{i}/study", "-o", f"page-{i}.html", timeout=60, preexec_fn=limited)
+
     def test_the_page_has_the_question_the_answer_and_every_section(self):
         self.study()
         page = Page(self.page("runs/study"))

@@ -199,6 +199,37 @@ class Tuning(ProgramTest):
         self.assertTrue((self.tmp / "runs/study.old-1/study.json").exists())
         self.ok("--config", path, "-q")
 
+    def test_a_study_that_has_the_name_of_a_tuning_is_not_tuned_over(self):
+        untuned = {k: v for k, v in STUDY.items() if k != "tune"}
+        path = self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03], "seeds": 2}})
+        growing = {**untuned, "name": "study-tuning", "seeds": {"until": "settled", "min": 8, "max": 12}, "compare": {"metric": "val/loss", "min_effect": 3}}
+        for number, other in enumerate(({**untuned, "name": "study-tuning"}, growing)):
+            out = f"out-{number}"
+            again = ("--config", self.write("other.json", other), "-o", out)
+            self.ok(*again, "-q")
+            before = {name: (self.tmp / name).read_bytes() for name in self.files()}
+            said = f"{out}/study-tuning holds a study of its own, and study would be tuned there"
+            for more in ((), ("--fresh",)):
+                self.refused(said, "--config", path, "-o", out, *more)
+                self.assertIn("name=...", self.fails(2, "--config", path, "-o", out, *more))
+            self.assertIn(said, json.loads(self.ok("plan", path, "--no-probe", "--json", "-o", out).stdout)["refused"])
+            self.assertEqual({name: (self.tmp / name).read_bytes() for name in self.files()}, before)
+            self.ok("--config", path, "-o", out, "-q", "name=third")
+            self.assertIn(" 0 trained now", self.ok(*again).stderr)
+
+    def test_a_tuning_is_not_gone_on_with_as_a_study_of_its_own(self):
+        path = self.write("study.json", {**STUDY, "tune": {"train.optimizer.lr": [0.01, 0.03], "seeds": 2}})
+        self.ok("--config", path, "-q")
+        before = {name: (self.tmp / name).read_bytes() for name in self.files()}
+        untuned = {**{k: v for k, v in STUDY.items() if k != "tune"}, "name": "study-tuning"}
+        for more in ({}, {"seeds": {"until": "settled", "max": 12}}, {"sweep": {"include": [{"model.ffn.activation": "relu", "train.optimizer.lr": 0.01}]}}):
+            with self.subTest(more=more):
+                self.refused("runs/study-tuning ", "--config", self.write("other/study.json", {**untuned, **more}))
+        self.refused("holds the runs that study was tuned by", "--config", self.write("other/study.json", untuned))
+        self.assertEqual({name: (self.tmp / name).read_bytes() for name in self.files() if not name.startswith("other/")}, before)
+        self.ok("--config", "other/study.json", "-q", "--fresh")  # on request
+        self.refused("holds a study of its own", "--config", path)
+
     def test_a_run_that_lost_its_status_is_known_by_what_else_it_says(self):
         for retune in ("once", "per_seed"):
             study = {**STUDY, "name": retune, "tune": {"train.optimizer.lr": [0.01, 0.02], "seeds": 2, "retune": retune}}

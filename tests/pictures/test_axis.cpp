@@ -1,4 +1,8 @@
 // Ticks and places on axes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "ffn/pictures/axis.hpp"
 #include "ffn/pictures/series.hpp"
 #include "support/catch_plain.hpp"
@@ -16,6 +20,10 @@ std::vector<std::string> labels(const Axis& axis, int count) {
 }
 
 using Words = std::vector<std::string>;
+
+// Whatever a metric may come to.
+const std::vector<double> kOddNumbers{0, 3, std::nextafter(3, 4), -3, 5e-324, 1e-323, -5e-324, 1e-310, 1e-300, 1e15, 1e300, -1e300,
+                                      std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest(), INFINITY, -INFINITY, NAN};
 
 }  // namespace
 
@@ -51,6 +59,56 @@ TEST_CASE("an axis of counts has whole numbers alone") {
   axis = {0, 1000};
   axis.whole = true;
   CHECK(labels(axis, 5) == Words{"0", "200", "400", "600", "800", "1000"});
+
+TEST_CASE("ends that differ by rounding alone have one tick, and ends that are no finite numbers none") {
+  CHECK(linear_ticks(3, std::nextafter(3, 4), 5) == std::vector<double>{3});
+  CHECK(linear_ticks(1e300, std::nextafter(1e300, INFINITY), 5) == std::vector<double>{1e300});
+  CHECK(linear_ticks(0, 5e-324, 5) == std::vector<double>{0});
+  CHECK(linear_ticks(-1.5e308, 1.5e308, 3) == std::vector<double>{-1e308, 0, 1e308});
+  for (const double end : {INFINITY, -INFINITY, NAN}) {
+    CHECK(linear_ticks(end, 1, 5).empty());
+    CHECK(linear_ticks(1, end, 5).empty());
+  }
+}
+
+TEST_CASE("the ticks of any ends are finite numbers, ascend, and are no more than a picture has room for") {
+  std::size_t axes = 0;
+  for (const auto kind : {AxisKind::linear, AxisKind::log10, AxisKind::log2}) {
+    for (const double low : kOddNumbers) {
+      for (const double high : kOddNumbers) {
+        for (const int count : {-1, 0, 1, 5}) {
+          const auto all = ticks({low, high, kind}, count);
+          CHECK(all.size() <= 2200);  // the doublings that a double has
+          CHECK(std::count_if(all.begin(), all.end(), [](const Tick& tick) { return !tick.label.empty(); }) <= 25);
+          CHECK(std::all_of(all.begin(), all.end(), [](const Tick& tick) { return std::isfinite(tick.value); }));
+          CHECK(std::is_sorted(all.begin(), all.end(), [](const Tick& a, const Tick& b) { return a.value < b.value; }));
+          ++axes;
+        }
+      }
+    }
+  }
+  CHECK(axes == 3 * 17 * 17 * 4);
+}
+
+TEST_CASE("the axis of any values has finite ends apart from each other, on which every number has its place") {
+  for (const auto kind : {AxisKind::linear, AxisKind::log10, AxisKind::log2}) {
+    for (const double a : kOddNumbers) {
+      for (const double b : kOddNumbers) {
+        for (const bool with_zero : {false, true}) {
+          Axis axis = axis_for({a, b}, kind, with_zero);
+          CHECK(std::isfinite(axis.low));
+          CHECK(std::isfinite(axis.high));
+          CHECK(axis.high > axis.low);
+          axis.to = 100;
+          for (const double x : {a, b, axis.low, axis.high}) CHECK((std::isnan(x) || (axis.at(x) >= 0 && axis.at(x) <= 100)));
+        }
+      }
+    }
+  }
+  const double next = std::nextafter(3, 4);
+  CHECK(axis_for({3, next}, AxisKind::linear).low == Approx(1.5));
+  CHECK(axis_for({3, next}, AxisKind::log10).high == Approx(6));
+  CHECK(axis_for({1, 1 + 1e-8}, AxisKind::linear).high < 1 + 2e-8);
 }
 
 TEST_CASE("a logarithmic axis has decades, or 1, 2, 5 where it is short, or linear ticks within a decade") {

@@ -106,6 +106,13 @@ TEST_CASE("numbers on a shade can be read, and shades leave the ground all the w
   }
 }
 
+TEST_CASE("a share that is beyond the whole, or no number, has a shade") {
+  CHECK(sequential_level(NAN) == sequential_level(0));
+  CHECK(sequential_level(INFINITY) == kShadeLevels);
+  CHECK(signed_level(NAN) == 0);
+  CHECK(signed_level(-INFINITY) == -kShadeLevels);
+}
+
 TEST_CASE("each class of a shade has its colour in either scheme, and the page the dark ones on dark screens alone") {
   CHECK(shade_class(signed_level(-1)) == "n20");
   CHECK(shade_class(signed_level(0)) == "p0");

@@ -1,4 +1,7 @@
 // TensorBoard's records against bytes from elsewhere; whole files are read back by tests/cli/test_export.py.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
 
 #include "ffn/record/event_file.hpp"
@@ -47,6 +50,22 @@ TEST_CASE("a histogram without finite values is none") {
   CHECK(histogram_event(1, 1, "w", {}).empty());
   CHECK(histogram_event(1, 1, "w", {0.0 / 0.0}).empty());
   CHECK_FALSE(histogram_event(1, 1, "w", {1, 1}).empty());
+}
+
+// HistogramProto.bucket_limit (6): 40 doubles, packed.
+TEST_CASE("the limits of a histogram ascend and end with its largest value, also where rounding alone tells the values apart") {
+  const std::string field = "\x32\xc0\x02";
+  for (const double low : {-0.6623619825003786, 7.843249285359011, 3.91436324379754}) {
+    double high = low;
+    for (int i = 0; i < 3; ++i) high = std::nextafter(high, INFINITY);
+    const std::string event = histogram_event(1, 1, "w", {low, high});
+    const auto at = event.find(field);
+    REQUIRE(at != std::string::npos);
+    std::vector<double> limits(40);
+    std::memcpy(limits.data(), event.data() + at + field.size(), limits.size() * sizeof(double));
+    CHECK(std::is_sorted(limits.begin(), limits.end()));
+    CHECK(limits.back() == high);
+  }
 }
 
 // Nothing rests on the events of a run.

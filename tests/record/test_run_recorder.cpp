@@ -1,4 +1,7 @@
 // What the recorder leaves of runs that finish, stop, diverge, fail or go on.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/accounting.hpp"
@@ -43,9 +46,17 @@ TEST_CASE("a run is running, with a config and no results, before its first step
 TEST_CASE("the status of a run that begins is there before its meta file") {
   const ScratchDirectory scratch;
   const auto runs = two_runs(scratch.path());
-  std::filesystem::create_directories(runs[1].directory.meta_path());  // in the way: what a kill at this moment would leave
-  CHECK_FALSE(message_of<SystemError>([&] { recorder(runs); }).empty());
-  for (const auto& run : runs) CHECK(read_status(run.directory.path())->state == RunState::running);
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &usual) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 16, usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string error = message_of<SystemError>([&] { RunRecorder(runs, {std::string(1 << 17, 'x')}, {"fused", "isa"}); });  // a long command line
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, handler);
+  CHECK(error.find("meta.json") != std::string::npos);
+  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"config.json", "status.json"});  // what a kill at this moment would leave
+  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
 }
 
 TEST_CASE("a run that was killed resumes from its checkpoint to the files of an undisturbed one") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 namespace ffn::pictures {
@@ -61,7 +62,8 @@ std::vector<Tick> linear_labels(const Axis& axis, int count) {
   std::vector<double> values = linear_ticks(axis.low, axis.high, count);
   if (axis.whole && (axis.high - axis.low) / std::max(1, count) < 1) {
     values.clear();
-    for (double x = std::ceil(axis.low); x <= axis.high; ++x) values.push_back(x == 0 ? 0 : x);
+    const double first = std::ceil(axis.low);
+    for (int i = 0; i <= count && first + i <= axis.high; ++i) values.push_back(first + i == 0 ? 0 : first + i);
   }
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
@@ -70,11 +72,14 @@ std::vector<Tick> linear_labels(const Axis& axis, int count) {
   return out;
 }
 
+// Of values further out a margin around them, or their ratio's, may be no number any more.
+constexpr double kMost = 1e280, kLeastPositive = 1e-280;
+
 double place(double value, AxisKind kind) { return kind == AxisKind::linear ? value : std::log(value); }
 
 std::vector<Tick> decade_ticks(const Axis& axis, int count) {
   const int first = static_cast<int>(std::floor(std::log10(axis.low) + 1e-9)), last = static_cast<int>(std::ceil(std::log10(axis.high) - 1e-9));
-  const double decades = std::log10(axis.high / axis.low);
+  const double decades = std::log10(axis.high) - std::log10(axis.low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / std::max(1, count))));
   const bool between = decades < 2, as_powers = axis.low < 1e-3 || axis.high >= 1e6;
   std::vector<Tick> out;
@@ -91,7 +96,7 @@ std::vector<Tick> decade_ticks(const Axis& axis, int count) {
 }
 
 std::vector<Tick> power_of_two_ticks(const Axis& axis, int count) {
-  const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9)), last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
+  const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9)), last = std::min(1023, static_cast<int>(std::floor(std::log2(axis.high) + 1e-9)));
   const int every = std::max(1, (last - first + count) / std::max(1, count));
   const bool as_powers = axis.low < 1e-3 || axis.high >= 1e6;
   const auto label = [&](int e) { return as_powers ? "2" + superscript(e) : written_out(std::exp2(e)); };
@@ -104,24 +109,30 @@ std::vector<Tick> power_of_two_ticks(const Axis& axis, int count) {
 
 double Axis::at(double value) const {
   const double lowest = place(low, kind), highest = place(high, kind);
-  if (!(highest > lowest)) return (from + to) / 2;
+  if (!(highest > lowest) || !std::isfinite(highest - lowest)) return (from + to) / 2;
   const double here = kind != AxisKind::linear && !(value > 0) ? lowest : std::clamp(place(value, kind), lowest, highest);
   return from + (here - lowest) / (highest - lowest) * (to - from);
 }
 
 std::vector<double> linear_ticks(double low, double high, int count) {
+  constexpr double kMostSteps = 1e15;  // from 0: beyond it the next tick is the same double
+  if (!std::isfinite(low) || !std::isfinite(high)) return {};
   if (!(high > low) || count < 1) return {low};
-  const double rough = (high - low) / count;
+  const double rough = high / count - low / count;
+  if (!(rough >= kLeastPositive)) return {low};
   const int power = static_cast<int>(std::floor(std::log10(rough)));
   const double error = rough / std::pow(10.0, power);
   const double factor = error >= std::sqrt(50.0) ? 10 : error >= std::sqrt(10.0) ? 5 : error >= std::sqrt(2.0) ? 2 : 1;
   const double step = power >= 0 ? std::pow(10.0, power) * factor : 1, inverse = power < 0 ? std::pow(10.0, -power) / factor : 1;
+  const double first = std::ceil(low / step * inverse - 1e-9), last = std::floor(high / step * inverse + 1e-9);
+  if (!(std::max(std::abs(first), std::abs(last)) < kMostSteps)) return {low};
   std::vector<double> out;
-  for (double i = std::ceil(low / step * inverse - 1e-9); i <= std::floor(high / step * inverse + 1e-9); ++i) out.push_back(i == 0 ? 0 : i * step / inverse);
+  for (auto i = static_cast<std::int64_t>(first); i <= static_cast<std::int64_t>(last); ++i) out.push_back(i == 0 ? 0 : static_cast<double>(i) * step / inverse);
   return out;
 }
 
 std::vector<Tick> ticks(const Axis& axis, int count) {
+  if (!std::isfinite(axis.low) || !std::isfinite(axis.high) || (axis.kind != AxisKind::linear && !(axis.low > 0))) return {};
   if (axis.kind == AxisKind::log2) return power_of_two_ticks(axis, count);
   if (axis.kind == AxisKind::log10 && axis.high / axis.low >= 10) return decade_ticks(axis, count);
   return linear_labels(axis, count);
@@ -133,14 +144,16 @@ Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero) {
   if (with_zero && kind == AxisKind::linear) values.push_back(0);
   if (values.empty()) values.push_back(kind == AxisKind::linear ? 0 : 1);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  double low = *least, high = *most;
+  const double low = std::clamp(*least, kind == AxisKind::linear ? -kMost : kLeastPositive, kMost), high = std::clamp(*most, low, kMost);
+  // Runs that end alike end alike to rounding: a picture of that has no other numbers on its axis.
+  const bool alike = high - low <= 1e-9 * std::max(std::abs(low), std::abs(high));
   if (kind == AxisKind::linear) {
-    if (low == high) return {low - std::max(0.5, std::abs(low) / 2), high + std::max(0.5, std::abs(high) / 2), kind};
+    if (alike) return {low - std::max(0.5, std::abs(low) / 2), high + std::max(0.5, std::abs(high) / 2), kind};
     const double margin = (high - low) * 0.04;
     return {low == 0 ? low : low - margin, high + margin, kind};
   }
-  if (low == high) return {low / 2, high * 2, kind};
-  const double margin = std::pow(high / low, 0.04);
+  if (alike) return {low / 2, high * 2, kind};
+  const double margin = std::pow(high, 0.04) / std::pow(low, 0.04);
   return {low / margin, high * margin, kind};
 }
 

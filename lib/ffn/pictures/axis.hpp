@@ -27,14 +27,16 @@ struct Tick {
 };
 
 /// 1, 2 or 5 times a power of ten apart, about `count` of them within [low, high]: the rule of D3 (d3-array, src/ticks.js).
-/// Integers times the step, or divided by its inverse, so that 0.3 is 0.3.
+/// Integers times the step, or divided by its inverse, so that 0.3 is 0.3. One alone where the ends are the same to rounding, and none
+/// where an end is no finite number.
 std::vector<double> linear_ticks(double low, double high, int count);
 
 /// About `count` labelled ones. A log axis of less than a decade has linear ones, of less than two 1, 2 and 5, beyond that decades with
 /// strokes between them.
 std::vector<Tick> ticks(const Axis& axis, int count);
 
-/// The ends of an axis for these values: a little wider, and never of no length. `with_zero`: a bar or a difference is seen from there.
+/// The ends of an axis for these values: a little wider, and never of no length, also where the values differ by rounding alone. They are
+/// finite. `with_zero`: a bar or a difference is seen from there.
 Axis axis_for(std::vector<double> values, AxisKind kind, bool with_zero = false);
 
 /// log2 where the values are positive and span a factor of 8 or more.

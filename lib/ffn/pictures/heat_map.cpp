@@ -64,7 +64,8 @@ struct ShadeScale {
 
   double operator()(double value) const {
     if (best == worst) return 0.5;
-    return logarithmic ? std::log(value / worst) / std::log(best / worst) : (value - worst) / (best - worst);
+    if (logarithmic) return (std::log(value) - std::log(worst)) / (std::log(best) - std::log(worst));
+    return (value / 2 - worst / 2) / (best / 2 - worst / 2);  // the whole of the largest numbers would be infinite
   }
 };
 

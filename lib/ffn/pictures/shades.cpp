@@ -39,9 +39,10 @@ Shade shade_of(int level, Scheme scheme) {
   return {color, contrast(color, "#ffffff") >= contrast(color, "#000000")};
 }
 
-int signed_level(double share) { return static_cast<int>(std::lround(std::clamp(share, -1.0, 1.0) * kShadeLevels)); }
+// A share that is no number, as of an infinite whole, is none.
+int signed_level(double share) { return std::isnan(share) ? 0 : static_cast<int>(std::lround(std::clamp(share, -1.0, 1.0) * kShadeLevels)); }
 
-int sequential_level(double share) { return static_cast<int>(std::lround(1 + std::clamp(share, 0.0, 1.0) * (kShadeLevels - 1))); }
+int sequential_level(double share) { return std::isnan(share) ? 1 : static_cast<int>(std::lround(1 + std::clamp(share, 0.0, 1.0) * (kShadeLevels - 1))); }
 
 std::string shade_class(int level) { return (level < 0 ? "n" : "p") + std::to_string(std::abs(level)); }
 

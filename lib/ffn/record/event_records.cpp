@@ -127,7 +127,7 @@ std::string histogram_event(double wall_time, std::int64_t step, const std::stri
   const std::size_t bins = high > low ? 40 : 1;
   const double width = high / static_cast<double>(bins) - low / static_cast<double>(bins);
   std::vector<double> limits, counts(bins);
-  for (std::size_t bin = 1; bin < bins; ++bin) limits.push_back(low + width * static_cast<double>(bin));
+  for (std::size_t bin = 1; bin < bins; ++bin) limits.push_back(std::min(low + width * static_cast<double>(bin), high));  // of ends a rounding apart it would be beyond
   limits.push_back(high);
   for (const double x : values) {
     if (!std::isfinite(x)) continue;

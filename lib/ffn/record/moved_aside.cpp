@@ -6,9 +6,11 @@
 #include <cctype>
 #include <initializer_list>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "ffn/core/error.hpp"
+#include "ffn/core/files.hpp"
 #include "ffn/record/event_file.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
@@ -39,23 +41,66 @@ bool is_our_file(std::string name) {
          name.rfind(".at-work-", 0) == 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(fs::symlink_status(path, error));
+}
+
 // More than holds_run() and has_study_file() ask for: what may be removed has such a file of its own, and no link to one.
-bool is_run_or_study(const fs::path& directory) {
-  const auto is_file = [](const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(fs::symlink_status(path, error));
-  };
+bool is_named_as_run_or_study(const fs::path& directory) {
   return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return is_file(directory / name); }) ||
          is_file(study_file_path(directory)) || is_file(study_copy_path(directory));
 }
 
-// A study's directory that was moved aside before its study.json was written holds runs alone.
-bool holds_runs(const fs::path& directory) {
+template <class Read>
+bool can_be_read(const fs::path& file, const Read& read) {
+  try {
+    return is_file(file) && read();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Other programs have a status.json, too. What stepped aside is damaged: one file that can be read is enough.
+bool reads_as_run_or_study(const fs::path& directory) {
+  const RunDirectory run(directory);
+  const auto reads_as_study = [&] { return read_study_file(directory).has_value(); };
+  const auto has_keys = [](const fs::path& file, std::initializer_list<const char*> keys) {
+    constexpr std::uintmax_t kMostBytes = 16 << 20;
+    const Json json = parse_json(read_file(file, "file", ExitCode::data, kMostBytes));
+    return json.is_object() && std::all_of(keys.begin(), keys.end(), [&](const char* key) { return json.contains(key); });
+  };
+  return can_be_read(run.status_path(), [&] { return read_status(directory).has_value(); }) ||
+         can_be_read(run.summary_path(), [&] { return read_summary(directory).has_value(); }) ||
+         can_be_read(run.config_path(), [&] { return run.read_config(), has_keys(run.config_path(), {"seed", "task", "model", "train"}); }) ||
+         can_be_read(run.meta_path(), [&] { return has_keys(run.meta_path(), {"schema_version", "git_commit", "engine", "kernel_isa"}); }) ||
+         can_be_read(study_file_path(directory), reads_as_study) || can_be_read(study_copy_path(directory), reads_as_study);
+}
+
+// Whether this is so of the directory or of one in it: a study's that was moved aside before its study.json was written holds runs alone.
+bool any_below(const fs::path& directory, bool (*holds)(const fs::path&)) {
+  if (holds(directory)) return true;
   std::error_code error;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (fs::is_directory(at->symlink_status(error)) && is_run_or_study(at->path())) return true;
+    if (fs::is_directory(at->symlink_status(error)) && holds(at->path())) return true;
   }
   return false;
+}
+
+std::string first_file_in(const fs::path& directory) {
+  std::error_code error;
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    if (is_file(at->path())) files.push_back(at->path().lexically_relative(directory).string());
+  }
+  return files.empty() ? "?" : *std::min_element(files.begin(), files.end());
+}
+
+// Of something that looks as if it had been moved aside.
+MovedAside moved_aside_at(const fs::path& path) {
+  MovedAside out{path, bytes_below(path), foreign_in(path), any_below(path, reads_as_run_or_study)};
+  if (!out.is_ours && out.foreign.empty()) out.foreign = first_file_in(path);
+  return out;
 }
 
 void search(const fs::path& directory, std::vector<MovedAside>& found) {
@@ -69,8 +114,8 @@ void search(const fs::path& directory, std::vector<MovedAside>& found) {
       const std::string foreign = is_incoming_run(path.filename().string()) ? foreign_in(path) : "?";
       if (foreign.empty()) found.push_back({path, bytes_below(path), ""});
       else if (before.empty()) search(path, found);
-      else if (is_run_or_study(path) || holds_runs(path)) found.push_back({path, bytes_below(path), foreign_in(path)});
-    } else if (fs::is_regular_file(status) && before == "config.json" && is_run_or_study(directory)) {
+      else if (any_below(path, is_named_as_run_or_study)) found.push_back(moved_aside_at(path));
+    } else if (fs::is_regular_file(status) && before == "config.json" && reads_as_run_or_study(directory)) {
       found.push_back({path, bytes_below(path), ""});
     }
   }
@@ -95,6 +140,17 @@ std::string foreign_in(const fs::path& directory) {
     if (!ours) return inside.string();
   }
   return error ? "what cannot be read: " + error.message() : "";
+}
+
+bool holds_results(const fs::path& directory) { return any_below(directory, reads_as_run_or_study); }
+
+void require_results(const fs::path& directory) {
+  std::error_code error;
+  const bool is_directory = fs::is_directory(directory, error);
+  const std::string foreign = is_directory ? foreign_in(directory) : "";
+  if (is_directory && (foreign.empty() || holds_results(directory))) return;
+  throw DataError(directory.string() + (is_directory ? " holds " + foreign + " and no results of ffn-train" : " is no directory") + ": it is not moved aside",
+                  "move it away, or choose another name= or -o");
 }
 
 fs::path move_aside(const fs::path& path) {

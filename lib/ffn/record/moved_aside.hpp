@@ -13,15 +13,22 @@ namespace ffn {
 /// Renames `path` to the first free "path.old-N" and returns the new name.
 std::filesystem::path move_aside(const std::filesystem::path& path);
 
-/// Does so where a directory stands in the place of a file, which could not be written there.
+/// Whether a directory, or one below it, has a file that can be read as one of a run or study.
+bool holds_results(const std::filesystem::path& directory);
+
+/// For whoever is about to move results aside on request: throws DataError where there is something else that has their name.
+void require_results(const std::filesystem::path& directory);
+
+/// Moves it aside where a directory stands in the place of a file, which could not be written there.
 void make_room_for_file(const std::filesystem::path& path);
 
 struct MovedAside {
   std::filesystem::path path;
   std::uintmax_t bytes = 0;
   /// What is in it that no run or study leaves there (a link, a file of the user's): such a one is not ours to remove. Empty if all
-  /// is ours.
+  /// is ours. Where no file can be read as one of a run or study, the first of those that are only named so.
   std::string foreign;
+  bool is_ours = true;  ///< whether any file of a run or study in it can be read
 };
 
 /// Where this process writes a copy of a run before it appears: "seed-0.tmp-4711".

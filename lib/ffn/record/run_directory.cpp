@@ -14,6 +14,7 @@
 #include "ffn/core/files.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/record/json_text.hpp"
+#include "ffn/record/moved_aside.hpp"
 #include "ffn/record/safetensors.hpp"
 #include "ffn/record/text.hpp"
 
@@ -42,9 +43,11 @@ void remove_if_there(const fs::path& path) {
 
 /// The sessions before this one, oldest first. A meta.json that cannot be understood is no reason not to train.
 Json earlier_sessions(const fs::path& path) {
-  const auto text = read_if_there(path, "meta file");
-  Json last = text ? parse_json(*text) : Json();
-  Json sessions = Json::array();
+  Json last, sessions = Json::array();
+  try {
+    if (const auto text = read_if_there(path, "meta file")) last = parse_json(*text);
+  } catch (const Error&) {  // nor is one that cannot be read: too large, a directory or a device in its place
+  }
   if (!last.is_object()) return sessions;
   if (last.contains("earlier_sessions")) {
     sessions = last["earlier_sessions"];
@@ -153,6 +156,7 @@ RunConfig RunDirectory::read_config() const {
 void RunDirectory::write_meta(const RunMeta& meta) const {
   Json json = meta_json(meta);
   if (meta.resumed_at) json["earlier_sessions"] = earlier_sessions(meta_path());
+  make_room_for_file(meta_path());
   write_file_atomically(meta_path(), sealed_text(json), Durability::cached);
 }
 

@@ -107,7 +107,7 @@ std::string sparkline(const std::vector<double>& values, double least, double mo
       }
     }
     const double share = most > least ? (sum / known - least) / (most - least) : 0;
-    const int level = known > 0 ? static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 7)) : -1;
+    const int level = known > 0 ? static_cast<int>(std::lround((share > 0 ? std::min(share, 1.0) : 0) * 7)) : -1;
     out += level < 0 ? " " : charset == Charset::utf8 ? kBlocks[level] : std::string(1, static_cast<char>('1' + level));
   }
   return out;

@@ -44,7 +44,7 @@ DrawnInterval::DrawnInterval(const Effect& effect, double zero)
 int IntervalAxis::column_of(double x) const {
   if (!(high_ > low_)) return columns_ / 2;
   const double place = (x - low_) / (high_ - low_) * (columns_ - 1);
-  return static_cast<int>(std::lround(std::min(std::max(place, 0.0), columns_ - 1.0)));
+  return place > 0 ? static_cast<int>(std::lround(std::min(place, columns_ - 1.0))) : 0;  // a span that overflows gives NaN
 }
 
 std::string IntervalAxis::bar(const Effect& e) const {

@@ -12,6 +12,7 @@
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_check.hpp"
 #include "ffn/record/run_standing.hpp"
+#include "ffn/record/safetensors.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/run_copy.hpp"
 #include "ffn/study/same_study.hpp"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uintmax_t kMaxJsonBytes = 64 << 20, kMaxFileBytes = std::uintmax_t{8} << 30;
+constexpr std::uintmax_t kMaxJsonBytes = 64 << 20;
 
 // What the first of them trains that says which texts it learned.
 std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies) {
@@ -134,14 +135,15 @@ std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector
   using Verdict = RunCheck::Verdict;
   const RunDirectory directory(run);
   const RunCheck check = check_run(directory);
-  if (!check.damage.empty())
-    notes.push_back(run.string() + ": " + join(check.damage, "; ") + (check.verdict == Verdict::repeated ? "; this copy is left out" : ""));
-  if (check.verdict == Verdict::repeated) return std::nullopt;
+  const bool is_left_out = check.verdict == Verdict::repeated || check.verdict == Verdict::misplaced || check.verdict == Verdict::unreadable;
+  if (!check.damage.empty()) notes.push_back(run.string() + ": " + join(check.damage, "; ") + (is_left_out ? "; this copy is left out" : ""));
+  if (is_left_out) return std::nullopt;
   Copy copy{run, source, {}, {}, 0, check.verdict};
   try {
     if (check.verdict != Verdict::unfinished) {
       copy.summary = read_summary(run);
-      copy.identity = copy.summary.value().identity;
+      if (!copy.summary) throw DataError(directory.summary_path().string() + ": missing");
+      copy.identity = copy.summary->identity;
     } else if (const auto status = read_status(run)) {
       copy.identity = status->identity;
       copy.step = checkpoint_step(directory, copy.identity);
@@ -167,6 +169,18 @@ bool same_metrics(const fs::path& a, const fs::path& b) {
   });
 }
 
+// The config that a file of weights says it is of names paths, logging and how it was computed, too: its identity counts.
+bool same_weights(const fs::path& a, const fs::path& b) {
+  auto left = read_safetensors(RunDirectory(a).weights_path()), right = read_safetensors(RunDirectory(b).weights_path());
+  const auto same_tensor = [](const TensorData& x, const TensorData& y) {
+    return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.bytes == y.bytes;
+  };
+  const auto by_name = [](const TensorData& x, const TensorData& y) { return x.name < y.name; };
+  for (auto* file : {&left, &right}) std::sort(file->tensors.begin(), file->tensors.end(), by_name);
+  return left.metadata["identity"] == right.metadata["identity"] && left.metadata["step"] == right.metadata["step"] &&
+         std::equal(left.tensors.begin(), left.tensors.end(), right.tensors.begin(), right.tensors.end(), same_tensor);
+}
+
 std::string hands(const RunSummary& summary) {
   std::string text;
   for (const auto& hand : summary.computed_by) text += (text.empty() ? "" : ", then ") + hand;
@@ -178,12 +192,7 @@ std::string contradiction(const Copy& a, const Copy& b) {
   std::string what;
   if (a.summary->end != b.summary->end || a.summary->steps != b.summary->steps) what = "they ended differently";
   else if (!same_metrics(a.directory, b.directory)) what = "their metrics differ";
-  else {
-    const auto bytes = [](const Copy& copy) {
-      return read_file(RunDirectory(copy.directory).weights_path(), "weights", ExitCode::data, kMaxFileBytes);
-    };
-    if (bytes(a) != bytes(b)) what = "their weights differ";
-  }
+  else if (!same_weights(a.directory, b.directory)) what = "their weights differ";
   if (!what.empty() && hands(*a.summary) != hands(*b.summary))
     what += " (computed by " + hands(*a.summary) + " and by " + hands(*b.summary) + ")";
   return what;
@@ -217,9 +226,11 @@ bool has_content(const fs::path& target) {
 }
 
 std::string version_of(const fs::path& run) {
-  const fs::path file = RunDirectory(run).meta_path();
-  if (!fs::is_regular_file(file)) return "unknown";
-  const Json meta = parse_json(read_file(file, "meta file", ExitCode::data, kMaxJsonBytes));
+  Json meta;
+  try {
+    meta = parse_json(read_file(RunDirectory(run).meta_path(), "meta file", ExitCode::data, kMaxJsonBytes));
+  } catch (const Error&) {  // no result rests on it
+  }
   if (!meta.is_object()) return "unknown";
   const auto text = [&](const char* key) { return meta.contains(key) && meta[key].is_string() ? meta[key].get<std::string>() : "?"; };
   return text("version") + " (" + text("git_commit") + ")";

@@ -10,6 +10,7 @@
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_standing.hpp"
 #include "ffn/record/study_file.hpp"
+#include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
 #include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/run_identity.hpp"
@@ -139,9 +140,25 @@ std::vector<std::string> values_in(const std::vector<Json>& configs, const Tunin
   return lines;
 }
 
+// A study under the name that another is tuned under would overwrite what that one's choices rest on.
+void refuse_study_over_tuning(const Plan& plan) {
+  const bool tunes = std::all_of(plan.study.seeds.begin(), plan.study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
+  const std::string& name = plan.study.name;
+  const std::string suffix = kTuningSuffix;
+  if (tunes || name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0) return;
+  try {
+    const auto there = read_study_file(plan.directory);
+    if (!there || !is_tuning_study(*there)) return;
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+    return;
+  }
+  throw UsageError(plan.directory.string() + " holds the runs that " + name.substr(0, name.size() - suffix.size()) + " was tuned by", kOtherResultsHint);
+}
+
 }  // namespace
 
 void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
+  refuse_study_over_tuning(plan);
   const auto is_another = [](Progress progress) { return progress == Progress::another; };
   if (const auto first = std::find_if(found.begin(), found.end(), is_another); first != found.end()) {
     const auto& run = plan.runs[static_cast<std::size_t>(first - found.begin())];

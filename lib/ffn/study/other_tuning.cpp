@@ -5,7 +5,6 @@
 
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/run_standing.hpp"
-#include "ffn/record/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -36,7 +35,23 @@ std::optional<TuningConfig> tuning_there(const fs::path& directory) {
 
 }  // namespace
 
+bool is_tuning_study(const StudyFile& study) {
+  return !study.sequential && std::all_of(study.seeds.begin(), study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
+}
+
+void refuse_study_in_place_of_tuning(const Study& study, const fs::path& out) {
+  const fs::path directory = out / (study.name + kTuningSuffix);
+  try {
+    const auto there = read_study_file(directory);
+    if (!there || is_tuning_study(*there)) return;
+  } catch (const Error&) {  // what cannot be read is nothing to be careful of
+    return;
+  }
+  throw UsageError(directory.string() + " holds a study of its own, and " + study.name + " would be tuned there", "name=... or -o DIR keeps both");
+}
+
 void refuse_other_tuning(const Study& study, const fs::path& out) {
+  refuse_study_in_place_of_tuning(study, out);
   const fs::path directory = out / study.name;
   const auto there = tuning_there(directory);
   if (!there) return;

@@ -59,6 +59,7 @@ TEST_CASE("an axis of counts has whole numbers alone") {
   axis = {0, 1000};
   axis.whole = true;
   CHECK(labels(axis, 5) == Words{"0", "200", "400", "600", "800", "1000"});
+}
 
 TEST_CASE("ends that differ by rounding alone have one tick, and ends that are no finite numbers none") {
   CHECK(linear_ticks(3, std::nextafter(3, 4), 5) == std::vector<double>{3});

@@ -113,6 +113,14 @@ TEST_CASE("no two values of a choice train alike where LibTorch alone trains", "
   CHECK(trained >= kinds * (1 + activations().size()));  // each kind, with each activation
 }
 
+TEST_CASE("on LibTorch no number of the model or of training is read and then forgotten", "[torch]") {
+  const auto trained = test::check_every_number_acts([](const RunConfig&) { return true; },
+                                                     [](const RunConfig& config) {
+                                                       return train({{config}, {}}, kLibTorch);
+                                                     });
+  CHECK(trained == test::all_numbers().size());
+}
+
 TEST_CASE("a checkpoint of one engine goes on in the other, and the run says so", "[torch]") {
   for (const auto& [name, config] : test::only_fused(some_cases())) {
     INFO(name);

@@ -247,6 +247,21 @@ TEST_CASE("verify counts a gradient's rounding in a large batch alike in the wei
   check_agrees(verified(vectors, 10));
 }
 
+TEST_CASE("verify agrees where the fused engine cuts a batch into parts, and on RMS norms", "[torch]") {
+  for (const char* file : {"text.json", "moe.json"}) {
+    INFO(file);
+    auto config = shipped(file);
+    config.model.norm.kind = "rms";
+    config.train.batch_size = 32;
+    if (auto* moe = std::get_if<MoeConfig>(&config.model.ffn)) moe->dropout = 0;  // a mixture that drops is not cut
+    const auto task = make_task(config.task, {{1, 2}});
+    REQUIRE(FusedLearner({config}, *task).num_parts() > 1);
+    const auto result = verified(config, 2);
+    CHECK(result.steps > 0);
+    check_agrees(result);
+  }
+}
+
 TEST_CASE("verify moves on to the next seed where the first step has a choice of experts within rounding of a tie", "[torch]") {
   auto config = shipped("sequence-xor.json");
   config.seed = 5;  // one of 65,536 choices

@@ -52,6 +52,28 @@ class Questions(ProgramTest):
             self.assertIn(two[1], error)
 
 
+    def test_flops_to_target_are_those_of_forward_and_backward_passes_over_all_tokens_up_to_the_hit(self):
+        target, batch, length = 0.74, 32, 6
+        study = {"name": "study", "seeds": 4, "task": {"kind": "sequence_xor", "length": length},
+                 "model": {"d_model": 16, "attention": {"heads": 2}, "residual": True, "ffn": {"kind": "positionwise", "activation": "relu"}},
+                 "train": {"steps": 200, "eval_every": 10, "batch_size": batch, "optimizer": {"lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": target}},
+                 "sweep": {"grid": {"model.ffn.d_ff": [2, 48]}}}
+        self.ok("--config", self.write("study.json", study), "-q")
+        groups = json.loads(self.ok("compare", "runs/study", "--metric", "flops_to_target", "--json").stdout)["facets"][0]["groups"]
+        hits = set()
+        for group in groups:
+            expected = []
+            for seed in range(4):
+                run = self.tmp / f"runs/study/d_ff={group['value']}/seed-{seed}"
+                evaluations = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+                hit = min((e["step"] for e in evaluations if e["val/accuracy"] >= target), default=None)
+                hits.add(hit)
+                # a step back costs twice a step forward
+                expected.append("inf" if hit is None else 3 * hit * batch * length * group["flops_per_token"])
+            self.assertEqual(group["values"], expected)
+        self.assertGreater(len(hits), 3, hits)
+
+
 class Membership(ProgramTest):
     def compared(self, *args):
         return json.loads(self.ok("compare", *args, "--json").stdout)

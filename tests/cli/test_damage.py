@@ -205,6 +205,20 @@ class Finished(Damage):
             self.assertIn(run, said)
         self.assertEqual(run_bits(self.tmp / "runs"), whole)
 
+    def test_compare_takes_no_result_from_another_runs_summary(self):
+        self.train()
+        one, other = (self.run_path(run) / "summary.json" for run in (RUNS[0], RUNS[3]))
+        texts = one.read_text(), other.read_text()
+        one.write_text(texts[1]), other.write_text(texts[0])
+        self.assertEqual(self.run_program("check", "runs").returncode, 3)
+        compared = json.loads(self.ok("compare", "runs/study", "--json").stdout)
+        said = " ".join(compared["notes"])
+        for run in (RUNS[0], RUNS[3]):
+            self.assertIn(f"{run}/summary.json: of another config", said)
+        self.assertIn("2 runs are left out, for damage", said)
+        groups = compared["facets"][0]["groups"]
+        self.assertEqual([(g["value"], g["runs"], g["done"], len(g["values"])) for g in groups], [("relu", 3, 2, 2), ("silu", 3, 2, 2)])
+
     def test_a_damaged_config_is_no_other_study(self):
         # Found by scripts/torture: with damage in every run, a config that had lost a line was taken for another study's.
         whole = self.whole()

@@ -136,6 +136,35 @@ TEST_CASE("text targets are the inputs moved by one, and validation text is neve
   CHECK(test::validation(*task, 4).inputs.size(1) == 4);
 }
 
+TEST_CASE("every window of a text is trained on, the last one too", "[tasks]") {
+  TextConfig config;
+  config.context = 4;
+  config.validation_fraction = 0.5;
+  config.file = text_file("abcdefabcdef");  // 6 characters to train on: two windows of 4 with their targets
+  const auto batch = test::train_batch(*make_task(config, {{1, 2}}), 0, 200);
+  const Tensor starts = batch.inputs[0].select(1, 0);
+  const auto first = starts.eq(0).sum().item<std::int64_t>(), last = starts.eq(1).sum().item<std::int64_t>();
+  CHECK(first + last == 200);
+  CHECK(std::abs(first - last) < 4 * std::sqrt(200));  // 4 standard errors
+  CHECK(torch::equal(batch.labels.view({200, 4}), batch.inputs[0] + 1));
+}
+
+TEST_CASE("fewer validation windows than a text has are spread over all of its held-out part", "[tasks]") {
+  TextConfig config;
+  config.context = 2;
+  config.validation_fraction = 0.5;
+  config.file = text_file("abcdefghijklmnopqrstuabcdefghijklmnopqrstu");  // 21 characters to validate: ten windows
+  const auto task = make_task(config, {{1, 2}});
+  const auto starts = [&](std::int64_t most) {
+    const Tensor inputs = test::validation(*task, most).inputs[0].select(1, 0).contiguous();
+    return std::vector<std::int64_t>(inputs.data_ptr<std::int64_t>(), inputs.data_ptr<std::int64_t>() + inputs.numel());
+  };
+  CHECK(starts(512) == std::vector<std::int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18});
+  CHECK(starts(5) == std::vector<std::int64_t>{0, 4, 8, 12, 16});
+  CHECK(starts(4) == std::vector<std::int64_t>{0, 4, 10, 14});  // ⌊i · 10/4⌋ windows from the start
+  CHECK(starts(1) == std::vector<std::int64_t>{0});
+}
+
 TEST_CASE("a text that is not UTF-8 is refused with the offset, one too short with its length", "[tasks]") {
   TextConfig config;
   config.file = text_file("hello \xff world");

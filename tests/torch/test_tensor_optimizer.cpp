@@ -30,6 +30,13 @@ Tensor some_rows(const RowLayout& layout, double phase) {
 template <class Config>
 std::vector<OptimizerConfig> three(Config config) {
   std::vector<OptimizerConfig> configs;
+  if constexpr (std::is_base_of_v<AdamFields, Config>) {  // off the defaults: one that is forgotten differs
+    config.beta1 = 0.7;
+    config.beta2 = 0.95;
+    config.epsilon = 1e-2;
+  } else if constexpr (std::is_same_v<Config, SgdConfig>) {
+    config.momentum = 0.7;
+  }
   for (const double rate : {0.01, 0.02, 0.03}) {
     config.lr = rate;
     config.weight_decay = 10 * rate;

@@ -1,7 +1,9 @@
-// Every value of every choice in a small run where it acts: what is listed but forgotten trains like another value.
+// Every value of every choice, and two of every number, in a small run where they act: what is listed but forgotten trains like
+// another value.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cases.hpp"
 #include "observer.hpp"
@@ -28,14 +30,14 @@ inline RunConfig rich() {
 }
 
 inline Json of_kind(const std::string& kind) {
-  Json json = {{"kind", kind}};
-  if (kind == FormulaConfig::kKind) json["name"] = "sub_layer_norm";
-  return json;
+  if (kind != FormulaConfig::kKind) return {{"kind", kind}};
+  RunConfig config;
+  config.model.ffn = usable(FormulaConfig{});
+  return resolved_json(config)["model"]["ffn"];
 }
 
-// `config` with the value at a path of choices.hpp; the kinds on the way are chosen too.
-inline RunConfig chosen(const RunConfig& config, const std::string& path, const std::string& value) {
-  Json json = resolved_json(config);
+// Where a path of choices.hpp leads to; the kinds on the way are chosen.
+inline Json& at_path(Json& json, const std::string& path) {
   Json* at = &json;
   std::istringstream segments(path);
   for (std::string segment; std::getline(segments, segment, '.');) {
@@ -47,10 +49,21 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
     *at = of_kind(kind);
     if (segment.rfind("optimizer", 0) == 0) (*at)["weight_decay"] = 0.5;
   }
-  if (value == "true" || value == "false") *at = value == "true";
-  else if (at->is_object()) *at = of_kind(value);
-  else *at = value;
-  return read_run_config(parse_document(json.dump(), "choice", "/"), path + " = " + value);
+  return *at;
+}
+
+inline RunConfig read_back(const Json& json, const std::string& what) {
+  return read_run_config(parse_document(json.dump(), "choice", "/"), what);
+}
+
+// `config` with the value of a choice at its path.
+inline RunConfig chosen(const RunConfig& config, const std::string& path, const std::string& value) {
+  Json json = resolved_json(config);
+  Json& at = at_path(json, path);
+  if (value == "true" || value == "false") at = value == "true";
+  else if (at.is_object()) at = of_kind(value);
+  else at = value;
+  return read_back(json, path + " = " + value);
 }
 
 /// Trains each config that `trains` takes, by `train`; checks that no two values of a choice end in the same bits. How many.
@@ -69,6 +82,81 @@ std::size_t check_no_two_alike(const Trains& trains, const Train& train) {
       CHECK(fresh);
       ++trained;
     }
+  }
+  return trained;
+}
+
+// Numbers that no trained weight goes by.
+inline bool trains_nothing(const std::string& path) {
+  static const std::set<std::string> beside = {"train.eval_every", "train.eval_examples",
+                                               "train.checkpoint_every"};  // how a run is looked at
+  const std::string accepted = ".match_tolerance";                         // which widths are refused
+  return beside.count(path) > 0 ||
+         (path.size() > accepted.size() && path.compare(path.size() - accepted.size(), accepted.size(), accepted) == 0);
+}
+
+/// A number of a config, by path, with its default and another value.
+struct TwoValues {
+  std::string path;
+  Json fallback, other;
+};
+
+/// Every number of the model and of training.
+inline std::vector<TwoValues> all_numbers() {
+  std::vector<TwoValues> out;
+  RunConfig config;
+  for (const auto& key : key_docs([&](FieldVisitor& v) { config.describe(v); })) {
+    const bool integer = key.type == "integer";
+    if (!integer && key.type != "number") continue;
+    if ((key.path.rfind("model.", 0) != 0 && key.path.rfind("train.", 0) != 0) || is_elsewhere(key.path)) continue;
+    if (key.fallback == "not set") {
+      out.push_back({key.path, nullptr, integer ? Json(11) : Json(1.5)});
+      continue;
+    }
+    const Json fallback = key.path == "train.steps" ? Json(20) : Json::parse(key.fallback);  // a thousand take long
+    const auto x = fallback.get<double>();
+    // Twice as many: heads still divide the width. What is small gets large enough to be seen in float32 within some steps: an ε, a rate.
+    if (integer) out.push_back({key.path, fallback, x == 0 ? Json(7) : Json(2 * fallback.get<std::int64_t>())});
+    else out.push_back({key.path, fallback, x == 0 ? 0.3 : x < 0.01 ? x + 0.01 : 0.7 * x});
+  }
+  return out;
+}
+
+// A run in which a number at its default acts, with the value in its place.
+inline RunConfig with_number(const std::string& path, const Json& value) {
+  RunConfig config = rich();
+  config.train.steps = 20;
+  config.model.d_model = 16;  // a multiple of 4 and of 8 heads
+  auto& moe = std::get<MoeConfig>(config.model.ffn);
+  moe.num_experts = 8;  // at least twice the default of top_k
+  moe.d_ff.reset();     // else there is no expansion
+  if (path.find(".expert.") != std::string::npos) {
+    moe.expert = formula_called("sub_layer_norm");
+    moe.dropout = 0;  // it has none
+  }
+  Json json = resolved_json(config);
+  at_path(json, path) = value;
+  return read_back(json, path + " = " + value.dump());
+}
+
+/// Trains with two values of every number, where `trains` takes the config, by `train`; checks that they end in other weights, and in the
+/// same where nothing goes by the number. How many numbers.
+template <class Trains, class Train>
+std::size_t check_every_number_acts(const Trains& trains, const Train& train) {
+  std::size_t trained = 0;
+  const auto weights = [&](const RunConfig& config) {
+    const auto collected = train(config);
+    std::string out;
+    for (const auto& tensor : collected.results.at(0).weights) out += tensor.name + tensor.bytes;
+    return out;
+  };
+  for (const auto& [path, fallback, other] : all_numbers()) {
+    INFO(path << ": " << fallback << " and " << other << " are to end in "
+              << (trains_nothing(path) ? "the same weights" : "other weights"));
+    const RunConfig one = with_number(path, fallback), two = with_number(path, other);
+    if (!trains(one)) continue;
+    CHECK((weights(one) == weights(two)) == trains_nothing(path));
+    ++trained;
   }
   return trained;
 }

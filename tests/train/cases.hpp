@@ -64,7 +64,8 @@ inline RunConfig base(const FfnConfig& ffn, bool attention) {
   return config;
 }
 
-constexpr double kDropout = 0.2;  ///< of every case with an FFN that drops
+constexpr double kDropout = 0.2;   ///< of every case with an FFN that drops
+constexpr double kEpsilon = 0.01;  ///< of formulas, and of norms that vary: not the default, so that one who has that instead differs
 
 template <class Config>
 Config some_ffn(const std::string& activation, double dropout = kDropout) {
@@ -100,6 +101,7 @@ inline void add_formulas(std::vector<Case>& out) {
     config.text = formula_text(row);
     config.d_ff = 13;
     config.activation = "silu";
+    config.text.epsilon = kEpsilon;
     if (config.text.formula.find("dropout(") != std::string::npos) config.dropout = kDropout;
     out.emplace_back(std::string("formula ") + row.name, base(config, out.size() % 2 == 0));
     out.back().second.model.d_model = 12;  // some have sizes of D/4
@@ -108,6 +110,7 @@ inline void add_formulas(std::vector<Case>& out) {
     for (const bool attention : {false, true}) {
       auto moe = some_ffn<MoeConfig>("gelu", name == std::string("gated") ? kDropout : 0);
       moe.expert = formula_called(name);
+      moe.expert->epsilon = kEpsilon;
       moe.num_experts = attention ? 3 : 20;  // more than tokens: some get none
       out.emplace_back(std::string("moe of ") + name + (attention ? " in blocks" : " alone"), base(moe, attention));
     }
@@ -154,6 +157,7 @@ inline void add_blocks(std::vector<Case>& out) {
       auto config = base(some_ffn<PositionwiseConfig>("gelu"), false);
       config.model.norm.kind = kind;
       config.model.norm.placement = placement;
+      config.model.norm.epsilon = kEpsilon;
       config.model.residual = i % 2 == 1;
       out.emplace_back(kind + " " + placement + " on vectors", config);
       for (const auto& scores : choices("model.attention.scores")) {

@@ -27,6 +27,11 @@ TEST_CASE("no two values of a choice train alike: none is listed and then forgot
   CHECK(trained > 80);
 }
 
+TEST_CASE("no number of the model or of training is read and then forgotten", "[train]") {
+  const auto trained = test::check_every_number_acts(test::is_fused, [](const RunConfig& config) { return test::train({config}); });
+  CHECK(trained >= 50);  // as many as there were when this was written
+}
+
 TEST_CASE("the cases have every kind, choice and flag that a run config offers", "[train]") {
   std::set<std::string> names, covered;
   for (const auto& [name, config] : test::cases()) {

@@ -1,4 +1,6 @@
 // A run trained alone and the same run trained among seven others write the same bits; how runs end and what they log.
+#include <cmath>
+
 #include "cases.hpp"
 #include "ffn/config/metrics.hpp"
 #include "observer.hpp"
@@ -17,6 +19,28 @@ std::vector<std::string> names_of(const Evaluation& evaluation) {
   for (const auto& [name, value] : evaluation.metrics) names.push_back(name);
   return names;
 }
+
+// Learns, and has a weight of run 1 that is not a number; no loss sees it.
+class UnusedNotFinite final : public Learner {
+ public:
+  UnusedNotFinite(const std::vector<RunConfig>& runs, const Task& task) : learner_(runs, task) {}
+
+  const RowLayout& layout() const override { return learner_.layout(); }
+  std::vector<std::string> state_names() const override { return learner_.state_names(); }
+  void read_state(std::size_t run, std::size_t row, float* values) const override {
+    learner_.read_state(run, row, values);
+    if (run == 1 && row == 0) values[layout().entries().back().offset] = NAN;
+  }
+  void write_state(std::size_t run, std::size_t row, const float* values) override { learner_.write_state(run, row, values); }
+  void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override {
+    learner_.advance(begin, end, live, out);
+  }
+  void evaluate(const LiveRuns& live, std::vector<Score>& out) override { learner_.evaluate(live, out); }
+  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override { return learner_.next_logits(tokens); }
+
+ private:
+  FusedLearner learner_;
+};
 
 }  // namespace
 
@@ -66,6 +90,23 @@ TEST_CASE("a run that blows up stops as diverged and leaves its neighbours alone
   CHECK(together.results.at(1).steps < 60);
   CHECK(together.results.at(0).end == RunEnd::done);
   CHECK((test::bits_of(together, 0) == test::bits_of(train({config}), 0)));
+}
+
+TEST_CASE("a run that ends with a weight that is not finite has diverged, though no example uses the weight", "[train]") {
+  const auto config = base(some_ffn<PositionwiseConfig>("relu"), true);
+  test::Collected collected;
+  const auto learner = [](const std::vector<RunConfig>& runs, const Task& task) { return std::make_unique<UnusedNotFinite>(runs, task); };
+  Trainer({{config, config}, {}}, collected, learner, "fused").train();
+  for (const std::size_t run : {std::size_t{0}, std::size_t{1}}) {
+    for (const auto& e : collected.evaluations.at(run)) {
+      for (const auto& [name, value] : e.metrics) CHECK(std::isfinite(value));
+    }
+    CHECK(collected.results.at(run).steps == config.train.steps);
+  }
+  CHECK(collected.results.at(0).end == RunEnd::done);
+  CHECK(collected.results.at(1).end == RunEnd::diverged);
+  REQUIRE(collected.results.at(1).divergence);
+  CHECK(collected.results.at(1).divergence->step == config.train.steps);
 }
 
 TEST_CASE("the hit is the first evaluation that reaches the target", "[train]") {

@@ -55,14 +55,14 @@ struct Result {
 };
 
 // The second step on one buffer, so that what the first left shows.
-Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config, const TaskShape& shape) {
+Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config, const TaskShape& shape, std::uint64_t dropout_seed = 11) {
   fused::PartedNetwork network(config.model, shape, parts);
   const Batch batch(config, network.layout());
   Result out;
   out.gradient.assign(static_cast<std::size_t>(network.layout().width()), 0);
   for (const std::int64_t step : {5, 3})
     out.loss = network.step(threads, batch.parameters.data(), out.gradient.data(), batch.examples,
-                            {dropout_rate(config.model.ffn), 11, step}, balance_weight(config.model.ffn));
+                            {dropout_rate(config.model.ffn), dropout_seed, step}, balance_weight(config.model.ffn));
   out.squares = network.sum_of_squares(threads, out.gradient.data());
   return out;
 }
@@ -70,6 +70,46 @@ Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config,
 bool same_bits(const Result& a, const Result& b) {
   return std::memcmp(a.gradient.data(), b.gradient.data(), a.gradient.size() * sizeof(float)) == 0 && a.loss.mean == b.loss.mean &&
          a.loss.balance == b.loss.balance && a.squares == b.squares;
+}
+
+// `gradient` against `whole`'s, relative to the largest of them.
+double largest_difference(const std::vector<float>& gradient, const Result& whole) {
+  REQUIRE(gradient.size() == whole.gradient.size());
+  test::Worst worst;
+  float largest = 1e-3f;
+  for (const float g : whole.gradient) largest = std::max(largest, std::abs(g));
+  for (std::size_t i = 0; i < gradient.size(); ++i) worst.add(static_cast<double>(std::abs(gradient[i] - whole.gradient[i]) / largest));
+  return worst.error();
+}
+// Sums of some hundred terms in another order. A part that is missing is off by more than 1e-2.
+constexpr double kPartsTolerance = 2e-5;
+
+// So much work that it is cut into parts by itself, and rows of several pieces.
+RunConfig wide(bool mixture) {
+  RunConfig config;
+  config.task = test::small(TextConfig{});
+  std::get<TextConfig>(config.task).context = 8;
+  config.model.d_model = 64;
+  config.model.blocks = 1;
+  config.model.attention.emplace();
+  config.model.norm.kind = "layer";
+  config.model.residual = true;
+  if (mixture) {
+    MoeConfig ffn;
+    ffn.d_ff = 1024;
+    ffn.num_experts = 4;
+    ffn.top_k = 2;
+    config.model.ffn = ffn;
+  } else {
+    PositionwiseConfig ffn;
+    ffn.d_ff = 1024;
+    ffn.dropout = 0.1;
+    config.model.ffn = ffn;
+  }
+  config.train.batch_size = 200;
+  config.train.steps = 6;
+  config.train.clip_norm = 0.5;
+  return config;
 }
 
 // Masks of a mixture that drops go by the whole batch.
@@ -93,12 +133,7 @@ TEST_CASE("a step in parts has the gradient of the whole batch, and the same bit
       CHECK(std::abs(cut.loss.mean - whole.loss.mean) < 1e-6);
       CHECK(std::abs(cut.loss.balance - whole.loss.balance) < 1e-6);
       CHECK(cut.squares == Approx(whole.squares).epsilon(1e-4));
-      test::Worst worst;
-      float largest = 1e-3f;
-      for (const float g : whole.gradient) largest = std::max(largest, std::abs(g));
-      for (std::size_t i = 0; i < whole.gradient.size(); ++i)
-        worst.add(static_cast<double>(std::abs(cut.gradient[i] - whole.gradient[i]) / largest));
-      CHECK(worst.error() < 2e-5);
+      CHECK(largest_difference(cut.gradient, whole) < kPartsTolerance);
       for (const std::size_t threads : {2, 3, 16}) CHECK(same_bits(step_in(parts, threads, config, shape), cut));
       ++checked;
     }
@@ -133,32 +168,42 @@ TEST_CASE("the number of parts goes by the config alone", "[train][parts]") {
   CHECK(fused::num_parts(model, text, 128) == 1);
 }
 
+TEST_CASE("a learner's step in parts moves all of a wide row by the gradient of the whole batch", "[train][parts]") {
+  constexpr std::int64_t kPiece = 1 << 14;  // floats of a row that a thread takes at a time, as parts.cpp has it
+  for (const bool mixture : {false, true}) {
+    INFO((mixture ? "mixture" : "plain"));
+    RunConfig config = wide(mixture);
+    config.train.clip_norm = 0;
+    SgdConfig descent;
+    descent.lr = 1;
+    descent.momentum = 0;
+    config.train.optimizer = descent;  // weights before − weights after = gradient
+    const auto task = make_task(config.task, {{1, 2}});
+    const auto whole = step_in(1, 1, config, task->shape(), sub_seed(static_cast<std::uint64_t>(config.seed), "dropout"));
+    for (const std::size_t threads : {1, 2, 7}) {
+      INFO(threads << " threads");
+      FusedLearner learner({config}, *task, [&] { return threads; });
+      REQUIRE(learner.num_parts() > 1);
+      REQUIRE(learner.layout().width() > 2 * kPiece);
+      REQUIRE(learner.layout().width() % kPiece != 0);  // the last piece is a shorter one
+      const Batch batch(config, learner.layout());
+      learner.write_state(0, 0, batch.parameters.data());
+      std::vector<RunSteps> steps;
+      learner.advance(3, 4, {1}, steps);
+      std::vector<float> moved(batch.parameters.size());
+      learner.read_state(0, 0, moved.data());
+      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = batch.parameters[i] - moved[i];
+      CHECK(largest_difference(moved, whole) < kPartsTolerance);
+      CHECK(steps[0].reports.at(0).grad_norm == Approx(std::sqrt(whole.squares)).epsilon(1e-5));
+      CHECK(std::abs(steps[0].reports[0].loss - whole.loss.mean) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("a learner's steps and evaluations have the same bits for any number of threads, also when that changes", "[train][parts]") {
   for (const bool mixture : {false, true}) {
     INFO((mixture ? "mixture" : "plain"));
-    RunConfig config;
-    config.task = test::small(TextConfig{});
-    std::get<TextConfig>(config.task).context = 8;
-    config.model.d_model = 64;
-    config.model.blocks = 1;
-    config.model.attention.emplace();
-    config.model.norm.kind = "layer";
-    config.model.residual = true;
-    if (mixture) {
-      MoeConfig ffn;
-      ffn.d_ff = 1024;
-      ffn.num_experts = 4;
-      ffn.top_k = 2;
-      config.model.ffn = ffn;
-    } else {
-      PositionwiseConfig ffn;
-      ffn.d_ff = 1024;
-      ffn.dropout = 0.1;
-      config.model.ffn = ffn;
-    }
-    config.train.batch_size = 200;
-    config.train.steps = 6;
-    config.train.clip_norm = 0.5;
+    const RunConfig config = wide(mixture);
     const auto task = make_task(config.task, {{1, 2}});
     const auto trained = [&](const ThreadCount& threads) {
       FusedLearner learner({config}, *task, threads);

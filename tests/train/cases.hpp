@@ -151,14 +151,14 @@ inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, con
 }
 
 inline void add_blocks(std::vector<Case>& out) {
-  int i = 0;
+  int i = 0, vectors = 0;
   for (const auto& kind : choices("model.norm.kind")) {
     for (const auto& placement : choices("model.norm.placement")) {
       auto config = base(some_ffn<PositionwiseConfig>("gelu"), false);
       config.model.norm.kind = kind;
       config.model.norm.placement = placement;
       config.model.norm.epsilon = kEpsilon;
-      config.model.residual = i % 2 == 1;
+      config.model.residual = vectors++ % 2 == 1;
       out.emplace_back(kind + " " + placement + " on vectors", config);
       for (const auto& scores : choices("model.attention.scores")) {
         auto blocks = base(some_ffn<GatedConfig>("gelu"), true);

@@ -40,13 +40,15 @@ std::string shell_command(const std::vector<std::string>& words) {
 }
 
 std::string folded_command(const std::string& command, int width) {
-  std::string out, line = "  ", word;
+  constexpr int kNarrow = 60;  // where long keys need every column
+  const std::string margin = width > 0 && width < kNarrow ? "" : "  ";
+  std::string out, line = margin, word;
   bool quoted = false, escaped = false;
   const auto take = [&] {
     const bool first = line.find_first_not_of(' ') == std::string::npos;
     if (!first && width > 0 && static_cast<int>(display_width(line) + display_width(word)) + 3 > width) {
       out += line + " \\\n";
-      line = "    " + word;
+      line = margin + "  " + word;
     } else {
       line += (first ? "" : " ") + word;
     }

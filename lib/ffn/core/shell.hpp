@@ -10,7 +10,7 @@ namespace ffn {
 std::string shell_word(const std::string& word);
 std::string shell_command(const std::vector<std::string>& words);
 
-/// The command two columns in, in lines of at most `width`, which a shell takes as one: what does not fit goes on behind a backslash.
+/// The command a little further in, in lines of at most `width`, which a shell takes as one: what does not fit goes on behind a backslash.
 /// One line if the width is 0.
 std::string folded_command(const std::string& command, int width);
 

@@ -146,21 +146,21 @@ std::string settling_command(const Plan& plan, const CommonOptions& common, cons
 
 // What to try next, and what there is beside it.
 struct Next {
-  std::string why, command, beside, note;
+  std::string why, command, beside_why, beside, note;
 };
 
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
-  const std::string numbers = "numbers: ffn-train compare " + directory + " --details";
-  if (end.num_failed > 0) return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)), "", ""};
-  if (end.all_diverged) return {"", "", numbers, ""};
+  const std::string numbers = "ffn-train compare " + directory + " --details";
+  if (end.num_failed > 0) return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)), "", "", ""};
+  if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);
     const std::string note = "compare.min_effect=" + finer.min_effect + ", or what matters to you: without it variants that do not differ take all the seeds and end undecided";
-    return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures: " + pictures, finer.min_effect.empty() ? "" : note};
+    return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
-  if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures: " + pictures, ""};
-  return {"next:", pictures, numbers, ""};
+  if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
+  return {"next:", pictures, "numbers:", numbers, ""};
 }
 
 }  // namespace
@@ -177,8 +177,11 @@ std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& en
   const std::string results = "results: " + plan.directory.string();
   const int width = is_terminal(2) ? terminal_width_of(2) : 0;
   const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
-  const std::string above = next.beside.empty() ? results : results + "    " + next.beside;
-  std::string out = fits(above) ? above : results + "\n" + next.beside;
+  std::string out = results;
+  if (!next.beside.empty()) {
+    const std::string above = results + "    " + next.beside_why + " " + next.beside;
+    out = fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO);
+  }
   if (!next.note.empty()) out += "\n" + next.note;
   if (!next.command.empty()) out += "\n" + sentence_and_command(next.why, next.command, STDERR_FILENO);
   return out;

@@ -1,4 +1,6 @@
 // One run from the command line. Finished work is recognised, half-finished work resumes.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -23,6 +25,7 @@
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
+#include "next_command.hpp"
 #include "signals.hpp"
 #include "train.hpp"
 
@@ -82,7 +85,7 @@ void print_metrics(const RunDirectory& directory, const RunSummary& summary, con
   const int left = terminal_width_of(1) - widest_line(metrics_table(summary, evaluations, 0).terminal_text(false)) - 2;
   const int columns = left >= kLeastColumns ? std::min(left, kMostColumns) : 0;
   print_named_table(metrics_table(summary, evaluations, columns), common);
-  if (columns == 0) print_text("curves: ffn-train curves " + shell_word(directory.path().string()));
+  if (columns == 0) std::cout << sentence_and_command("curves:", "ffn-train curves " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
@@ -105,7 +108,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
   print_text("results: " + directory.path().string());
   if (std::holds_alternative<TextConfig>(config.task))
-    print_text("next: ffn-train sample " + shell_word(directory.path().string()));
+    std::cout << sentence_and_command("next:", "ffn-train sample " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
 int exit_code(RunEnd end) {

@@ -1,10 +1,13 @@
 // ffn-train merge A B... -o C: one directory of a study whose parts were trained on several machines.
 #include "ffn/study/merge.hpp"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
+#include "../next_command.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
@@ -49,7 +52,7 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
   print_text(out + ": " + format_count(result.finished) + " finished, " + format_count(result.unfinished) + " begun, " + format_count(missing) + " not begun of " +
              format_count(result.planned) + " runs");
   if (!result.copied.empty()) print_text("copied from " + counts_text(result.copied));
-  log_info("next: ffn-train compare " + shell_word(out));
+  log_info(sentence_and_command("next:", "ffn-train compare " + shell_word(out), STDERR_FILENO));
   return 0;
 }
 

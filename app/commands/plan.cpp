@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 
 #include "../load_config.hpp"
 #include "../train.hpp"
@@ -231,7 +232,9 @@ void print_growth(const Study& study, const PlanEstimate& e) {
 }
 
 std::string power_text(const Power& power) {
-  const std::string at = " at " + format_percent(power.alpha, 0);
+  std::ostringstream percent;
+  percent << 100 * power.alpha;
+  const std::string at = " at " + percent.str() + " %";
   if (power.needed == SIZE_MAX)
     return std::to_string(power.comparisons) + " comparisons are more than can be judged" + at + "; at most " + std::to_string(stats::most_comparisons(power.alpha));
   if (power.seeds < power.needed)

@@ -119,6 +119,7 @@ class Widths(ProgramTest):
     def test_a_plan_counts_the_comparisons_that_the_study_makes(self):
         words = ("xor", "model.ffn.activation=identity,gelu", "train.optimizer.lr=1e-2,3e-2,5e-2,2e-1", "train.eval_every=10", "train.steps=40", "name=p8")
         self.assertIn("5 seeds allow no verdict at 5 % over 4 comparisons; at least 8 are needed", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe").stdout.split()))
+        self.assertIn("5 seeds allow no verdict at 0.1 %", " ".join(self.ok("plan", *words, "seeds=5", "--no-probe", "compare.alpha=0.001").stdout.split()))
         self.assertIn("8 seeds detect a difference", self.ok("plan", *words, "seeds=8", "--no-probe").stdout)
         self.ok(*words, "seeds=8", "-q")
         pairs = [pair for facet in json.loads((self.tmp / "runs/p8/compare.json").read_text())["facets"] for pair in facet["pairs"]]
@@ -214,6 +215,8 @@ class WrongInput(ProgramTest):
         self.assertIn('"sweep": {"grid": {"model.ffn.activation": [...]}}', self.fails(2, "--config", self.write("s.json", {"seeds": 2, "sweep": {"activation": ["relu"]}})))
 
     def test_keys_are_compared_by_the_name_that_heads_the_table(self):
+        self.ok("xor", "name=two", "model.norm.kind=layer,none", "train.optimizer.kind=adamw,sgd", "seeds=2", "train.steps=20", "-q")
+        self.assertIn("model.norm.kind, train.optimizer.kind", self.fails(2, "compare", "runs/two", "--by", "kind"))
         self.ok("xor", "name=by", "model.ffn.expansion=2,4", "seeds=2", "train.steps=20", "-q")
         self.assertEqual(self.ok("compare", "runs/by", "--by", "expansion").stdout, self.ok("compare", "runs/by", "--by", "model.ffn.expansion").stdout)
 

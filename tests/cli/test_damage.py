@@ -650,6 +650,10 @@ class Foreign(Damage):
         for config in (single, "study.json"):
             self.assertIn("is no directory", self.fails(3, "--config", config, "--fresh", "-o", "file"))
         self.assertEqual([name for name in self.files() if not name.endswith("lock")], before)
+        # Nor a person's project that has runs somewhere in it.
+        self.write("proj/study/thesis.txt", "mine")
+        self.ok("xor", "train.steps=20", "-o", "proj/study/work/runs", "-q")
+        self.assertIn("it is not moved aside", self.fails(3, "--config", "study.json", "--fresh", "-o", "proj"))
         # A person's notes beside results go with them, and so do results of which little can be read.
         self.train("noted")
         self.write("noted/study/notes.txt", "mine")

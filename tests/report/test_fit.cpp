@@ -114,11 +114,12 @@ TEST_CASE("a number is never broken, whatever the width") {
   Table table({{"variant"}, {"difference", Align::right}, {"parameters", Align::right}, {"share", Align::right}, {"what it takes"}});
   table.add_row({"kind=gated+activation=silu", "−12.5 [−15.0, −10.0)", "1,234,567", "13.7 %", "e −0.46 · f 0.72"});
   table.add_row({"relu", "+1.0 (+0.5, +2.0]", "34", "< 0.1 %", "␣or␣ (3)  4.8"});
+  table.add_row({"relu+lr=1e_200", "×2.2e+47", "34", "< 0.1 %", ""});
   for (int width = 15; width <= 130; ++width) {
     for (const auto& text : {folded(table, width, false), split(table, 1, width, false), folded_or_split(table, 1, width, false)}) {
       INFO(width << "\n" << text);
       CHECK(widest_line(text) <= width);
-      for (const char* number : {"−12.5", "[−15.0,", "−10.0)", "1,234,567", "13.7", "+1.0", "(+0.5,", "+2.0]", "−0.46", "0.72", "4.8", "difference", "parameters"})
+      for (const char* number : {"−12.5", "[−15.0,", "−10.0)", "1,234,567", "13.7", "+1.0", "(+0.5,", "+2.0]", "−0.46", "0.72", "4.8", "1e_200", "2.2e+47", "difference", "parameters"})
         CHECK(text.find(number) != std::string::npos);
     }
   }

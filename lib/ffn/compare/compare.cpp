@@ -118,7 +118,7 @@ std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs
   const std::string wanted = asked.empty() ? values[0] : asked;
   const auto reference = std::find(values.begin(), values.end(), wanted);
   if (reference == values.end())
-    throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values), "values here: " + join(values));
+    throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values), "values here: " + join(values) + "; compare.reference=VALUE, or --reference VALUE, names another one");
   std::rotate(values.begin(), reference, reference + 1);
   return values;
 }

@@ -57,7 +57,7 @@ std::string usual_path(const std::string& typed) {
     std::vector<std::string> elsewhere;
   };
   static const Alias aliases[] = {
-      {"train.optimizer.lr", {"learning_rate", "rate", "max_lr", "base_lr", "alpha"}},
+      {"train.optimizer.lr", {"learning_rate", "rate", "max_lr", "base_lr"}},
       {"train.optimizer.weight_decay", {"wd", "l2"}},
       {"train.steps", {"epochs", "num_epochs", "iterations", "iters", "max_iters", "max_steps", "num_steps", "n_steps", "num_train_epochs"}},
       {"train.batch_size", {"batch", "bs", "batchsize"}},
@@ -67,7 +67,7 @@ std::string usual_path(const std::string& typed) {
       {"model.ffn.activation", {"act", "hidden_act", "act_fn", "nonlinearity", "activation_function"}},
       {"model.ffn.expansion", {"mlp_ratio", "ratio", "expansion_factor", "expansion_ratio"}},
       {"model.ffn.num_experts", {"experts", "n_experts", "num_local_experts"}},
-      {"model.blocks", {"layers", "n_layer", "n_layers", "num_layers", "num_hidden_layers", "depth"}},
+      {"model.blocks", {"n_layer", "n_layers", "num_layers", "num_hidden_layers", "depth"}},
       {"model.attention.heads", {"n_head", "n_heads", "num_heads", "num_attention_heads"}},
       {"seed", {"random_seed", "random_state"}},
   };

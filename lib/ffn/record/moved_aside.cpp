@@ -142,7 +142,18 @@ std::string foreign_in(const fs::path& directory) {
   return error ? "what cannot be read: " + error.message() : "";
 }
 
-bool holds_results(const fs::path& directory) { return any_below(directory, reads_as_run_or_study); }
+// In the place of a run or a study: it is one, or holds runs where a study has them. One that lies deeper may be a part of anything.
+bool holds_results(const fs::path& directory) {
+  if (reads_as_run_or_study(directory)) return true;
+  constexpr int kSeed = 1;  // DIR/variant/seed-3
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const bool is_directory = fs::is_directory(at->symlink_status(error));
+    if (is_directory && seed_of_directory(at->path().filename().string()) && reads_as_run_or_study(at->path())) return true;
+    if (is_directory && at.depth() >= kSeed) at.disable_recursion_pending();
+  }
+  return false;
+}
 
 void require_results(const fs::path& directory) {
   std::error_code error;

@@ -9,7 +9,6 @@
 #include "ffn/record/json_text.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/text.hpp"
-#include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
@@ -108,15 +107,6 @@ std::string study_text(const Json& study) { return record_detail::sealed_text(st
 
 namespace {
 
-// A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
-Json texts_of(const Study& study) {
-  Json texts = Json::object();
-  for (const auto& variant : study.variants) {
-    if (const auto* text = std::get_if<TextConfig>(&variant.config.task)) texts[variant.name] = file_identity(text->file);
-  }
-  return texts;
-}
-
 // The document does not tell which runs are a variant's: defaults follow from what was tuned, and formulas can lie in a file.
 Json configs_of(const Study& study) {
   Json configs = Json::object();
@@ -130,7 +120,8 @@ Json configs_of(const Study& study) {
 
 }  // namespace
 
-std::string study_text(const Study& study) {
+// A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
+std::string study_text(const Study& study, const std::map<std::string, std::string>& texts) {
   Json variants = Json::array();
   for (const auto& variant : study.variants) {
     Json assignments = Json::object();
@@ -143,7 +134,9 @@ std::string study_text(const Study& study) {
               {"variants", variants},
               {"compare", write_json(comparison_of(study))},
               {"configs", configs_of(study)}};
-  if (Json texts = texts_of(study); !texts.empty()) out["texts"] = std::move(texts);
+  for (const auto& variant : study.variants) {  // in their order
+    if (const auto text = texts.find(variant.name); text != texts.end()) out["texts"][variant.name] = text->second;
+  }
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);

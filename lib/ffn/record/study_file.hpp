@@ -50,7 +50,8 @@ bool has_study_file(const std::filesystem::path& study);
 std::filesystem::path comparison_path(const std::filesystem::path& study);
 
 /// Its text, with a checksum.
-std::string study_text(const Study& study);
+/// `texts`: as in StudyFile.
+std::string study_text(const Study& study, const std::map<std::string, std::string>& texts);
 std::string study_text(const Json& study);
 
 /// Both.

@@ -38,6 +38,7 @@ bool is_joint(const std::string& text, std::size_t at) {
   const char c = text[at], before = at > 0 ? text[at - 1] : ' ', behind = at + 1 < text.size() ? text[at + 1] : ' ';
   const auto is_digit = [](char x) { return x >= '0' && x <= '9'; };
   if (c == '\0' || !std::strchr("+,;/_=|", c)) return false;
+  if (before == 'e' && at > 1 && is_digit(text[at - 2]) && is_digit(behind)) return false;  // 1e+300, and 1e_300 in a name
   return !std::strchr(" ([", before) && !(is_digit(before) && is_digit(behind) && (c == ',' || c == '/'));
 }
 

@@ -74,7 +74,8 @@ void add_any_choice(const Study& study, std::set<std::string>& identities) {
   for (const auto& variant : study.variants) {
     for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
       try {
-        for (auto& identity : run_identities(config_at(study, variant, point), study.seeds)) identities.insert(std::move(identity));
+        const auto config = config_at(study, variant, point);
+        for (auto& identity : run_identities(config, text_now(config), study.seeds)) identities.insert(std::move(identity));
       } catch (const Error&) {  // no config takes this point
       }
     }

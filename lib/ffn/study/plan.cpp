@@ -13,10 +13,10 @@ namespace ffn {
 
 namespace {
 
-std::vector<std::string> identities_of(const Variant& variant, const std::vector<std::int64_t>& seeds) {
-  if (variant.of_seed.empty()) return run_identities(variant.config, seeds);
+std::vector<std::string> identities_of(const Variant& variant, const std::string& text, const std::vector<std::int64_t>& seeds) {
+  if (variant.of_seed.empty()) return run_identities(variant.config, text, seeds);
   std::vector<std::string> out;
-  for (std::size_t s = 0; s < seeds.size(); ++s) out.push_back(run_identities(variant.of_seed.at(s), {seeds[s]})[0]);
+  for (std::size_t s = 0; s < seeds.size(); ++s) out.push_back(run_identities(variant.of_seed.at(s), text, {seeds[s]})[0]);
   return out;
 }
 
@@ -26,7 +26,11 @@ Plan make_plan(Study study, const std::filesystem::path& out) {
   Plan plan;
   plan.directory = out / study.name;
   std::vector<std::vector<std::string>> identities;  // of each variant
-  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, study.seeds));
+  for (const auto& variant : study.variants) {
+    const std::string text = text_now(variant.config);
+    if (!text.empty()) plan.texts[variant.name] = text;
+    identities.push_back(identities_of(variant, text, study.seeds));
+  }
   plan.runs.reserve(study.seeds.size() * study.variants.size());
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
     const auto seed = study.seeds[s];

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "ffn/config/accounting.hpp"
@@ -19,6 +21,7 @@ struct PlannedRun {
 struct Plan {
   Study study;
   std::filesystem::path directory;  ///< out/<study>
+  std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs are named by; none for other tasks
   std::vector<PlannedRun> runs;     ///< seed-major: the first seed of every variant, then the second, …
 };
 

@@ -36,7 +36,7 @@ void warn_of_lost_file(const std::filesystem::path& study) {
 }  // namespace
 
 void keep_study_file(const Plan& plan, bool has_work) {
-  const std::string text = study_text(plan.study);
+  const std::string text = study_text(plan.study, plan.texts);
   const bool is_whole = holds(study_file_path(plan.directory), text);
   if (is_whole && holds(study_copy_path(plan.directory), text)) return;
   if (plan.study.sequential && has_come_further(plan)) return;

@@ -50,7 +50,8 @@ std::vector<std::size_t> choices_there(const Study& study, const Variant& varian
   for (std::size_t point = 0; point < study.tune->num_points(); ++point) {
     std::vector<std::string> identities;
     try {
-      identities = run_identities(config_at(study, variant, point), study.seeds);
+      const auto config = config_at(study, variant, point);
+      identities = run_identities(config, text_now(config), study.seeds);
     } catch (const ConfigError&) {  // a grid does not grow beyond what a config allows
       continue;
     }

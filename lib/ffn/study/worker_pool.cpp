@@ -56,6 +56,14 @@ struct Child {
   std::size_t cohort = kNone;
 };
 
+std::optional<RunStatus> status_there(const std::filesystem::path& run) {
+  try {
+    return read_status(run);
+  } catch (const Error&) {  // whoever trains the run says so
+    return std::nullopt;
+  }
+}
+
 class Pool {
  public:
   Pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options)
@@ -265,6 +273,7 @@ class Pool {
       const bool ours = look.standing == Standing::absent || look.standing == Standing::begun || look.standing == Standing::failed;
       if (!claim || !ours || look.holds_another) continue;
       RunStatus status;
+      if (const auto earlier = status_there(run.directory)) status.step = earlier->step;  // a checkpoint may be there to go on from
       status.state = RunState::failed;
       status.reason = reason;
       status.identity = run.identity;

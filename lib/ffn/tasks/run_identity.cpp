@@ -31,7 +31,15 @@ namespace {
 
 std::string shortened_hash(const Json& json) { return sha256_hex(dump_json(json)).substr(0, 16); }
 
-std::vector<std::string> identities_with(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds) {
+}  // namespace
+
+std::string config_identity(const RunConfig& config) {
+  Json json = identity_json(config, "");
+  json.erase("seed");
+  return shortened_hash(json);
+}
+
+std::vector<std::string> run_identities(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds) {
   Json json = identity_json(config, text);
   std::vector<std::string> identities;
   identities.reserve(seeds.size());
@@ -42,20 +50,13 @@ std::vector<std::string> identities_with(const RunConfig& config, const std::str
   return identities;
 }
 
-}  // namespace
+std::string run_identity(const RunConfig& config, const std::string& text) { return run_identities(config, text, {config.seed})[0]; }
 
-std::string config_identity(const RunConfig& config) {
-  Json json = identity_json(config, "");
-  json.erase("seed");
-  return shortened_hash(json);
-}
-
-std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds) {
+std::string text_now(const RunConfig& config) {
   const auto* text = std::get_if<TextConfig>(&config.task);
-  return identities_with(config, text ? file_identity(text->file) : "", seeds);
+  return text ? file_identity(text->file) : "";
 }
 
-std::string run_identity(const RunConfig& config) { return run_identities(config, {config.seed})[0]; }
-std::string run_identity(const RunConfig& config, const std::string& text) { return identities_with(config, text, {config.seed})[0]; }
+std::string run_identity(const RunConfig& config) { return run_identity(config, text_now(config)); }
 
 }  // namespace ffn

@@ -22,7 +22,10 @@ std::string run_identity(const RunConfig& config, const std::string& text);
 /// What all seeds of a config have in common, whatever text they learn: the same without seed and text.
 std::string config_identity(const RunConfig& config);
 
-/// The same config with each of these seeds.
-std::vector<std::string> run_identities(const RunConfig& config, const std::vector<std::int64_t>& seeds);
+/// SHA-256 of the text that a config names, as it stands now; empty for other tasks.
+std::string text_now(const RunConfig& config);
+
+/// The same config with each of these seeds; `text` as above.
+std::vector<std::string> run_identities(const RunConfig& config, const std::string& text, const std::vector<std::int64_t>& seeds);
 
 }  // namespace ffn

@@ -211,8 +211,15 @@ void refuse_untuned_study(const Study& study, const fs::path& out) {
                          indented(values_in(untuned, *study.tune)),
                      kOtherResultsHint);
   }
-  const Plan plan = plan_as_it_stands(study, out);
-  refuse_other_study(plan, progress_of(plan.runs));
+  // Another process may begin a run between the two looks, which then is not what the first one took it for. A real refusal comes again.
+  for (int looks = 5;; --looks) {
+    const Plan plan = plan_as_it_stands(study, out);
+    try {
+      return refuse_other_study(plan, progress_of(plan.runs));
+    } catch (const UsageError&) {
+      if (looks == 1) throw;
+    }
+  }
 }
 
 }  // namespace ffn

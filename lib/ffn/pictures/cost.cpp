@@ -20,6 +20,7 @@ struct Offer {
   std::string name, label;  ///< "relu, expansion 4" and "4"; no label where colour and marker say it
   double cost;
   Estimate estimate;
+  Rank rank;
 };
 
 enum class OfferStanding {
@@ -28,12 +29,12 @@ enum class OfferStanding {
   beaten
 };
 
-bool better(double a, double b, bool higher) { return higher ? a > b : a < b; }
-
-OfferStanding standing_of(const Offer& offer, const std::vector<Offer>& all, bool higher) {
+OfferStanding standing_of(const Offer& offer, const std::vector<Offer>& all, const Comparison& c) {
+  if (offer.rank.is_never(c)) return OfferStanding::beaten;
+  const bool higher = c.higher_is_better;
   auto standing = OfferStanding::best;
   for (const auto& other : all) {
-    const bool dominates = other.cost <= offer.cost && better(other.estimate.centre, offer.estimate.centre, higher);
+    const bool dominates = other.cost <= offer.cost && ranks_before(c, other.rank, offer.rank);
     if (!dominates) continue;
     const bool overlap = higher ? other.estimate.low <= offer.estimate.high : other.estimate.high >= offer.estimate.low;
     if (!overlap) return OfferStanding::beaten;
@@ -60,7 +61,7 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
       if (!estimate || !std::isfinite(estimate->centre) || !(price > 0)) continue;
       const std::string name = series.name(series.index(group.value)), title = facet_title(facet);
       const std::string short_title = facet.keys.size() == 1 ? facet.keys.begin()->second : "";
-      out.push_back({series.index(group.value), title.empty() ? name : name + ", " + title, short_title, price, *estimate});
+      out.push_back({series.index(group.value), title.empty() ? name : name + ", " + title, short_title, price, *estimate, *rank_of(group)});
     }
   }
   return out;
@@ -74,7 +75,7 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
   }
   std::vector<const Offer*> best;
   for (const auto& offer : offers) {
-    if (standing_of(offer, offers, c.higher_is_better) == OfferStanding::best) best.push_back(&offer);
+    if (standing_of(offer, offers, c) == OfferStanding::best) best.push_back(&offer);
   }
   std::sort(best.begin(), best.end(), [](const auto* a, const auto* b) { return a->cost < b->cost; });
   std::vector<std::string> names;
@@ -94,7 +95,7 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
   frame.svg.path(stairs, "stairs");
   std::vector<Point> labelled;  // a label that would lie on another is left out
   for (const auto& offer : offers) {
-    const auto standing = standing_of(offer, offers, c.higher_is_better);
+    const auto standing = standing_of(offer, offers, c);
     const double x = frame.x.at(offer.cost), y = frame.y.at(offer.estimate.centre);
     frame.svg.open(series_class(offer.series), standing == OfferStanding::beaten ? "opacity=\".55\"" : "");
     frame.svg.line(x, frame.y.at(offer.estimate.low), x, frame.y.at(offer.estimate.high), "t");

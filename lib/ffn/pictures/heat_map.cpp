@@ -20,7 +20,7 @@ constexpr std::size_t kMostCells = 400, kMostColumns = 24;
 struct HeatMap {
   std::string title;
   std::vector<std::string> rows, columns;
-  std::map<std::pair<std::string, std::string>, double> cells;  ///< row, column → centre; absent: no value
+  std::map<std::pair<std::string, std::string>, Rank> cells;  ///< row, column → its centre and place; absent: no value, or no run got there
 };
 
 void add_once(std::vector<std::string>& values, const std::string& value) {
@@ -37,8 +37,8 @@ std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const 
     for (const auto& group : facet.groups) {
       const std::string row = series.name(series.index(group.value));
       add_once(map->rows, row);
-      const auto estimate = estimate_of(group, range_of(c.metric));
-      if (estimate && std::isfinite(estimate->centre)) map->cells[{row, facet.keys.at(key)}] = estimate->centre;
+      const auto rank = rank_of(group);
+      if (rank && std::isfinite(rank->centre) && !rank->is_never(c)) map->cells[{row, facet.keys.at(key)}] = *rank;
     }
   }
   return maps;
@@ -53,8 +53,8 @@ struct ShadeScale {
     double low = INFINITY, high = -INFINITY;
     for (const auto& map : maps) {
       for (const auto& [place, value] : map.cells) {
-        low = std::min(low, value);
-        high = std::max(high, value);
+        low = std::min(low, value.centre);
+        high = std::max(high, value.centre);
       }
     }
     logarithmic = low > 0 && high > 20 * low;
@@ -79,8 +79,8 @@ std::string edge_note(const HeatMap& map, const std::pair<std::string, std::stri
   return "the best cell" + (map.title.empty() ? "" : " (" + map.title + ")") + " has the " + (at == *least ? "lowest " : "highest ") + last_segment(key) + " that was tried: beyond it may be better";
 }
 
-std::pair<std::string, std::string> best_of(const HeatMap& map, bool higher_is_better) {
-  return std::min_element(map.cells.begin(), map.cells.end(), [&](const auto& a, const auto& b) { return higher_is_better ? a.second > b.second : a.second < b.second; })->first;
+std::pair<std::string, std::string> best_of(const HeatMap& map, const Comparison& c) {
+  return std::min_element(map.cells.begin(), map.cells.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.second, b.second); })->first;
 }
 
 /// With as many digits as there is room for, three at most: "2.8e-23", "3e-23".
@@ -100,9 +100,9 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
   labels = std::min(labels, form.width * 0.3) + 10;
   const double room = form.width - labels - 2, width = std::min(room / static_cast<double>(map.columns.size()), 110.0), height = 34, top = 42;
   const double bottom = top + height * static_cast<double>(map.rows.size());
-  const auto best = best_of(map, c.higher_is_better);
+  const auto best = best_of(map, c);
   Svg svg(form, bottom + 32, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
-          "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best), 3) + ".");
+          "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best).centre, 3) + ".");
   const std::string hatch = form.id + "-h";
   svg.raw("<pattern id=\"" + escaped(hatch) + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
   svg.text(labels - 8, top - 8, fitted_text(last_segment(c.by), labels - 8), "q", Anchor::end);
@@ -118,10 +118,10 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
         svg.rect(x + 1, y + 1, width - 2, height - 2, "", "fill=\"url(#" + escaped(hatch) + ")\"");
         continue;
       }
-      const std::string shade = shade_class(sequential_level(scale(cell->second)));
-      const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second, 4);
+      const std::string shade = shade_class(sequential_level(scale(cell->second.centre)));
+      const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second.centre, 4);
       svg.rect(x + 1, y + 1, width - 2, height - 2, shade, "data-tip=\"" + escaped(tip) + "\"");
-      svg.text(x + width / 2, y + height / 2 + 4, short_number(cell->second, width - 4), "in " + shade);
+      svg.text(x + width / 2, y + height / 2 + 4, short_number(cell->second.centre, width - 4), "in " + shade);
       if (cell->first == best) svg.rect(x + 2.5, y + 2.5, width - 5, height - 5, "best");
     }
   }
@@ -136,7 +136,7 @@ Numbers heat_map_numbers(const std::vector<HeatMap>& maps, const std::string& by
     for (const auto& row : map.rows) {
       for (const auto& column : map.columns) {
         const auto cell = map.cells.find({row, column});
-        out.rows.push_back({{map.title}, {row}, {column}, number_cell(cell == map.cells.end() ? std::nullopt : std::optional<double>(cell->second))});
+        out.rows.push_back({{map.title}, {row}, {column}, number_cell(cell == map.cells.end() ? std::nullopt : std::optional<double>(cell->second.centre))});
       }
     }
   }
@@ -159,11 +159,11 @@ std::optional<Figure> heat_map_figure(const Comparison& c) {
   Figure out;
   out.id = "heat-map";
   out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
-  out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? "; hatched is without a value." : ".");
+  out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? std::string(is_time_metric(c.metric) ? "; hatched: no run got there." : "; hatched is without a value.") : ".");
   out.numbers = heat_map_numbers(maps, c.by, *key);
   keep_most_panels(maps, out.notes);
   for (const auto& map : maps) {
-    const auto note = edge_note(map, best_of(map, c.higher_is_better), *key);
+    const auto note = edge_note(map, best_of(map, c), *key);
     if (!note.empty()) out.notes.push_back(note);
     out.panels.push_back({map.title, [&c, map, scale, key](const Form& form, const std::string& style) { return draw_heat_map(c, map, *scale, *key, form, style); }});
   }

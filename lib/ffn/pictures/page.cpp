@@ -41,7 +41,17 @@ std::string cell(const std::string& header, const std::string& text, const char*
 /// The table of `compare`, its bars drawn.
 class ShortTable {
  public:
-  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {
+    if (!is_time_metric(c.metric)) return;
+    std::vector<std::pair<Rank, const GroupResult*>> ranked;
+    for (const auto& facet : c.facets) {
+      for (const auto& group : facet.groups) {
+        if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
+      }
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
+    for (std::size_t i = 0; i < ranked.size(); ++i) places_[ranked[i].second] = i;
+  }
 
   std::string html() const {
     std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
@@ -97,7 +107,9 @@ class ShortTable {
     for (const auto& [key, value] : facet.keys) out += cell(last_segment(key), value, first ? "" : "again");
     out += cell(last_segment(c_.by), shown_value(c_, group.value));
     const auto centre = shown_centre(group);
-    out += cell(metric(), centre_text(c_, group, unit_.size()), "n", centre ? " data-v=\"" + number_text(*centre) + "\"" : "");
+    const auto place = places_.find(&group);
+    const std::string order = place != places_.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
+    out += cell(metric(), centre_text(c_, group, unit_.size()), "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
     if (pairs_) {
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
       if (pair == facet.pairs.end()) {
@@ -118,6 +130,7 @@ class ShortTable {
   const Comparison& c_;
   NumberUnit unit_;
   bool pairs_, bars_;
+  std::map<const GroupResult*, std::size_t> places_;  ///< of times, which their means do not order alone
 };
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
@@ -149,7 +162,7 @@ std::string lost_section(const ReportFacts& facts) {
     if (rows.size() < kMostListed) rows.push_back({run.path, run.state, run.reason});
   }
   const std::size_t more = facts.lost.size() - shown.size();
-  std::string body = paragraph("None is left out of the comparison: each counts as worse than every run that ended well.");
+  std::string body = paragraph("None is left out of the comparison: each counts as worse than every run that ended well, but for a time to a target that it had reached before.");
   body += list_table({"run", "state", "why"}, shown);
   if (more > 0) body += "<details><summary>" + format_count(static_cast<std::int64_t>(more)) + " more</summary>" + list_table({"run", "state", "why"}, listed) + (more > listed.size() ? paragraph("The first " + std::to_string(kMostListed) + " of them.") : "") + "</details>\n";
   return section("lost", "Failed and diverged runs", body);

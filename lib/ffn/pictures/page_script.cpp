@@ -85,7 +85,7 @@ const char* page_script() {
         const down = head.getAttribute("aria-sort") !== "descending";
         for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const value = row => { const cell = row.children[column]; return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent; };
+        const value = row => { const cell = row.children[column]; return "v" in cell.dataset ? Number(cell.dataset.order ?? cell.dataset.v) : cell.textContent; };
         const order = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
         body.append(...[...body.children].sort((a, b) => (down ? -1 : 1) * order(value(a), value(b))));
       });

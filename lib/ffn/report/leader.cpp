@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ffn/compare/ranking.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/shown.hpp"
@@ -21,11 +22,9 @@ double half_width_of(const GroupResult& g) {
 // Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
 struct VariantStanding {
   std::string value;
-  double mean = 0, half_width = 0;
-  std::size_t first_in = 0;        ///< facets in which it is the best
-  bool never = false;              ///< no run got there
-  std::size_t bad = 0;             ///< runs that diverged or failed: a time counts them with all its steps, a median as the worst
-  std::size_t runs = 0, hits = 0;  ///< that are over, and that got to the target
+  Rank rank;                 ///< its bad runs are those of all facets
+  double half_width = 0;
+  std::size_t first_in = 0;  ///< facets in which it is the best
 };
 
 const GroupResult* group_of(const Facet& facet, const std::string& value) {
@@ -41,12 +40,13 @@ struct Standings {
 Standings standings_of(const Comparison& c) {
   Standings out;
   for (const auto& value : values_of(c)) {
-    VariantStanding standing{value, 0, 0, 0, true, 0};
+    VariantStanding standing;
+    standing.value = value;
     bool any = false;
     for (const auto& facet : c.facets) {
       for (const auto& group : facet.groups) {
         if (group.value == value) {
-          standing.bad += group.num_diverged + group.num_failed;
+          standing.rank.bad += group.num_diverged + group.num_failed;
           any = any || shown_centre(group);
         }
       }
@@ -59,29 +59,27 @@ Standings standings_of(const Comparison& c) {
     for (const auto& standing : out.all) groups.push_back(group_of(facet, standing.value));
     if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
     ++out.facets;
-    double best = *shown_centre(*groups.at(0));
-    const auto is_best = [&](const GroupResult* g) { return *shown_centre(*g) == best; };
-    for (const auto* g : groups) best = c.higher_is_better ? std::max(best, *shown_centre(*g)) : std::min(best, *shown_centre(*g));
+    std::vector<Rank> ranks;
+    for (const auto* g : groups) ranks.push_back(*rank_of(*g));
+    const Rank best = *std::min_element(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return ranks_before(c, a, b); });
+    const auto is_best = [&](const Rank& r) { return !ranks_before(c, best, r); };
     for (std::size_t i = 0; i < groups.size(); ++i) {
       auto& standing = out.all[i];
-      const double centre = *shown_centre(*groups[i]);
-      standing.mean += c.as_ratios ? std::log(centre) : centre;
+      standing.rank.centre += c.as_ratios ? std::log(ranks[i].centre) : ranks[i].centre;
+      standing.rank.runs += ranks[i].runs;
+      standing.rank.hits += ranks[i].hits;
       standing.half_width += half_width_of(*groups[i]);
-      standing.first_in += centre == best && std::count_if(groups.begin(), groups.end(), is_best) == 1;
-      standing.runs += groups[i]->num_done + groups[i]->num_diverged + groups[i]->num_failed;
-      standing.hits += groups[i]->num_hits;
-      standing.never = standing.never && is_time_metric(c.metric) && groups[i]->num_hits == 0;
+      standing.first_in += is_best(ranks[i]) && std::count_if(ranks.begin(), ranks.end(), is_best) == 1;
     }
   }
   if (out.facets == 0) return out;
   for (auto& standing : out.all) {
-    standing.mean /= static_cast<double>(out.facets);
+    standing.rank.centre /= static_cast<double>(out.facets);
     standing.half_width /= static_cast<double>(out.facets);
-    if (c.as_ratios) standing.mean = std::exp(standing.mean);
+    if (c.as_ratios) standing.rank.centre = std::exp(standing.rank.centre);
   }
   std::stable_sort(out.all.begin(), out.all.end(), [&](const VariantStanding& a, const VariantStanding& b) {
-    if (a.mean == b.mean) return a.bad < b.bad;
-    return c.higher_is_better ? a.mean > b.mean : a.mean < b.mean;
+    return ranks_before(c, a.rank, b.rank);
   });
   return out;
 }
@@ -104,14 +102,16 @@ std::string over_which(const Comparison& c, const Standings& standings, std::siz
   return key.empty() ? " in every group" : " at every " + key;
 }
 
+std::string hits_text(const VariantStanding& s) { return std::to_string(s.rank.hits) + " of " + std::to_string(s.rank.runs); }
+
 // All came to the same number.
 std::string all_equal(const Comparison& c, const Standings& standings, const std::string& number) {
   const auto& all = standings.all;
   const bool time = is_time_metric(c.metric);
-  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.hits < s.runs; })) {
+  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.rank.hits < s.rank.runs; })) {
     // Means that count "never" as the budget say little where most runs never get there.
     std::vector<std::string> hits;
-    for (const auto& s : all) hits.push_back(std::to_string(s.hits) + " of " + std::to_string(s.runs) + " with " + name_of(c, s.value));
+    for (const auto& s : all) hits.push_back(hits_text(s) + " with " + name_of(c, s.value));
     return "Not every run got to the target: " + enumeration(hits) + ".";
   }
   const bool average = standings.facets > 1;
@@ -126,24 +126,29 @@ std::string who_leads(const Comparison& c) {
   const auto& all = standings.all;
   const auto facets = standings.facets;
   const bool time = is_time_metric(c.metric);
-  if (all.size() < 2 || facets == 0 || (time && c.mixed_budgets)) return "";
+  if (all.size() < 2 || facets == 0) return "";
   const auto& first = all[0];
-  if (std::isinf(first.mean)) return "";  // half of every variant's runs were lost
-  if (std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.never; })) return "No run got to the target.";
+  if (first.rank.is_never(c)) return "No run got to the target.";
+  if (std::isinf(first.rank.centre) || (time && c.mixed_budgets)) return "";  // half of every variant's runs were lost
   double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
   for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
-  const auto shown = [&](const VariantStanding& s, const std::string& unit) {
-    const std::string text = s.never ? "never" : number_of(c, s.mean, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
-    return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
+  const auto hits_differ_from_first = [&](const VariantStanding& s) {
+    return time && !s.rank.is_never(c) && s.rank.hits * first.rank.runs != first.rank.hits * s.rank.runs;
   };
-  const auto tied = [&](const VariantStanding& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };
+  const bool with_hits = std::any_of(all.begin(), all.end(), hits_differ_from_first);
+  const auto shown = [&](const VariantStanding& s, const std::string& unit) {
+    const std::string number = number_of(c, s.rank.centre, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
+    const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
+    return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
+  };
+  const auto tied = [&](const VariantStanding& s) { return !ranks_before(c, first.rank, s.rank); };
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
   if (leaders == all.size()) return all_equal(c, standings, shown(first, unit_of(c.metric)));
   std::string text = names_of(c, all, leaders);
-  text += time ? (leaders == 1 ? " gets there first" : " get there first")
+  text += time ? (leaders == 1 ? " gets there " : " get there ") + std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
                      (c.shown == ShownCentre::median ? "median " : "") + c.metric;
-  text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric)) + (facets > 1 ? " on average" : "");
+  text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));
   const bool words = std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
   for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i)

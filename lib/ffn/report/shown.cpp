@@ -40,10 +40,6 @@ std::string shown_value(const Comparison& c, const std::string& value) {
   return values.empty() ? value : join(values, " ");
 }
 
-std::optional<double> shown_centre(const GroupResult& group) {
-  return group.centre ? std::optional<double>(group.centre->value) : group.mean;
-}
-
 bool has_wide_centres(const Comparison& c) {
   if (!c.as_ratios) return false;
   return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
@@ -58,12 +54,6 @@ std::string margin_as_factor(const Comparison& c) {
   factor.precision(4);  // as verdict_sentence() has it
   factor << 1 + c.min_effect;
   return "factor of " + factor.str();
-}
-
-bool is_time_metric(const std::string& metric) {
-  constexpr const char* kEnd = "_to_target";
-  constexpr std::size_t kLength = 10;
-  return metric.size() > kLength && metric.compare(metric.size() - kLength, kLength, kEnd) == 0;
 }
 
 std::optional<Effect> effect_of(const PairResult& pair) {

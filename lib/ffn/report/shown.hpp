@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ffn/compare/compare.hpp"
+#include "ffn/compare/ranking.hpp"
 
 namespace ffn {
 
@@ -25,15 +26,10 @@ std::string facet_title(const Facet& facet, const std::string& without = {});
 /// "kind=gated+activation=silu" is "gated silu".
 std::string shown_value(const Comparison& comparison, const std::string& value);
 
-/// What a group is shown by: Comparison::shown; none where no run has a value.
-std::optional<double> shown_centre(const GroupResult& group);
-
 /// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
 bool has_wide_centres(const Comparison& comparison);
 
 /// Of ratios, compare.min_effect as it is tested: "factor of 1.4".
 std::string margin_as_factor(const Comparison& comparison);
-
-bool is_time_metric(const std::string& metric);
 
 }  // namespace ffn

@@ -1,0 +1,27 @@
+#include "ffn/compare/ranking.hpp"
+
+namespace ffn {
+
+bool is_time_metric(const std::string& metric) {
+  constexpr const char* kEnd = "_to_target";
+  constexpr std::size_t kLength = 10;
+  return metric.size() > kLength && metric.compare(metric.size() - kLength, kLength, kEnd) == 0;
+}
+
+std::optional<double> shown_centre(const GroupResult& group) {
+  return group.centre ? std::optional<double>(group.centre->value) : group.mean;
+}
+
+std::optional<Rank> rank_of(const GroupResult& g) {
+  const auto centre = shown_centre(g);
+  if (!centre) return std::nullopt;
+  return Rank{g.num_hits, g.num_done + g.num_diverged + g.num_failed, *centre, g.num_diverged + g.num_failed};
+}
+
+bool ranks_before(const Comparison& c, const Rank& a, const Rank& b) {
+  if (is_time_metric(c.metric) && a.hits * b.runs != b.hits * a.runs) return a.hits * b.runs > b.hits * a.runs;
+  if (a.centre != b.centre) return c.higher_is_better ? a.centre > b.centre : a.centre < b.centre;
+  return a.bad < b.bad;
+}
+
+}  // namespace ffn

@@ -107,7 +107,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   if (summary.divergence)
     print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
   print_text("results: " + directory.path().string());
-  if (std::holds_alternative<TextConfig>(config.task))
+  if (std::holds_alternative<TextConfig>(config.task) && summary.end == RunEnd::done)
     std::cout << sentence_and_command("next:", "ffn-train sample " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
@@ -218,6 +218,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
                 "wait for it, or choose another name= or -o");
   if (options.fresh && path_exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
   const auto look = look_at(directory, config, identity);
+  warn_of_few_inputs({&config});
   if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);
   if (look.is_whole() || look.mendable) {
     log_info("already trained; --fresh trains again");

@@ -668,6 +668,8 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
     draws = torch.Generator().manual_seed(seed)
     for _ in range(length):
         logits = model(torch.tensor([ids[-model.task["length"]:]]))[0, -1]
+        if not logits.isfinite().all():
+            raise RunError("the logits of this model are not finite: its training diverged, or its weights were changed")
         if temperature == 0:
             ids.append(int(logits.argmax()))
         else:

@@ -179,6 +179,14 @@ TEST_CASE("a best value is the earliest of equals, and absent where nothing was 
   CHECK(summary.find("of my own")->final_value == 1.0);
 }
 
+TEST_CASE("an evaluation whose loss is not finite has no best value") {
+  MetricTally tally;
+  for (const double loss : {1.0, kNan, 2.0}) tally.add({static_cast<std::int64_t>(tally.last_step() + 1), 0, 0, {{"val/loss", loss}, {"val/accuracy", std::isnan(loss) ? 0.9 : 0.25}}});
+  const RunSummary summary = summarize("", {}, tally, {});
+  CHECK(summary.find("val/accuracy")->best->value == 0.25);
+  CHECK(summary.find("val/accuracy")->best->step == 0);
+}
+
 TEST_CASE("a summary is written for people and programs and comes back the same") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());

@@ -60,7 +60,7 @@ struct MetricSummary {
   };
   std::string name;
   double final_value = 0;    ///< the last one measured; may be NaN or infinite
-  std::optional<Best> best;  ///< earliest best of the finite values, if any and if the catalogue knows the direction
+  std::optional<Best> best;  ///< earliest best of the finite values at evaluations with a finite val/loss, if any and if the catalogue knows the direction
 };
 
 struct RunSummary {

@@ -42,9 +42,9 @@ std::optional<bool> higher_is_better(const std::string& metric) {
   return std::nullopt;
 }
 
-void take(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher) {
+void take(MetricSummary& summary, double value, std::int64_t step, std::optional<bool> higher, bool counts) {
   summary.final_value = value;
-  if (!higher || !std::isfinite(value)) return;
+  if (!higher || !counts || !std::isfinite(value)) return;
   const bool better = !summary.best || (*higher ? value > summary.best->value : value < summary.best->value);
   if (better) summary.best = MetricSummary::Best{value, step};
 }
@@ -92,10 +92,12 @@ bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::stri
 void MetricTally::add(const Evaluation& evaluation) {
   last_step_ = evaluation.step;
   tokens_ = evaluation.tokens;
+  // An accuracy of outputs that are no numbers is none, though it is a number.
+  const bool counts = std::all_of(evaluation.metrics.begin(), evaluation.metrics.end(), [](const auto& m) { return m.first != metric::kValLoss.name || std::isfinite(m.second); });
   for (const auto& [name, value] : evaluation.metrics) {
     auto metric = std::find_if(metrics_.begin(), metrics_.end(), [&wanted = name](const auto& m) { return m.name == wanted; });
     if (metric == metrics_.end()) metric = metrics_.insert(metric, MetricSummary{name, value, {}});
-    take(*metric, value, evaluation.step, higher_is_better(name));
+    take(*metric, value, evaluation.step, higher_is_better(name), counts);
   }
 }
 

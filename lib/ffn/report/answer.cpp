@@ -7,6 +7,7 @@
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/answer_words.hpp"
+#include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/leader.hpp"
 #include "ffn/report/shown.hpp"
@@ -32,8 +33,13 @@ struct Found {
   std::vector<const Facet*> facets;
 };
 
+// No run of either side has a value, or got to the target.
+bool has_nothing(const PairResult& pair) {
+  return pair.paired.missing_variant == pair.paired.num_seeds && pair.paired.missing_reference == pair.paired.num_seeds;
+}
+
 bool all_tied(const PairResult& pair) {
-  return pair.paired.ties == pair.paired.num_seeds && pair.judgement.verdict != Verdict::too_few_seeds;
+  return pair.paired.ties == pair.paired.num_seeds && pair.judgement.verdict != Verdict::too_few_seeds && !has_nothing(pair);
 }
 
 std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(const PairResult&)>& holds) {
@@ -139,7 +145,9 @@ std::string chances_text(const std::vector<Found>& undecided) {
 }
 
 std::string how_sure(const Comparison& c) {
-  const auto is = [](Verdict verdict) { return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair); }; };
+  const auto has_value = [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); }); };
+  if (std::none_of(c.facets.begin(), c.facets.end(), has_value)) return has_pairs(c) && !is_time_metric(c.metric) ? " No run has a value of " + c.metric + "." : "";
+  const auto is = [](Verdict verdict) { return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair) && !has_nothing(pair); }; };
   std::vector<std::string> sure;
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
@@ -147,10 +155,11 @@ std::string how_sure(const Comparison& c) {
       sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, c.reference) + where(c, found) + by_how_much(c, found));
     }
   }
-  std::vector<std::string> same, unsure, tied;
+  std::vector<std::string> same, unsure, tied, nothing;
   for (const auto& found : with_verdict(c, is(Verdict::no_meaningful_difference))) same.push_back(name_of(c, found.value) + where(c, found));
   for (const auto& found : with_verdict(c, is(Verdict::undecided))) unsure.push_back(name_of(c, found.value) + where(c, found));
   for (const auto& found : with_verdict(c, [](const PairResult& pair) { return all_tied(pair); })) tied.push_back(name_of(c, found.value) + where(c, found));
+  for (const auto& found : with_verdict(c, has_nothing)) nothing.push_back(name_of(c, found.value) + where(c, found));
   std::string text;
   if (sure.size() > 2 * kMostNamed) {
     const std::size_t more = sure.size() - 2 * kMostNamed;
@@ -164,6 +173,8 @@ std::string how_sure(const Comparison& c) {
   if (!unsure.empty())
     text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   if (!tied.empty()) text += " The same as " + shown_value(c, c.reference) + " with every seed: " + enumeration(tied) + ".";
+  if (!nothing.empty())
+    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " + shown_value(c, c.reference) + ", nor with " + enumeration(nothing) + ".";
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
     return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +

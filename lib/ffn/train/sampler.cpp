@@ -69,7 +69,10 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(text->context, static_cast<std::int64_t>(ids.size()));
-    ids.push_back(draw(learner->next_logits({ids.end() - window, ids.end()}), request, random.uniform()));
+    const auto logits = learner->next_logits({ids.end() - window, ids.end()});
+    if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }))
+      throw CheckpointError("the logits of this model are not finite: its training diverged, or its weights were changed", "sample a run that ended well: `ffn-train runs` lists them; a lower train.optimizer.lr may train this one");
+    ids.push_back(draw(logits, request, random.uniform()));
     std::string piece;
     append_utf8(piece, alphabet[static_cast<std::size_t>(ids.back())]);
     emit(piece);

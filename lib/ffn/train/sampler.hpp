@@ -14,7 +14,8 @@ struct SampleRequest {
 };
 
 /// Continues a prompt; `emit` gets the text piece by piece, prompt excluded. Throws UsageError for a run that is no text or a
-/// prompt with unknown characters, CheckpointError with the list of differences if the weights do not fit the config.
+/// prompt with unknown characters, CheckpointError with the list of differences if the weights do not fit the config, or if the logits are
+/// not finite.
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
                  const std::function<void(const std::string&)>& emit);
 

@@ -166,7 +166,7 @@ std::string how_to_read(const Comparison& c) {
   if (c.sequential) return how_it_was_looked_at(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
   const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
-  const std::string ranks = which + "signed-rank test" + how + ", a run that never got there or diverged is worst, of the typical (Hodges–Lehmann) " + difference;
+  const std::string ranks = which + "signed-rank test" + how + ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " + difference;
   return "Paired by seed; " + (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
          "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");

@@ -17,7 +17,7 @@ GroupRun group_run(const FoundRun& run, const Metric& metric) {
   if (run.keys.count("train.target.metric") > 0) {
     const auto measure = metric.is_time() ? metric.measure : Measure::steps;
     out.to_target = hit_of(run, measure);
-    out.lost_at = lost_at(run, measure);
+    if (!out.to_target->reached()) out.lost_at = lost_at(run, measure);
   }
   out.value = !metric.is_time() ? outcome_of(run, metric) : out.to_target && out.to_target->reached() ? out.to_target->time : std::nullopt;
   return out;

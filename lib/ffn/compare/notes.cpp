@@ -114,6 +114,21 @@ void note_coarse_times(const std::vector<FoundRun>& runs, Comparison& out) {
                         " steps: train.eval_every=" + std::to_string(std::max<std::int64_t>(1, every / 10)) + " would tell them apart");
 }
 
+// A hit is a hit; a run that was lost after it is none that one can use.
+void note_lost_after_hit(Comparison& out) {
+  std::map<std::string, std::size_t> lost;
+  for (const auto& facet : out.facets) {
+    for (const auto& group : facet.groups) {
+      for (const auto& run : group.runs) lost[group.value] += run.state == RunState::diverged && run.value.has_value();
+    }
+  }
+  std::vector<std::string> counts;
+  for (const auto& [value, count] : lost) {
+    if (count > 0) counts.push_back(value + ": " + std::to_string(count));
+  }
+  if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -138,7 +153,10 @@ void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::str
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
-  if (is_time) note_coarse_times(runs, out);
+  if (is_time) {
+    note_coarse_times(runs, out);
+    note_lost_after_hit(out);
+  }
   std::size_t lonely = 0;
   const std::size_t num_values = ordered_values(runs, out.by).size();
   for (const auto& facet : out.facets) {

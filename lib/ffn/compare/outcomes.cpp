@@ -66,7 +66,7 @@ std::vector<stats::Outcome> outcomes_of(const std::vector<FoundRun>& runs, const
 
 stats::Hit hit_of(const FoundRun& run, Measure measure) {
   const auto budget_steps = static_cast<double>(std::max<std::int64_t>(1, run.budget_steps));
-  const bool hit = run.summary && run.summary->hit && run.summary->end == RunEnd::done;
+  const bool hit = run.summary && run.summary->hit;  // whatever became of the run after it
   const double step = hit ? static_cast<double>(run.summary->hit->step) : 0;
   const auto timed = [&](double time, double budget) {
     return stats::Hit{hit ? std::optional<double>(time) : std::nullopt, std::max(budget, 1e-9)};

@@ -15,8 +15,9 @@ namespace {
 
 stats::Outcome outcome_of_run(const fs::path& run, const std::string& metric) {
   const auto summary = read_summary(run);
-  if (!summary || summary->end != RunEnd::done) return std::nullopt;
+  if (!summary) return std::nullopt;
   if (metric == "steps_to_target") return summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt;
+  if (summary->end != RunEnd::done) return std::nullopt;
   const auto* found = summary->find(metric);
   return found && std::isfinite(found->final_value) ? stats::Outcome(found->final_value) : std::nullopt;
 }

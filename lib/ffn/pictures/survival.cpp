@@ -261,8 +261,8 @@ std::optional<Figure> survival_figure(const Comparison& c) {
       "Each line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. "
       "Band: " +
       format_percent(1 - c.alpha, 0) +
-      " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed, which never get "
-      "there.";
+      " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed before they "
+      "got there.";
   out.legend = series->legend();
   out.names_lines = true;
   for (const auto& panel : panels_of(c, out.notes)) {

@@ -4,6 +4,7 @@
 #include "ffn/core/cores.hpp"
 #include "ffn/engine/devices.hpp"
 #include "ffn/kernels/isa.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
@@ -68,6 +69,23 @@ std::string engine_line(const EngineShare& share) {
 double disk_bytes(const RunConfig& config, const Cost& cost) {
   const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
   return 4.0 * static_cast<double>(cost.parameters) + 260.0 * evaluations + 6000.0;
+}
+
+void warn_of_few_inputs(const std::vector<const RunConfig*>& configs) {
+  for (const auto* config : configs) {
+    const auto* moe = std::get_if<MoeConfig>(&config->model.ffn);
+    const auto inputs = distinct_inputs(config->task);
+    if (!moe || !inputs || moe->num_experts <= *inputs) continue;
+    return log_warning("the task has " + format_count(*inputs) + " distinct inputs for " + format_count(moe->num_experts) +
+                       " experts: moe/max_violation, moe/load_entropy and train/balance_loss measure the task, not the router; "
+                       "choose more task.bits, a task.jitter, or fewer experts");
+  }
+}
+
+void warn_of_few_inputs(const Study& study) {
+  std::vector<const RunConfig*> configs;
+  for (const auto& variant : study.variants) configs.push_back(&variant.config);
+  warn_of_few_inputs(configs);
 }
 
 const FfnSize* matched_size(const Variant& variant) {

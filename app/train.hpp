@@ -84,6 +84,10 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 /// claims; claims about values that it does not have may stand (`whole` is false) where a command line narrows a study.
 std::size_t check_study(const Study& study, const std::string& source, bool whole = true);
 
+/// Says where a mixture has more experts than its task has inputs: how the load spreads then tells nothing of the router.
+void warn_of_few_inputs(const std::vector<const RunConfig*>& configs);
+void warn_of_few_inputs(const Study& study);
+
 /// Throws UsageError for a config that this machine cannot hold.
 void require_memory(const RunConfig& config);
 

@@ -10,6 +10,7 @@
 #include "compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/compare/expect.hpp"
+#include "ffn/compare/ranking.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
@@ -113,6 +114,7 @@ bool print_and_save(const Comparison& comparison, const Plan& plan, const std::s
 // Asks for the comparison of a study that has not begun: what cannot be compared is found before hours of training.
 std::size_t check_study(const Study& study, const std::string& source, bool whole) {
   for (const auto& variant : study.variants) task_shape(variant.config.task);  // a missing text is an error, too
+  warn_of_few_inputs(study);
   Study one_seed = study;
   one_seed.seeds.resize(1);  // all seeds of a variant have the same keys
   const auto comparison = compare_plan(make_plan(std::move(one_seed), "runs"), 1, FromDisk::no);
@@ -131,7 +133,7 @@ bool every_run_diverged(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       runs += group.num_runs;
-      diverged += group.num_diverged;
+      diverged += group.num_diverged - (is_time_metric(c.metric) ? std::min(group.num_diverged, group.num_hits) : 0);  // one hit is something to compare
     }
   }
   return runs > 0 && diverged == runs;

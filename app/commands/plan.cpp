@@ -272,6 +272,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
   take_first_seeds(study);
+  if (single) warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
   std::optional<TuningStanding> tuning;
   if (study.tune) tuning = tuning_standing(study, common.out);

@@ -19,7 +19,9 @@ void check_file(const std::string& file, const std::vector<std::string>& overrid
   if (is_study(document)) {
     check_study(read_study(document, file), file, overrides.empty());
   } else {
-    task_shape(read_run_config(document, file).task);
+    const auto config = read_run_config(document, file);
+    task_shape(config.task);
+    warn_of_few_inputs({&config});
   }
 }
 

@@ -1,4 +1,6 @@
 // Config → task. A kind without an overload does not compile.
+#include <algorithm>
+
 #include "ffn/tasks/sequence_xor.hpp"
 #include "ffn/tasks/text.hpp"
 #include "ffn/tasks/xor.hpp"
@@ -18,6 +20,11 @@ struct Build {
 
 TaskShape task_shape(const TaskConfig& config) {
   return std::visit([](const auto& c) { return shape_of(c); }, config);
+}
+
+std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {
+  const auto* bits = std::get_if<XorConfig>(&config);
+  return bits && bits->jitter == 0 ? std::optional<std::int64_t>(std::int64_t{1} << std::min<std::int64_t>(bits->bits, 62)) : std::nullopt;
 }
 
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }

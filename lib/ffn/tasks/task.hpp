@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ffn/config/task_config.hpp"
@@ -58,6 +59,9 @@ class Task {
 
 /// Shape of the task; reads the text of a text task. Throws DataError.
 TaskShape task_shape(const TaskConfig& config);
+
+/// How many different inputs the network sees at most; none where they are not few enough to count.
+std::optional<std::int64_t> distinct_inputs(const TaskConfig& config);
 
 /// Throws DataError for a text that cannot be used.
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds);

@@ -81,9 +81,9 @@ std::string chances_text(const Comparison& c) {
       if (pair.judgement.chances.empty()) continue;
       std::vector<std::string> chances;
       for (const auto& chance : pair.judgement.chances)
-        chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.probability, 0));
+        chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
       const std::string place = facet_title(facet);
-      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": chance of a verdict with " + join(chances) + "\n";
+      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": chance of a verdict, if there is a difference (overall), with " + join(chances) + "\n";
     }
   }
   return text;
@@ -198,7 +198,7 @@ std::string tuning_text(const Comparison& c, const CompareView& view) {
     const Table curves = curve_table(*c.tuned);
     out += render(curves, curves.columns().size() - c.tuned->variants.at(0).curve.size(), view);
   }
-  for (const auto& note : tuned_notes(*c.tuned, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
+  for (const auto& note : tuned_notes(*c.tuned, c.metric, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
   return out;
 }
 

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ffn/core/json.hpp"
 #include "ffn/core/shell.hpp"
+#include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
@@ -144,6 +147,25 @@ std::string settling_command(const Plan& plan, const CommonOptions& common, cons
   return shell_command(words);
 }
 
+// The same variants, each at the learning rate that suits it; nothing where no verdict rests on the rate, or that study is there already.
+std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
+  const std::string name = plan.study.name + "-tuned";
+  const double rate = std::strtod(c.rate.c_str(), nullptr);
+  const bool any_verdict = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
+  if (!any_verdict || plan.study.tune || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name)) return "";
+  auto words = words_again(common);
+  std::vector<std::string> rates;
+  for (const double times : {0.1, 0.3, 1.0, 3.0, 10.0}) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", times * rate);
+    rates.emplace_back(text);
+  }
+  set_key(words, "name", name, common.description);
+  set_key(words, "tune.train.optimizer.lr", join(rates, ","), common.description);
+  set_key(words, "tune.retune", "per_seed", common.description);  // one choice for all seeds is drawn by chance, too
+  return shell_command(words);
+}
+
 // What to try next, and what there is beside it.
 struct Next {
   std::string why, command, beside_why, beside, note;
@@ -160,6 +182,7 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
     return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
+  if (const auto command = tuning_command(plan, c, common); !command.empty()) return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};
   return {"next:", pictures, "numbers:", numbers, ""};
 }
 

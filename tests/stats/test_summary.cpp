@@ -74,3 +74,11 @@ TEST_CASE("quantiles between infinite values are numbers", "[stats]") {
   CHECK(quantile({-inf, -inf, 1, 2}, 1.0 / 3) == -inf);
   CHECK(quantile({1, 2, inf}, 0.25) == 1.5);
 }
+
+TEST_CASE("skewness is that of the whole sample, and 0 where there is none") {
+  CHECK(skewness({1, 2, 3}) == 0);
+  CHECK(skewness({0, 0, 0, 1}) == Approx(2 / std::sqrt(3.0)));  // p = 1/4: (1 − 2p) / √(p (1 − p))
+  CHECK(skewness({0, 0, 0, -1}) == Approx(-2 / std::sqrt(3.0)));
+  CHECK(skewness({5, 5, 5, 5}) == 0);
+  CHECK(skewness({1, 9}) == 0);
+}

@@ -54,17 +54,20 @@ TEST_CASE("an unclear difference is undecided and says what chances new studies 
   const Judgement judgement = judge_one(result);
   CHECK(judgement.verdict == Verdict::undecided);
   REQUIRE(judgement.chances.size() == 4);
-  for (const Chance& chance : judgement.chances)
-    CHECK(chance.probability == chance_of_verdict({8, result.standardised_effect}, chance.num_seeds, .05));
+  for (const Chance& chance : judgement.chances) {
+    const auto fresh = chance_of_verdict({8, result.standardised_effect}, chance.num_seeds, .05);
+    CHECK(chance.if_different == fresh.if_different);
+    CHECK(chance.overall == fresh.overall);
+  }
   CHECK(sentence(result) ==
-        "undecided: −0.010 [−0.037, +0.020], p = 0.43, 5 of 8 seeds; chance of a verdict: 20 fresh seeds 26 %, 50: 46 %, 100: "
-        "60 %, 200: 70 %");
+        "undecided: −0.010 [−0.037, +0.020], p = 0.43, 5 of 8 seeds; chance of a verdict if there is a difference (overall): 20 fresh "
+        "seeds 26 % (14 %), 50: 46 % (23 %), 100: 60 % (29 %), 200: 70 % (34 %)");
 }
 
 TEST_CASE("in a family the chances are those at its corrected level") {
   const PairedResult result = from_differences(kUnclear);
   const Judgement judgement = judge({result, result, result})[0];
-  CHECK(judgement.chances[0].probability == chance_of_verdict({8, result.standardised_effect}, 20, .05 / 3));
+  CHECK(judgement.chances[0].overall == chance_of_verdict({8, result.standardised_effect}, 20, .05 / 3).overall);
 }
 
 TEST_CASE("five seeds are too few whatever they show") {

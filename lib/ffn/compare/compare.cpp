@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "ffn/compare/cautions.hpp"
 #include "ffn/compare/groups.hpp"
 #include "ffn/compare/notes.hpp"
 #include "ffn/compare/outcomes.hpp"
@@ -250,6 +251,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.higher_is_better = metric.higher_is_better;
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
+  if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
   const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);
   out.reference = values[0];
 
@@ -279,6 +281,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     choose_shown(out);
     note_scale(asked.scale, out);
     note_bad_runs(out);
+    note_skewed(out);
   }
   add_notes(runs, varying, metric.is_time(), out);
   return out;

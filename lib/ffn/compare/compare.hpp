@@ -163,6 +163,7 @@ struct Comparison {
   ShownCentre shown = ShownCentre::mean;
   std::vector<Facet> facets;
   std::size_t num_comparisons = 0;  ///< that the correction covers
+  std::string rate;                 ///< the learning rate of all runs, where layers are compared that were not tuned
   bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;

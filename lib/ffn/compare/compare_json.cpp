@@ -112,7 +112,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                                           {"sd", p.difference->sd},
                                           {"interval", p.difference->interval ? interval(*p.difference->interval) : Json(nullptr)}}
                                    : Json(nullptr);
-  out["effect"] = p.effect ? Json{{"kind", effect_kind(p)}, {"value", finite(p.effect->value)}, {"interval", interval(p.effect->interval)}}
+  out["effect"] = p.effect ? Json{{"kind", effect_kind(p)}, {"value", finite(p.effect->value)}, {"interval", interval(p.effect->interval)}, {"skewness", p.effect->skewness}}
                            : Json(nullptr);
   out["ratio"] = ratio_json(p);
   out["bad_runs"] = bad_json(pair.bad);
@@ -121,7 +121,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
   out["probability_of_improvement"] = {
       {"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
   out["chances"] = Json::array();
-  for (const auto& chance : pair.judgement.chances) out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.probability}});
+  for (const auto& chance : pair.judgement.chances) out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.overall}, {"chance_if_different", chance.if_different}});
   if (pair.sequential) {
     out["sentence"] = sequential_sentence(c, pair);
     out["sequential"] = {{"looked_at", pair.sequential->looked_at},
@@ -152,6 +152,7 @@ Json comparison_json(const Comparison& c) {
       {"scale", c.as_ratios ? "log_ratio" : "difference"}, {"shown", name_of(c.shown)},
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
+  if (!c.rate.empty()) out["untuned_rate"] = c.rate;
   if (c.tuned) out["tuning"] = to_json(*c.tuned);
   if (c.sequential) out["sequential"] = sequential_json(*c.sequential);
   return out;

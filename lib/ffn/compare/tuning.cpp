@@ -31,11 +31,11 @@ bool is_line(const TuningAxis& axis) {
   return axis.values.size() > 1;
 }
 
-// One variant's outcomes, [point][tuning seed].
-using Outcomes = std::vector<std::vector<stats::Outcome>>;
+using stats::PointOutcomes;
+using stats::PointScale;
 
-Outcomes part_of(const Outcomes& all, std::size_t first, std::size_t count) {
-  Outcomes out;
+PointOutcomes part_of(const PointOutcomes& all, std::size_t first, std::size_t count) {
+  PointOutcomes out;
   for (const auto& point : all) {
     const auto begin = point.begin() + static_cast<std::ptrdiff_t>(first);
     out.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, point.size() - first)));
@@ -48,17 +48,29 @@ class Chooser {
   explicit Chooser(const Study& study) : tune_(*study.tune), line_(tune_.axes.size() == 1 && is_line(tune_.axes[0])) {
     const MetricRow* row = find_metric_row(tune_.metric);
     direction_ = row && row->higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
+    const auto& compare = study.config.compare;
+    if (tune_.metric != judged_metric(study)) return;
+    if (compare.scale == "difference") asked_ = PointScale::values;
+    if (compare.scale == "ranks") asked_ = PointScale::ranks;
   }
 
-  std::size_t choose(const Outcomes& outcomes) const { return stats::choose_point(outcomes, direction_, line_).index; }
+  /// One scale for all variants, the judged one where what is judged is tuned.
+  PointScale scale(const std::vector<PointOutcomes>& variants) const { return asked_.value_or(stats::point_scale(variants, direction_)); }
 
-  TunedVariant summary(const std::string& name, const Outcomes& outcomes, const std::vector<std::size_t>& choices) const {
-    const auto choice = stats::choose_point(outcomes, direction_, line_);
-    const auto& scores = choice.scores;
-    TunedVariant out{name, {}, choice.logarithms, {}};
+  /// A choice for each variant.
+  std::vector<std::size_t> choose(const std::vector<PointOutcomes>& variants) const {
+    std::vector<std::size_t> out;
+    for (const auto& outcomes : variants) out.push_back(stats::choose_point(outcomes, direction_, line_, scale(variants)).index);
+    return out;
+  }
+
+  TunedVariant summary(const std::string& name, const PointOutcomes& outcomes, PointScale scale, const std::vector<std::size_t>& choices) const {
+    const auto scores = stats::choose_point(outcomes, direction_, line_, scale).scores;
+    TunedVariant out{name, {}, scale == PointScale::logarithms, {}};
     for (std::size_t p = 0; p < scores.size(); ++p) {
       const auto chosen = static_cast<std::size_t>(std::count(choices.begin(), choices.end(), p));
-      out.curve.push_back({tune_.point(p), scores[p].mean, scores[p].judged, scores[p].standard_error, outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
+      const auto shown = [&](const std::optional<double>& x) { return scale == PointScale::ranks ? std::nullopt : x; };  // ranks are on no axis
+      out.curve.push_back({tune_.point(p), scores[p].mean, shown(scores[p].judged), shown(scores[p].standard_error), outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {
       const auto at = [&](GridEnd end) {
@@ -84,6 +96,7 @@ class Chooser {
   const TuningConfig& tune_;
   bool line_;
   stats::Direction direction_;
+  std::optional<PointScale> asked_;
 };
 
 }  // namespace
@@ -98,23 +111,35 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;
   for (const auto& axis : tune.axes) out.result.keys.push_back(axis.key);
-  for (std::size_t v = 0; v < study.variants.size(); ++v) {
-    Outcomes outcomes(points);
+  std::vector<PointOutcomes> all(study.variants.size(), PointOutcomes(points));
+  for (std::size_t v = 0; v < all.size(); ++v) {
     for (std::size_t first = 0; first < runs.size(); first += per_seed_runs) {
-      for (std::size_t p = 0; p < points; ++p) outcomes[p].push_back(outcome_of_run(runs[first + v * points + p], tune.metric));
+      for (std::size_t p = 0; p < points; ++p) all[v][p].push_back(outcome_of_run(runs[first + v * points + p], tune.metric));
     }
-    std::vector<std::size_t> choices;
-    for (std::size_t first = 0; first < outcomes[0].size(); first += tune.seeds) choices.push_back(chooser.choose(part_of(outcomes, first, tune.seeds)));
-    // The best over several seeds grows the grid, since that of one stands at an end by chance as well; of the first ones, so that more
-    // seeds leave the grid, and with it every choice, as it is. Where the seeds chose an end all the same, it is said.
-    constexpr std::size_t kSeedsThatGrow = 5;
-    const std::size_t pooled = chooser.choose(tune.per_seed ? part_of(outcomes, 0, kSeedsThatGrow * tune.seeds) : outcomes);
+  }
+  const auto choose = [&](std::size_t first, std::size_t count) {
+    std::vector<PointOutcomes> part;
+    for (const auto& outcomes : all) part.push_back(part_of(outcomes, first, count));
+    return chooser.choose(part);
+  };
+  const std::size_t num_seeds = runs.size() / per_seed_runs;
+  out.of.resize(all.size());
+  for (std::size_t first = 0; first < num_seeds; first += tune.seeds) {
+    const auto chosen = choose(first, tune.seeds);
+    for (std::size_t v = 0; v < all.size(); ++v) out.of[v].push_back(chosen[v]);
+  }
+  // The best over several seeds grows the grid, since that of one stands at an end by chance as well; of the first ones, so that more
+  // seeds leave the grid, and with it every choice, as it is. Where the seeds chose an end all the same, it is said.
+  constexpr std::size_t kSeedsThatGrow = 5;
+  const auto pooled = choose(0, tune.per_seed ? kSeedsThatGrow * tune.seeds : num_seeds);
+  const auto scale = chooser.scale(all);
+  out.result.by_ranks = scale == PointScale::ranks;
+  for (std::size_t v = 0; v < all.size(); ++v) {
     for (std::size_t axis = 0; axis < tune.axes.size(); ++axis) {
-      const auto end = chooser.end_of(axis, pooled);
+      const auto end = chooser.end_of(axis, pooled[v]);
       if (end && std::find(out.at_ends.begin(), out.at_ends.end(), std::make_pair(axis, *end)) == out.at_ends.end()) out.at_ends.emplace_back(axis, *end);
     }
-    out.result.variants.push_back(chooser.summary(study.variants[v].name, outcomes, choices));
-    out.of.push_back(std::move(choices));
+    out.result.variants.push_back(chooser.summary(study.variants[v].name, all[v], scale, out.of[v]));
   }
   return out;
 }

@@ -132,7 +132,7 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.one_of({"router", "what sends tokens to experts"}, router);
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
   v.optional_group({"expert", "experts are layers of this formula instead; F is each one's hidden width"}, expert);
-  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance) in the training loss"}, balance_weight,
+  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance), averaged over the blocks, in the training loss"}, balance_weight,
          at_least(0.0));
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});

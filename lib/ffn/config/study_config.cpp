@@ -46,7 +46,7 @@ void StudyConfig::describe(FieldVisitor& v) {
           "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
           "looks; min is trained whatever the first looks say, raising max goes on, and first is the first seed"}, *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
-  v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" and \"retune\" say how"}, *tune, Shape::object);
+  v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" (what is compared, unless it is named) and \"retune\" say how"}, *tune, Shape::object);
   v.group({"compare", "how the variants are compared at the end"}, compare);
   v.text({"question", "what the study is to answer"}, question);
   v.text({"source", "where the question comes from"}, source);
@@ -282,6 +282,12 @@ void add_variants(Study& study, const std::vector<Combination>& combinations, co
 
 }  // namespace
 
+std::string judged_metric(const Study& study) {
+  if (!study.config.compare.metric.empty()) return study.config.compare.metric;
+  const auto has_target = [](const Variant& variant) { return variant.config.train.target.has_value(); };
+  return std::any_of(study.variants.begin(), study.variants.end(), has_target) ? "steps_to_target" : "val/loss";
+}
+
 Study read_study(const Document& document, const std::string& source) {
   Study study;
   Document base = document;
@@ -324,6 +330,7 @@ Study read_study(const Document& document, const std::string& source) {
   SharedProblems of_variants;
   add_variants(study, combinations, keys, source, expansion, of_variants);
   if (study.tune) check_tuning(study, *study.common, combinations, keys, source, expansion, of_variants);
+  if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");

@@ -76,6 +76,9 @@ bool is_study(const Document& document);
 /// Reads a study and every one of its runs. Throws ConfigError with all problems of all variants, each named.
 Study read_study(const Document& document, const std::string& source);
 
+/// What its verdicts are of: compare.metric, or what that stands for.
+std::string judged_metric(const Study& study);
+
 /// What a study's variants are laid over, from its document.
 std::shared_ptr<const Document> common_of(Document document);
 

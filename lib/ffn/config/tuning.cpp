@@ -30,6 +30,10 @@ std::vector<JsonValue> TuningConfig::point(std::size_t index) const {
   return out;
 }
 
+std::string tuning_metric(const std::string& judged) {
+  return judged == "flops_to_target" || judged == "seconds_to_target" ? "steps_to_target" : judged;
+}
+
 std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed) {
   const auto count = static_cast<std::int64_t>(tune.seeds);
   const std::int64_t first = kFirstTuningSeed + (tune.per_seed ? seed * count : 0);
@@ -125,7 +129,7 @@ Json to_json(const TuningResult& result) {
     variants.push_back({{"name", variant.name}, {"curve", curve}, {"logarithms", variant.logarithms}, {"edge", variant.edge}});
   }
   return {{"study", result.study},   {"metric", result.metric}, {"retune", result.per_seed ? "per_seed" : "once"},
-          {"seeds", result.seeds}, {"keys", result.keys},     {"variants", variants}};
+          {"seeds", result.seeds}, {"by_ranks", result.by_ranks}, {"keys", result.keys},     {"variants", variants}};
 }
 
 TuningResult tuning_result(const Json& json) {
@@ -134,6 +138,7 @@ TuningResult tuning_result(const Json& json) {
   json.at("metric").get_to(out.metric);
   out.per_seed = json.at("retune") == "per_seed";
   json.at("seeds").get_to(out.seeds);
+  out.by_ranks = json.value("by_ranks", false);
   json.at("keys").get_to(out.keys);
   for (const auto& item : json.at("variants")) {
     TunedVariant variant{item.at("name").get<std::string>(), {}, item.value("logarithms", false), item.at("edge").get<std::vector<std::string>>()};

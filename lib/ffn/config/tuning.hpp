@@ -20,13 +20,17 @@ struct TuningAxis {
 struct TuningConfig {
   std::vector<TuningAxis> axes;  ///< crossed
   std::size_t seeds = 0;         ///< that every grid point is trained with; per judging seed if `per_seed`
-  std::string metric = "val/loss";
+  std::string metric;            ///< "" until the study is read: tuning_metric() of what is judged
   bool per_seed = false;  ///< "retune": a choice for every judging seed instead of one for all
 
   std::size_t num_points() const;
   /// One value per axis; the last axis runs fastest.
   std::vector<JsonValue> point(std::size_t index) const;
 };
+
+/// What a choice goes by where the study names nothing: what is judged. FLOPs and seconds to a target go by its steps: those of one
+/// variant cost the same, and seconds tell how busy the machine was.
+std::string tuning_metric(const std::string& judged);
 
 /// Tuning seeds begin here, and judging seeds end here.
 constexpr std::int64_t kFirstTuningSeed = 1'000'000;
@@ -71,6 +75,7 @@ struct TuningResult {
   std::string metric;
   bool per_seed = false;
   std::size_t seeds = 0;  ///< as in TuningConfig
+  bool by_ranks = false;  ///< the choices, of a metric that has no logarithms
   std::vector<std::string> keys;
   std::vector<TunedVariant> variants;
 };

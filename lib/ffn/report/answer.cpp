@@ -7,6 +7,7 @@
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/answer_words.hpp"
+#include "ffn/report/cautions.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/leader.hpp"
@@ -122,24 +123,33 @@ std::string by_how_much(const Comparison& c, const Found& found) {
   return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
 }
 
-// "; 100 fresh seeds would tell with a chance of 40 to 68 %": of the numbers of seeds that were asked about, the first that is worth it.
+// "40 to 68 %".
+std::string percents(const std::vector<double>& fractions) {
+  const auto [least, most] = std::minmax_element(fractions.begin(), fractions.end());
+  const std::string low = percent(*least), high = percent(*most);
+  return low == high ? low : low.substr(0, low.find("\u00a0")) + " to " + high;
+}
+
+// "; 100 fresh seeds would tell with a chance of about 40 to 68 % if there is a difference, 20 to 51 % overall": of the numbers of seeds
+// that were asked about, the first that is worth it.
 std::string chances_text(const std::vector<Found>& undecided) {
-  std::map<std::size_t, std::vector<double>> chances;
+  std::map<std::size_t, std::vector<double>> if_different, overall;
   std::size_t pairs = 0;
   for (const auto& found : undecided) {
     for (const auto* pair : found.pairs) {
       ++pairs;
-      for (const auto& chance : pair->judgement.chances) chances[chance.num_seeds].push_back(chance.probability);
+      for (const auto& chance : pair->judgement.chances) {
+        if_different[chance.num_seeds].push_back(chance.if_different);
+        overall[chance.num_seeds].push_back(chance.overall);
+      }
     }
   }
   constexpr double kWorthIt = 0.5;
-  for (const auto& [seeds, of_each] : chances) {
+  for (const auto& [seeds, of_each] : if_different) {
     if (of_each.size() != pairs) continue;
-    const auto [least, most] = std::minmax_element(of_each.begin(), of_each.end());
-    if (*least < kWorthIt && seeds != chances.rbegin()->first) continue;
-    const std::string low = percent(*least), high = percent(*most);
-    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " +
-           (low == high ? low : low.substr(0, low.find("\u00a0")) + " to " + high);
+    if (*std::min_element(of_each.begin(), of_each.end()) < kWorthIt && seeds != if_different.rbegin()->first) continue;
+    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + percents(of_each) + " if there is a difference, " +
+           percents(overall[seeds]) + " overall";
   }
   return "";
 }
@@ -152,7 +162,7 @@ std::string how_sure(const Comparison& c) {
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
       const std::string word = stats::to_string(verdict);
-      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, c.reference) + where(c, found) + by_how_much(c, found));
+      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, c.reference) + where(c, found) + by_how_much(c, found) + cautions(c, found.pairs));
     }
   }
   std::vector<std::string> same, unsure, tied, nothing;
@@ -200,6 +210,7 @@ std::string answer_text(const Comparison& c) {
   if (c.facets.empty()) return "";
   std::string text = answer_detail::who_leads(c) + answer_detail::how_sure(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
+  if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += answer_detail::how_far(c);
   return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
 }

@@ -63,8 +63,11 @@ std::string tuned_sentence(const TuningResult& tuned) {
          ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
 }
 
-std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect) {
+std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::string& compared, std::size_t judging_seeds, double min_effect) {
   std::vector<std::string> notes;
+  if (const auto same = tuning_metric(compared); tuned.metric != same)
+    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + compared + ", which other values may suit better; tune.metric=" + same +
+                    " chooses by what is compared");
   for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
     std::vector<std::string> at_edge;
     for (const auto& variant : tuned.variants) {
@@ -95,7 +98,7 @@ std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judgi
 
 std::string curve_caption(const TuningResult& tuned) {
   return tuned.metric + " by " + join(tuned.keys, " and ") + ", mean of the tuning runs that have it; bad: runs without; " +
-         (tuned.per_seed ? "in brackets how many seeds chose it" : "* is chosen");
+         (tuned.per_seed ? "in brackets how many seeds chose it" : "* is chosen") + (tuned.by_ranks ? "; chosen by mean ranks" : "");
 }
 
 namespace {

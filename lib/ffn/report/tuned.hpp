@@ -13,8 +13,8 @@ namespace ffn {
 /// What the verdicts are of: "Each is judged at its own train.optimizer.lr, chosen by val/loss on 5 other seeds: …".
 std::string tuned_sentence(const TuningResult& tuned);
 
-/// Choices at the ends of their grid, and what too few seeds leave open.
-std::vector<std::string> tuned_notes(const TuningResult& tuned, std::size_t judging_seeds, double min_effect);
+/// Choices by another metric than the compared one, choices at the ends of their grid, and what too few seeds leave open.
+std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::string& compared, std::size_t judging_seeds, double min_effect);
 
 /// What one choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
 std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);

@@ -5,7 +5,9 @@
 
 namespace ffn::stats {
 
-/// Prior of the true standardised effect: N(0, kPriorEffect²). In units of the sd of the paired differences.
+/// Prior of the true standardised effect: 0 with a probability of 1 − kPriorDifference, otherwise N(0, kPriorEffect²). In units of the sd
+/// of the paired differences.
+constexpr double kPriorDifference = 0.5;
 constexpr double kPriorEffect = 0.5;
 
 /// What was seen so far.
@@ -14,15 +16,26 @@ struct Pilot {
   double standardised_effect;  ///< mean / sd of the paired differences; ±∞ without spread
 };
 
+/// The posterior weight of a difference: with T = √n₀ δ̂, which is t of ν = n₀ − 1 degrees of freedom without a difference and √k of
+/// them, k = 1 + n₀ τ², over the effects of the prior, the Bayes factor k^{−1/2} ((1 + T²/(ν k)) / (1 + T²/ν))^{−(ν+1)/2}
+/// (Gönen, Johnson, Lu & Westfall 2005). Throws as chance_of_verdict does.
+double probability_of_difference(const Pilot& pilot);
+
+/// How likely a fresh study comes to a verdict.
+struct FreshChance {
+  double if_different;  ///< if there is a difference
+  double overall;       ///< weighted by probability_of_difference; without a difference a verdict is wrong and comes with alpha
+};
+
 /// Chance that a fresh study of n seeds says "better" or "worse" at a two-sided level alpha (of one comparison; in a family of m,
-/// alpha / m): the power of the t test, averaged over what the pilot leaves open about the effect (assurance, O'Hagan, Stevens &
+/// alpha / m). If there is a difference: the power of the t test, averaged over what the pilot leaves open about the effect (assurance, O'Hagan, Stevens &
 /// Campbell 2005). With the pilot's effect corrected for its bias, g = δ̂ (1 − 3 / (4 n₀ − 5)) (Hedges 1981), the posterior
 /// is N(μ, v), v = 1 / (n₀ + 1/τ²), μ = n₀ v g, and the chance Φ((√n μ − c) / √(1 + n v)) + Φ((−√n μ − c) / √(1 + n v)),
 /// c = t_{1 − alpha/2, n − 1}.
 /// With a margin, in units of the same sd, "no meaningful difference" counts as well.
 /// It is as good as its prior: over effects drawn from the prior what is said is what happens; where effects are smaller, less happens
-/// (N(0, 0.3²): said .76, happened .61). A plan by the pilot's effect alone, at 80 %, kept 24 % there.
+/// (N(0, 0.3²): said .76 if different, happened .61). A plan by the pilot's effect alone, at 80 %, kept 24 % there.
 /// Throws if the pilot or n has fewer than 2 seeds, if the effect is NaN, if alpha is outside (0, 1) or the margin is negative.
-double chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin = 0.0);
+FreshChance chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin = 0.0);
 
 }  // namespace ffn::stats

@@ -102,7 +102,7 @@ std::optional<double> equivalence_p(const std::vector<double>& differences, Pair
 std::optional<Effect> effect_of(const std::vector<double>& differences, PairedTest test, double p, const CompareOptions& options) {
   if (test == PairedTest::sign_flip_of_mean)
     return Effect{Estimand::mean_difference, mean(differences),
-                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream)), spread(differences)};
+                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream)), spread(differences), skewness(differences)};
   if (std::all_of(differences.begin(), differences.end(), [](double d) { return std::isnan(d); })) return std::nullopt;
   const TypicalDifference typical = typical_difference(differences, p, options.alpha);
   return Effect{Estimand::typical_difference, typical.value, typical.interval, 0.0};

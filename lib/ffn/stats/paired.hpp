@@ -56,8 +56,15 @@ struct Effect {
   Estimand estimand;  ///< mean for the sign-flip test, typical (Hodges–Lehmann) for the signed-rank test
   double value;
   Interval interval;
-  double sd = 0;  ///< of the differences that a mean is of; 0 for a single seed, and by ranks
+  double sd = 0;        ///< of the differences that a mean is of; 0 for a single seed, and by ranks
+  double skewness = 0;  ///< of the same
 };
+
+/// A test of a mean keeps its error rate where differences are symmetric about it. With equal means and lognormal differences 10 to 17 % of
+/// studies of 6 to 50 seeds come to a verdict; beyond this size of the skewness it is said. So it is in 4 to 12 % of studies with normal
+/// differences, of 20 to 6 seeds. Ranks are no way out: they ask about a typical seed, where such sides do differ (50 % at 50 seeds).
+constexpr double kSkewed = 1.0;
+inline bool is_skewed(const Effect& effect) { return std::abs(effect.skewness) > kSkewed; }
 
 /// Mean of the paired differences, variant − reference, in metric units on every scale (for hits: of the times cut at the horizon).
 struct MeanDifference {

@@ -80,11 +80,12 @@ std::string rank_text(const PairedResult& result) {
 }
 
 std::string chances_text(const Judgement& judgement) {
+  const auto percent = [](double share) { return formatted("%.*f", 0, 100.0 * share) + " %"; };
   std::string text;
   for (const Chance& chance : judgement.chances)
-    text += (text.empty() ? "; chance of a verdict: " + std::to_string(chance.num_seeds) + " fresh seeds "
+    text += (text.empty() ? "; chance of a verdict if there is a difference (overall): " + std::to_string(chance.num_seeds) + " fresh seeds "
                           : ", " + std::to_string(chance.num_seeds) + ": ") +
-            formatted("%.*f", 0, 100.0 * chance.probability) + " %";
+            percent(chance.if_different) + " (" + percent(chance.overall) + ")";
   return text;
 }
 

@@ -41,6 +41,19 @@ double standard_deviation(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
+double skewness(const std::vector<double>& values) {
+  if (values.size() < 3) return 0.0;
+  const double centre = mean(values);
+  double second = 0.0, third = 0.0;
+  for (const double value : values) {
+    const double from_centre = value - centre;
+    second += from_centre * from_centre;
+    third += from_centre * from_centre * from_centre;
+  }
+  const auto n = static_cast<double>(values.size());
+  return second > 0.0 ? third / n / std::pow(second / n, 1.5) : 0.0;
+}
+
 double sorted_quantile(const std::vector<double>& ascending, double p) {
   if (ascending.empty()) detail::fail("quantile needs at least 1 value(s), got 0");
   if (!(p >= 0.0 && p <= 1.0)) detail::fail("quantile: p (", p, ") must lie in [0, 1]");

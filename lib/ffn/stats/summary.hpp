@@ -36,6 +36,9 @@ double mean(const std::vector<double>& values);
 /// Sample standard deviation with divisor n − 1. Throws if n < 2 or not finite.
 double standard_deviation(const std::vector<double>& values);
 
+/// Third central moment over the cubed standard deviation, both with divisor n; 0 without spread, and of fewer than 3 values.
+double skewness(const std::vector<double>& values);
+
 /// Quantile by linear interpolation between order statistics (Hyndman & Fan 1996, type 7: the default of R and
 /// NumPy). ±∞ is allowed and sorts as expected. Throws if empty, if a value is NaN, or if p is outside [0, 1].
 double quantile(std::vector<double> values, double p);

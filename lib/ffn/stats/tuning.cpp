@@ -9,19 +9,25 @@
 namespace ffn::stats {
 namespace {
 
-bool has_logarithms(const std::vector<std::vector<Outcome>>& outcomes, Direction direction) {
-  bool positive = direction != Direction::higher_is_better;
-  for (const auto& point : outcomes)
-    for (const auto& run : point) positive = positive && (!has_value(run) || *run > 0.0);
-  return positive;
+/// Among `sorted`, ties in the middle of theirs.
+double midrank(const std::vector<double>& sorted, double value) {
+  const auto [first, past] = std::equal_range(sorted.begin(), sorted.end(), value);
+  return static_cast<double>((first - sorted.begin()) + (past - sorted.begin()) + 1) / 2.0;
 }
 
-// As they are judged.
-std::vector<std::vector<Outcome>> on_judged_scale(std::vector<std::vector<Outcome>> outcomes, bool logarithms) {
+PointOutcomes on_scale(PointOutcomes outcomes, PointScale scale) {
+  std::vector<double> all;
   for (auto& point : outcomes) {
     for (auto& run : point) {
       if (!has_value(run)) run.reset();
-      else if (logarithms) run = std::log(*run);
+      else if (scale == PointScale::ranks) all.push_back(*run);
+      else if (scale == PointScale::logarithms && !(*run > 0.0)) detail::fail("a logarithm of ", *run);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  for (auto& point : outcomes) {
+    for (auto& run : point) {
+      if (run && scale != PointScale::values) run = scale == PointScale::logarithms ? std::log(*run) : midrank(all, *run);
     }
   }
   return outcomes;
@@ -66,14 +72,22 @@ bool is_as_good(const std::vector<Outcome>& point, const std::vector<Outcome>& b
 
 }  // namespace
 
-PointChoice choose_point(const std::vector<std::vector<Outcome>>& outcomes, Direction direction, bool line) {
+PointScale point_scale(const std::vector<PointOutcomes>& variants, Direction direction) {
+  if (direction == Direction::higher_is_better) return PointScale::values;
+  for (const auto& outcomes : variants)
+    for (const auto& point : outcomes)
+      for (const auto& run : point)
+        if (has_value(run) && !(*run > 0.0)) return PointScale::ranks;
+  return PointScale::logarithms;
+}
+
+PointChoice choose_point(const PointOutcomes& outcomes, Direction direction, bool line, PointScale scale) {
   if (outcomes.empty() || outcomes[0].empty()) detail::fail("a choice needs at least one point and one seed");
   for (const auto& point : outcomes)
     if (point.size() != outcomes[0].size()) detail::fail("every point needs the same seeds");
-  const bool logarithms = has_logarithms(outcomes, direction);
   const double sign = direction == Direction::higher_is_better ? -1 : 1;
-  const auto judged = on_judged_scale(outcomes, logarithms);
-  PointChoice choice{0, {}, logarithms};
+  const auto judged = on_scale(outcomes, scale);
+  PointChoice choice{0, {}};
   for (std::size_t i = 0; i < judged.size(); ++i) {
     choice.scores.push_back(score_of(outcomes[i], judged[i]));
     if (is_better(choice.scores[i], choice.scores[choice.index], sign)) choice.index = i;
@@ -84,6 +98,8 @@ PointChoice choose_point(const std::vector<std::vector<Outcome>>& outcomes, Dire
   while (low > 0 && is_as_good(judged[low - 1], best, sign)) --low;
   while (high + 1 < judged.size() && is_as_good(judged[high + 1], best, sign)) ++high;
   choice.index = low + (high - low) / 2;
+  const std::size_t other = high - (high - low) / 2;  // the same, unless two are in the middle
+  if (is_better(choice.scores[other], choice.scores[choice.index], sign)) choice.index = other;
   return choice;
 }
 

@@ -34,8 +34,10 @@ std::vector<Chance> chances(const PairedResult& result, std::size_t comparisons)
   const double alpha = result.options.alpha / static_cast<double>(comparisons);
   const bool has_margin = result.test == PairedTest::sign_flip_of_mean && result.options.min_effect > 0.0 && result.effect->sd > 0.0;
   const double margin = has_margin ? result.options.min_effect / result.effect->sd : 0.0;
-  for (const std::size_t n : kPlans)
-    all.push_back({n, chance_of_verdict({result.num_seeds, result.standardised_effect}, n, alpha, margin)});
+  for (const std::size_t n : kPlans) {
+    const FreshChance chance = chance_of_verdict({result.num_seeds, result.standardised_effect}, n, alpha, margin);
+    all.push_back({n, chance.if_different, chance.overall});
+  }
   return all;
 }
 

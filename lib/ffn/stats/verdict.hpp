@@ -25,7 +25,8 @@ std::string to_string(Verdict verdict);
 /// A new study of this many seeds, and how likely it reaches a verdict.
 struct Chance {
   std::size_t num_seeds;
-  double probability;
+  double if_different;  ///< if there is a difference
+  double overall;       ///< also if there may be none (chance.hpp)
 };
 
 struct Judgement {
@@ -53,8 +54,8 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family);
 
 /// The verdict in one line, with the evidence in the metric's units (− is U+2212, intervals in brackets), e.g.
 ///   better: −0.031 [−0.044, −0.019], p = 0.0078 (Holm, 3 comparisons), 8 of 8 seeds
-///   undecided: −0.010 [−0.037, +0.020], p = 0.43, 5 of 8 seeds; chance of a verdict: 20 fresh seeds 26 %, 50: 46 %, 100: 60 %,
-///     200: 70 %
+///   undecided: −0.010 [−0.037, +0.020], p = 0.43, 5 of 8 seeds; chance of a verdict if there is a
+///     difference (overall): 20 fresh seeds 26 % (14 %), 50: 46 % (23 %), 100: 60 % (29 %), 200: 70 % (34 %)
 ///   too few seeds: with 5 the smallest possible p is 0.0625; at least 6 are needed
 /// "k of n seeds" counts the seeds at which the variant won, or lost if the verdict is worse. Results by ranks show the
 /// typical difference in place of the mean, log ratios as RatioText says it: better: −8.3 % [−12.1, −3.0], …

@@ -27,7 +27,9 @@ std::optional<TuningConfig> tuning_there(const fs::path& directory) {
     if (!study || !study->tuned || !study->document->contains("tune")) return std::nullopt;
     const auto runs = study->run_directories(directory);
     if (std::none_of(runs.begin(), runs.end(), holds_ended_run)) return std::nullopt;
-    return read_tuning((*study->document)["tune"], [](const std::string&, const std::string&) {});
+    auto tune = read_tuning((*study->document)["tune"], [](const std::string&, const std::string&) {});
+    if (tune) tune->metric = study->tuned->metric;
+    return tune;
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
     return std::nullopt;
   }

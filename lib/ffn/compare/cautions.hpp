@@ -1,0 +1,30 @@
+// What a verdict does not cover: means of skewed differences, variants that sometimes fail, one learning rate for all layers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ffn/compare/compare.hpp"
+
+namespace ffn {
+
+/// Runs of one side that failed: diverged, failed, never got to the target, or are bad runs of a loss.
+struct Failures {
+  std::size_t failed = 0, runs = 0;
+  /// A tenth or more.
+  bool often() const { return failed > 0 && 10 * failed >= runs; }
+};
+
+Failures failures_of_variant(const PairResult& pair);
+Failures failures_of_reference(const PairResult& pair);
+/// Of one value of `by`, over all facets.
+Failures failures_of(const Comparison& comparison, const std::string& value);
+
+/// A verdict that rests on the mean of skewed differences.
+bool rests_on_skewed_mean(const PairResult& pair);
+void note_skewed(Comparison& comparison);
+
+/// The learning rate that all runs have, where what is compared differs in its layer; otherwise empty.
+std::string rate_of_untuned(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const std::string& by);
+
+}  // namespace ffn

@@ -1,0 +1,36 @@
+#include "ffn/report/cautions.hpp"
+
+#include <algorithm>
+
+#include "ffn/compare/cautions.hpp"
+#include "ffn/report/answer_words.hpp"
+#include "ffn/report/shown.hpp"
+
+namespace ffn::answer_detail {
+
+std::string cautions(const Comparison& c, const std::vector<const PairResult*>& pairs) {
+  Failures winner, loser;  // where the winner fails most
+  const bool is_better = pairs[0]->judgement.verdict == stats::Verdict::better;
+  for (const auto* pair : pairs) {
+    const auto variant = failures_of_variant(*pair), reference = failures_of_reference(*pair);
+    const auto& own = is_better ? variant : reference;
+    if (!own.often() || own.failed * winner.runs < winner.failed * own.runs) continue;
+    winner = own;
+    loser = is_better ? reference : variant;
+  }
+  std::string text;
+  if (std::any_of(pairs.begin(), pairs.end(), [](const PairResult* pair) { return rests_on_skewed_mean(*pair); })) text += ", on average: the differences are skewed";
+  if (!winner.often()) return text;
+  const std::string value = pairs[0]->value, reference = shown_value(c, c.reference);
+  return text + ", but " + (is_better ? name_of(c, value) : reference) + (is_time_metric(c.metric) ? " does not get there with " : " fails with ") +
+         (pairs.size() > 1 ? "up to " : "") + std::to_string(winner.failed) + " of " + std::to_string(winner.runs) + " seeds (" +
+         (is_better ? reference : shown_value(c, value)) + " with " + std::to_string(loser.failed) + ")";
+}
+
+std::string failing_share(const Comparison& c, const std::string& value) {
+  const auto failures = failures_of(c, value);
+  if (!failures.often()) return "";
+  return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " + (is_time_metric(c.metric) ? "never get there)" : "fail)");
+}
+
+}  // namespace ffn::answer_detail

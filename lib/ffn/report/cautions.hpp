@@ -1,0 +1,18 @@
+// What stands beside a claim in its own sentence. Internal to the answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ffn/compare/compare.hpp"
+
+namespace ffn::answer_detail {
+
+/// ", but gelu fails with 2 of 20 seeds (relu with 5)", ", on average: the differences are skewed": of pairs of one value that came to
+/// one verdict, where the better side fails with a tenth of the seeds or more, or where a mean may mislead.
+std::string cautions(const Comparison& comparison, const std::vector<const PairResult*>& pairs);
+
+/// " (2 of 20 runs fail)": of a leader or another variant that fails in a tenth of its runs or more; otherwise empty.
+std::string failing_share(const Comparison& comparison, const std::string& value);
+
+}  // namespace ffn::answer_detail

@@ -1,6 +1,7 @@
 #include "ffn/pictures/page.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -41,7 +42,9 @@ std::string cell(const std::string& header, const std::string& text, const char*
 /// The table of `compare`, its bars drawn.
 class ShortTable {
  public:
-  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {}
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {
+    if (bars_) bar_ = interval_bars(c, kBarWidth);
+  }
 
   std::string html() const {
     std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
@@ -108,7 +111,7 @@ class ShortTable {
         const auto verdict = pair->judgement.verdict;
         const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
         out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        if (bars_) out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>";
+        if (bars_) out += "<td class=\"bar\">" + bar_(*pair, id) + "</td>";
         out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
       }
     }
@@ -118,6 +121,7 @@ class ShortTable {
   const Comparison& c_;
   NumberUnit unit_;
   bool pairs_, bars_;
+  std::function<std::string(const PairResult&, const std::string&)> bar_;
 };
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {

@@ -3,6 +3,7 @@
 //   FFN_SHIM_LOG=FILE           every change, as "operation\tpath\tother path or offset\tlength\n" and that many bytes
 //   FFN_SHIM_FAIL=KIND:N:ERRNO  the N-th open, read, stat, readdir, write, fsync, rename, mkdir, unlink or close fails; N+ is all from the N-th on
 //                               KIND look: any open for reading, read, stat or readdir
+//                               KIND statx: each of them, wherever, as in a container whose profile is older than the call
 //   FFN_SHIM_LOOKS=FILE         a byte for each request of the kind look
 //   FFN_SHIM_KILL=N             SIGKILL for the group before the N-th change
 //   FFN_SHIM_CLOCK=SEED         each look at the wall clock sees another time, often an earlier one
@@ -167,11 +168,11 @@ int lstat(const char* restrict path, struct stat* restrict out) { return stat_as
 int lstat64(const char* restrict path, struct stat64* restrict out) { return stat_as(AT_FDCWD, path, (struct stat*)out, AT_SYMLINK_NOFOLLOW); }
 int fstatat(int at, const char* restrict path, struct stat* restrict out, int flags) { return stat_as(at, path, out, flags); }
 int fstatat64(int at, const char* restrict path, struct stat64* restrict out, int flags) { return stat_as(at, path, (struct stat*)out, flags); }
-// FFN_SHIM_FAIL=statx:1+:ERRNO is a container whose profile is older than the call.
 int statx(int at, const char* restrict path, int flags, unsigned mask, struct statx* restrict out) {
   char buffer[4096];
   const char* full = absolute(at, path, buffer);
-  if (fails("statx", full) || look_fails("stat", full)) return -1;
+  if (strcmp(fail_kind, "statx") == 0) return errno = fail_errno, -1;
+  if (look_fails("stat", full)) return -1;
   return (int)syscall(SYS_statx, at, path, flags, mask, out);
 }
 

@@ -1,5 +1,6 @@
 """What cannot be read now is not absent: the answer without it would be another one."""
 import errno
+import threading
 
 from torturing.bench import Failure, verdict_of
 
@@ -10,6 +11,7 @@ COMPARE = ("compare", "out/study", "--json")
 COMMANDS = (("finished", COMPARE), ("finished", START), ("half", START))
 STUDIES = ("tiny", "growing", "tuned")
 
+lock = threading.Lock()
 known = {}  # study → every case of it; (study, state, command) → the undisturbed answer
 
 
@@ -40,7 +42,8 @@ def cases_of(t, study):
 def unreadable(t, random):
     """One open, read, stat or readdir of a study fails: the undisturbed answer, or exit code 3 and the name of what cannot be read."""
     study = STUDIES[t.seed % len(STUDIES)]
-    cases = cases_of(t, study)
+    with lock:
+        cases = cases_of(t, study)
     # Seeds that follow one another are spread over the cases; as many of them as there are cases are all of them.
     state, command, n, error = cases[t.seed // len(STUDIES) * 7919 % len(cases)]
     t.take(study, state)

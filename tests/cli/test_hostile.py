@@ -140,13 +140,13 @@ class HostileTest(ProgramTest):
         self.trained()
         for step in ("-5", "1e300", "9223372036854775808"):
             for run in (self.tmp / "runs/study/activation=relu").glob("seed-*"):
-                unsealed(run / "summary.json", lambda summary: summary.pop("files"))
+                unsealed(run / "summary.json", lambda summary: summary.pop("files", None))
                 metrics = run / "metrics.jsonl"
                 lines = [json.dumps({**json.loads(line), "step": "STEP"}).replace('"STEP"', step) for line in metrics.read_text().splitlines()]
                 metrics.write_text("\n".join(lines[:3]) + "\n")
             result = self.run_program("curves", "runs/study")
-            self.assertIn(result.returncode, (0, 2, 3), result.stderr)
-            self.assertIn("no evaluation", result.stdout + result.stderr)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("seed-0/metrics.jsonl:1: no evaluation", " ".join((result.stdout + result.stderr).split()))
 
     def test_a_study_file_with_impossible_numbers_is_damaged(self):
         self.trained({**STUDY, "seeds": {"until": "settled", "max": 8}})
@@ -179,6 +179,7 @@ class HostileTest(ProgramTest):
 
     def watch(self, **options):
         process = subprocess.Popen(self.command("watch", "runs/study", "--json"), cwd=self.tmp, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options)
+        self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
         text = ""

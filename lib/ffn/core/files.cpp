@@ -415,9 +415,9 @@ void FileGroup::forget() noexcept {
 }
 
 void remove_temporaries(const fs::path& directory) {
-  std::error_code error;  // what cannot be read or removed harms nobody
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (is_temporary(entry.path().filename().string())) fs::remove(entry.path(), error);
+  std::error_code error;  // what cannot be removed harms nobody
+  for (const auto& entry : entries_of(directory)) {
+    if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
   }
 }
 
@@ -432,9 +432,9 @@ bool make_directory(const fs::path& path) {
 void remove_old_temporaries(const fs::path& directory) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (!is_temporary(entry.path().filename().string())) continue;
-    if (const auto written = entry.last_write_time(error); !error && written < old) fs::remove(entry.path(), error);
+  for (const auto& entry : entries_of(directory)) {
+    if (!is_temporary(entry.path.filename().string())) continue;
+    if (const auto written = fs::last_write_time(entry.path, error); !error && written < old) fs::remove(entry.path, error);
   }
 }
 

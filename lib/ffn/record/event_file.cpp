@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/metrics_file.hpp"
@@ -38,9 +39,8 @@ std::string group_of(const fs::path& run, const RunConfig& config) {
 // Of the newest event file that stands there, the second at which it was begun; 0 without any.
 std::int64_t newest_in(const fs::path& run) {
   std::int64_t newest = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(run, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const auto& entry : entries_of(run)) {
+    const std::string name = entry.path.filename().string();
     if (name.rfind(kEventFilePrefix, 0) == 0) newest = std::max<std::int64_t>(newest, std::strtoll(name.c_str() + std::strlen(kEventFilePrefix), nullptr, 10));
   }
   return newest;

@@ -110,13 +110,13 @@ std::vector<Evaluation> read_run_metrics(const fs::path& run) { return read_metr
 bool RunDirectory::create() const { return make_directories(path_); }
 
 std::string RunDirectory::mark() const {
-  if (!path_exists(path_)) return "";
   struct statx about = {};
   struct stat status = {};
-  // Containers whose profile is older than statx() answer EPERM: without it there is no time of birth.
-  const bool has_statx = ::statx(AT_FDCWD, path_.c_str(), 0, STATX_INO | STATX_BTIME, &about) == 0;
-  if (!has_statx && ((errno != EPERM && errno != ENOSYS) || ::stat(path_.c_str(), &status) != 0))
-    throw ReadError("cannot read " + path_.string() + ": " + std::strerror(errno));
+  // Containers whose profile is older than statx() answer EPERM to all of it: without it there is no time of birth.
+  static const bool has_statx = ::statx(AT_FDCWD, "/", 0, STATX_INO, &about) == 0 || (errno != EPERM && errno != ENOSYS);
+  const int failed = has_statx ? ::statx(AT_FDCWD, path_.c_str(), 0, STATX_INO | STATX_BTIME, &about) : ::stat(path_.c_str(), &status);
+  if (failed && errno == ENOENT) return "";
+  if (failed) throw ReadError("cannot read " + path_.string() + ": " + std::strerror(errno));
   if (!has_statx) return std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev)) + ":" + std::to_string(status.st_ino);
   // The time of birth, where the file system knows it: an inode is given to the next directory once this one is removed.
   std::string text = std::to_string(about.stx_dev_major) + ":" + std::to_string(about.stx_dev_minor) + ":" + std::to_string(about.stx_ino);

@@ -21,6 +21,8 @@ Error current_error() {
     throw;
   } catch (const Error& error) {
     return error;
+  } catch (const ReadError& error) {
+    return DataError(error.what(), "nothing was judged without it; start again when it can be read");
   } catch (const std::bad_alloc&) {
     return SystemError("not enough memory", "a smaller batch_size, d_model or d_ff needs less");
   } catch (const std::filesystem::filesystem_error& error) {

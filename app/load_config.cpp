@@ -14,10 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return path_exists(path) && !fs::is_directory(path, error);
-}
+bool is_file(const std::string& path) { return path_exists(path) && !directory_exists(path); }
 
 enum class Where { here_or_shipped, shipped };
 
@@ -77,15 +74,9 @@ namespace {
 // Up to two runs below a directory, as a run (xor/seed-0), a study and a directory of both have them. Where much else lies, it is not looked through.
 void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at, std::vector<fs::path>& found) {
   constexpr std::size_t kMost = 10'000;
-  std::error_code error;
-  std::vector<fs::path> children;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end && looked_at < kMost; at.increment(error), ++looked_at) {
-    std::error_code unknown;
-    if (!is_never_a_result(at->path().filename().string()) && at->is_directory(unknown)) children.push_back(at->path());
-  }
-  std::sort(children.begin(), children.end());
-  for (const auto& child : children) {
-    if (found.size() == 2) return;
+  for (const auto& [child, type] : entries_of(directory)) {
+    if (found.size() == 2 || ++looked_at > kMost) return;
+    if (is_never_a_result(child.filename().string()) || (type != fs::file_type::directory && (type != fs::file_type::symlink || !directory_exists(child)))) continue;
     const RunDirectory run{child};
     if (path_exists(run.config_path()) && path_exists(run.weights_path())) found.push_back(child);
     else if (depth > 1) find_two_runs(child, depth - 1, looked_at, found);

@@ -100,15 +100,18 @@ std::string why_lost(const FoundRun& run) {
 
 }  // namespace
 
-std::unique_ptr<Report> make_report(const CompareQuestion& question) {
+std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::function<void(int)>& finished) {
   auto out = std::make_unique<Report>();
   const std::vector<fs::path> directories(question.directories.begin(), question.directories.end());
   Targets targets;
   out->comparison = answer_to(question, [&](const FoundRuns& found) {
     out->facts = facts_of(found, directories);
     targets = targets_of(found);
+    finished(1);
   });
+  finished(2);
   out->curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric));
+  finished(3);
   out->figures = pictures::figures_of(out->comparison, out->curves);
   return out;
 }

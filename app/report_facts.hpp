@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,7 +22,9 @@ struct Report {
   std::vector<pictures::Figure> figures;
   pictures::ReportFacts facts;
 };
-std::unique_ptr<Report> make_report(const CompareQuestion& question);
+/// `finished` hears of each of kReportParts but the last, which is the page: what was found, compared, read for curves.
+std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
+constexpr int kReportParts = 4;
 
 /// From the runs as they were found. The commands are added by who knows them.
 pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<std::filesystem::path>& directories);

@@ -8,6 +8,7 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
+#include "../train.hpp"
 #include "ffn/core/files.hpp"
 #include "ffn/core/named_file.hpp"
 #include "ffn/core/utf8.hpp"
@@ -67,10 +68,14 @@ void open_in_browser(const fs::path& path) {
 }
 
 int write_report(const ReportOptions& options, const CommonOptions& common) {
-  const auto report = make_report(options.question);
+  auto parts = progress_options("report", kReportParts, common);
+  parts.unit = "part";
+  ProgressBar bar(parts);
+  const auto report = make_report(options.question, [&](int part) { bar.update(part); });
   const auto& facts = report->facts;
   const auto path = page_path(options);
   const std::string html = pictures::page(report->comparison, report->figures, facts);
+  bar.finish();
   const NamedFile page(path, {"report", pictures::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
   std::vector<NamedFigure> pictures;
   if (!options.figures.empty()) pictures = figure_files(expand_home(options.figures), report->comparison, report->figures);

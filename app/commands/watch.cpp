@@ -90,7 +90,11 @@ class Page {
     if (state == state_) return complaint_.clear();
     coming_state_ = state;
     started_ = Clock::now();
-    renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
+    try {
+      renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
+    } catch (const SystemError& error) {  // no process or descriptor is to be had now: the next look tries again
+      complain(error.what());
+    }
   }
 
   bool is_drawing() const { return renderer_.is_working(); }
@@ -101,10 +105,12 @@ class Page {
   std::string current_state() {
     try {
       return state_of(question_.directories);
+    } catch (const ReadError& error) {
+      complain(error.what());
     } catch (const Error& error) {
       complain(error.what());
-      return "";
     }
+    return "";
   }
 
   void take() {

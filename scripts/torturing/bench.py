@@ -41,6 +41,8 @@ STUDIES = {
     "text": TEXT,
     "long": changed(XOR, steps=16000, eval_every=1000, checkpoint_every=250),  # long enough to be killed a few times
     "tiny": changed({**XOR, "seeds": 2}, steps=60, eval_every=20, checkpoint_every=20),
+    "growing": changed({**XOR, "seeds": {"until": "settled", "max": 24}}, steps=60, eval_every=20, checkpoint_every=20),
+    "tuned": changed({**XOR, "seeds": 4, "tune": {"train.optimizer.lr": [0.003, 0.01], "seeds": 2}}, steps=60, eval_every=20, checkpoint_every=20),
 }
 
 SUMMARY = ("identity", "end", "steps", "tokens", "parameters", "flops_per_token", "computed_by", "metrics", "hit", "divergence")
@@ -124,6 +126,9 @@ class Try:
         self.bench, self.kind, self.seed, self.place = bench, kind, seed, place
         self.started = []
         self.number = 0
+
+    def at(self, place):
+        return Try(self.bench, self.kind, self.seed, place)
 
     def take(self, study, state="none"):
         """The study's files, and its results in a state: none, half or finished."""

@@ -1,8 +1,11 @@
 // Reading files with limits and clear errors; replacing files as a whole.
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <set>
 
 #include "core/helpers.hpp"
 #include "ffn/core/files.hpp"
@@ -195,6 +198,73 @@ TEST_CASE("a group that is not committed leaves what was there") {
   }
   CHECK(content_of(scratch / "status.json") == "old");
   CHECK(files_in(scratch.path()) == 1);
+}
+
+TEST_CASE("a link under any name that a temporary could be guessed to have is not written through") {
+  const ScratchDirectory scratch;
+  const fs::path victim = scratch.write("thesis.txt", "the only copy"), file = scratch / "status.json";
+  for (int number = 0; number < 1000; ++number)
+    fs::create_symlink(victim, file.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number));
+  for (int i = 0; i < 20; ++i) write_file_atomically(file, "new");
+  CHECK(content_of(victim) == "the only copy");
+  CHECK(content_of(file) == "new");
+}
+
+TEST_CASE("two processes of equal ids have temporaries of their own") {
+  const ScratchDirectory scratch;
+  const fs::path file = scratch / "status.json";
+  const pid_t child = ::fork();
+  if (child == 0) {  // its counter, if it had one, stands where ours does
+    FileGroup group;
+    group.write(file, "child");
+    ::_exit(0);  // killed before it could tidy up
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  FileGroup group;
+  group.write(file, "parent");
+  std::set<std::string> numbers;
+  for (const auto& entry : entries_of(scratch.path())) {
+    const std::string name = entry.path.filename().string();
+    numbers.insert(name.substr(name.rfind('-')));
+  }
+  CHECK(numbers.size() == 2);
+  group.commit();
+  CHECK(content_of(file) == "parent");
+}
+
+TEST_CASE("the mode of a file is the umask's") {
+  const ScratchDirectory scratch;
+  for (const mode_t mask : {0002, 0022, 0077}) {
+    const mode_t usual = ::umask(mask);
+    write_file_atomically(scratch / "status.json", "x");
+    ::umask(usual);
+    struct stat status = {};
+    REQUIRE(::stat((scratch / "status.json").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == (0666 & ~mask));
+  }
+}
+
+TEST_CASE("only what is not there is absent") {
+  const ScratchDirectory scratch;
+  const fs::path loop = scratch / "loop", dangling = scratch / "dangling", file = scratch.write("file", "x");
+  fs::create_symlink("loop", loop);
+  fs::create_symlink("nowhere", dangling);
+  CHECK_FALSE(path_exists(scratch / "nowhere"));
+  CHECK_FALSE(path_exists(file / "below"));
+  CHECK_FALSE(path_exists(scratch / std::string(5000, 'x')));
+  CHECK_FALSE(path_exists(dangling));
+  CHECK(link_type_of(dangling) == fs::file_type::symlink);
+  CHECK(link_type_of(loop) == fs::file_type::symlink);
+  CHECK(message<ReadError>([&] { path_exists(loop); }) == "cannot read " + loop.string() + ": Too many levels of symbolic links");
+  CHECK(message<ReadError>([&] { directory_exists(loop / "below"); }).find(loop.string()) != std::string::npos);
+  CHECK(message<ReadError>([&] { entries_of(loop); }).find(loop.string()) != std::string::npos);
+  CHECK(entries_of(scratch / "nowhere").empty());
+  const auto entries = entries_of(scratch.path());
+  REQUIRE(entries.size() == 3);
+  CHECK(entries[0].path == dangling);
+  CHECK(entries[1].type == fs::file_type::regular);
+  CHECK(entries[2].path == loop);
 }
 
 TEST_CASE("temporaries of a killed process are removed, nothing else") {

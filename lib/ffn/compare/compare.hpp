@@ -168,6 +168,7 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialStanding> sequential;
+  mutable std::optional<bool> variants_name_same_keys = {};  ///< as shown_value() found it: it is asked for every cell
 };
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by

@@ -12,6 +12,7 @@
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/differing_keys.hpp"
+#include "ffn/record/json_text.hpp"
 #include "ffn/record/misplaced.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_directory.hpp"
@@ -29,12 +30,16 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.path = path;
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);
-  run.seed = config.value("seed", std::int64_t{0});
-  run.budget_steps = config.value("/train/steps"_json_pointer, std::int64_t{0});
-  run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
+  const auto count = [&](const char* pointer, std::int64_t otherwise, std::int64_t most) {
+    return record_detail::count_from(config.value(Json::json_pointer(pointer), Json(otherwise)), most);
+  };
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;  // products of two do not overflow
+  run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
+  run.budget_steps = count("/train/steps", 0, record_detail::kLargestCount);
+  run.tokens_per_step = count("/train/batch_size", 1, kMostTokens);
   const std::string kind = run.keys["task.kind"];
-  if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
-  if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
+  if (kind == "sequence_xor") run.tokens_per_step *= count("/task/length", 1, kMostTokens);
+  if (kind == "text") run.tokens_per_step *= count("/task/context", 1, kMostTokens);
   for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 
@@ -83,6 +88,8 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
     run.summary = read_summary(path);
     if (!run.summary) throw DataError(directory.summary_path().string() + ": missing");
     if (run.summary->identity != run.identity) throw DataError(directory.summary_path().string() + ": of another config");
+    if (run.summary->steps > run.budget_steps)
+      throw DataError(directory.summary_path().string() + ": of " + std::to_string(run.summary->steps) + " steps in a run of " + std::to_string(run.budget_steps));
     run.flops_per_token = run.summary->cost.flops;
   }
   if (!what.empty()) throw Stranger(path.string() + " " + what);
@@ -144,16 +151,11 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   } catch (const Error& error) {
     places.damaged_studies.push_back(lost_study(error.what(), error.hint()));
   }
-  std::error_code error;
-  std::vector<fs::path> children;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+  for (const auto& [path, type] : entries_of(directory)) {
     // Directories that were moved aside hold earlier results, not this study's; a copy that was killed left no result.
-    const std::string name = at->path().filename().string();
-    std::error_code unknown;
-    if (!is_never_a_result(name) && at->is_directory(unknown)) children.push_back(at->path());
+    const bool is_directory = type == fs::file_type::directory || (type == fs::file_type::symlink && directory_exists(path));
+    if (is_directory && !is_never_a_result(path.filename().string())) search(path, around, places);
   }
-  std::sort(children.begin(), children.end());
-  for (const auto& child : children) search(child, around, places);
 }
 
 // The same directory, reached twice. Where one place of a study leads to another one, the study lacks a run.
@@ -161,7 +163,8 @@ void drop_copies(std::vector<Place>& places) {
   std::map<std::string, Place> seen;
   std::vector<Place> kept;
   for (auto& place : places) {
-    const auto [first, is_new] = seen.insert({RunDirectory(place.path).mark() + (place.listed_only ? place.path.string() : ""), place});
+    const std::string mark = place.listed_only ? "" : RunDirectory(place.path).mark();
+    const auto [first, is_new] = seen.insert({mark.empty() ? place.path.string() : mark, place});
     const bool leads_to_another = !is_new && place.order && place.order == first->second.order && place.path != first->second.path;
     if (leads_to_another) place.listed_only = true;
     if (is_new || leads_to_another) kept.push_back(std::move(place));
@@ -211,8 +214,7 @@ void find_orders(std::vector<Place>& places) {
 Places places_below(const std::vector<fs::path>& directories) {
   Places places;
   for (const auto& directory : directories) {
-    std::error_code error;
-    if (!fs::is_directory(directory, error)) throw DataError("no directory " + directory.string() + (error ? ": " + error.message() : ""));
+    if (!directory_exists(directory)) throw DataError("no directory " + directory.string());
     search(directory.lexically_normal(), nullptr, places);
   }
   drop_copies(places.all);

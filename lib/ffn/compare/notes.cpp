@@ -13,15 +13,13 @@ namespace {
 
 // "relu: 0.01, gelu and silu: 0.002" where several values of `key` share one of `other`.
 std::string values_along(const std::vector<FoundRun>& runs, const std::string& key, const std::string& other) {
-  std::vector<std::string> parts;
-  for (const auto& value : ordered_values(runs, other)) {
-    std::vector<std::string> with;
-    for (const auto& run : runs) {
-      const auto& mine = value_of(run, key);
-      if (value_of(run, other) == value && std::find(with.begin(), with.end(), mine) == with.end()) with.push_back(mine);
-    }
-    parts.push_back(join(with, " and ") + ": " + value);
+  std::map<std::string, std::vector<std::string>> with;
+  for (const auto& run : runs) {
+    auto& there = with[value_of(run, other)];
+    if (std::find(there.begin(), there.end(), value_of(run, key)) == there.end()) there.push_back(value_of(run, key));
   }
+  std::vector<std::string> parts;
+  for (const auto& value : ordered_values(runs, other)) parts.push_back(join(with[value], " and ") + ": " + value);
   return join(parts);
 }
 

@@ -88,8 +88,9 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
 
 std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const std::string& by, bool in_given_order) {
   std::vector<std::string> values;
+  std::set<std::string> seen;
   for (const auto& run : runs) {
-    if (std::find(values.begin(), values.end(), value_of(run, by)) == values.end()) values.push_back(value_of(run, by));
+    if (seen.insert(value_of(run, by)).second) values.push_back(value_of(run, by));
   }
   const auto number = [](const std::string& text) {
     char* end = nullptr;

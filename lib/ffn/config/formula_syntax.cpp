@@ -202,8 +202,10 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return out;
 }
 
+// Every number is above INT64_MIN, so that each has its negative.
 Fraction fraction(std::int64_t above, std::int64_t below) {
   if (below == 0) throw NoSize{"divides by 0"};
+  if (above == INT64_MIN || below == INT64_MIN) throw NoSize{"is too large"};
   const std::int64_t common = std::gcd(above, below) * (below < 0 ? -1 : 1);
   return {above / common, below / common};
 }

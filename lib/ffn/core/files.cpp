@@ -1,14 +1,16 @@
 #include "ffn/core/files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -32,6 +34,9 @@ namespace fs = std::filesystem;
   if (code == ExitCode::data) throw ReadError(message);
   throw UsageError(message);
 }
+
+// The one rule: what says that nothing is there. A name that is too long for a file system is no file's.
+static bool means_absent(int reason) { return reason == ENOENT || reason == ENOTDIR || reason == ENAMETOOLONG; }
 
 namespace {
 
@@ -78,7 +83,7 @@ std::optional<std::string> read_path(const fs::path& path, const std::string& wh
   const auto cannot = [&](int reason) { refuse_to_read(code, name, what, reason); };
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT && errno != ENOTDIR) cannot(errno);
+    if (!means_absent(errno) || errno == ENAMETOOLONG) cannot(errno);
     return std::nullopt;
   }
   const auto check = [&] {
@@ -89,6 +94,7 @@ std::optional<std::string> read_path(const fs::path& path, const std::string& wh
   check();
   // Not to wait for a writer, should a pipe take the file's place now, or for what the kernel has yet to say (/proc/kmsg).
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(status.st_mode) ? O_NONBLOCK : 0)));
+  if (file.fd < 0 && errno == ENOENT) return std::nullopt;  // removed or replaced in between
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) cannot(errno);
   check();
   return read_whole(file.fd, S_ISREG(status.st_mode) ? static_cast<std::uintmax_t>(status.st_size) : 0, name, what, code, max_bytes);
@@ -130,9 +136,60 @@ std::string expand_home(const std::string& path) {
   return is_home && home && *home ? home + path.substr(1) : path;
 }
 
-bool path_exists(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
+namespace {
+
+[[noreturn]] void refuse_to_look(const fs::path& path, int reason) {
+  throw ReadError("cannot read " + path.string() + ": " + std::strerror(reason));
+}
+
+fs::file_type type_of_mode(mode_t mode) {
+  return S_ISREG(mode)    ? fs::file_type::regular
+         : S_ISDIR(mode)  ? fs::file_type::directory
+         : S_ISLNK(mode)  ? fs::file_type::symlink
+         : S_ISFIFO(mode) ? fs::file_type::fifo
+                          : fs::file_type::unknown;
+}
+
+using Stat = int (*)(const char*, struct stat*);
+
+fs::file_type type_by(Stat look, const fs::path& path) {
+  struct stat status = {};
+  if (look(path.c_str(), &status) == 0) return type_of_mode(status.st_mode);
+  if (!means_absent(errno)) refuse_to_look(path, errno);
+  return fs::file_type::not_found;
+}
+
+}  // namespace
+
+fs::file_type type_of(const fs::path& path) { return type_by(::stat, path); }
+fs::file_type link_type_of(const fs::path& path) { return type_by(::lstat, path); }
+bool path_exists(const fs::path& path) { return type_of(path) != fs::file_type::not_found; }
+bool directory_exists(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
+
+std::vector<DirectoryEntry> entries_of(const fs::path& directory) {
+  std::vector<DirectoryEntry> out;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.empty() ? "." : directory.c_str()), ::closedir);
+  if (!open && !means_absent(errno)) refuse_to_look(directory, errno);
+  while (open) {
+    errno = 0;
+    const dirent* entry = ::readdir(open.get());
+    if (!entry && errno != 0) refuse_to_look(directory, errno);
+    if (!entry) break;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    const fs::path path = directory / name;
+    const bool is_known = entry->d_type == DT_REG || entry->d_type == DT_DIR || entry->d_type == DT_LNK;
+    out.push_back({path, is_known ? type_of_mode(DTTOIF(entry->d_type)) : link_type_of(path)});
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return out;
+}
+
+bool any_entry_below(const fs::path& directory, const std::function<bool(const DirectoryEntry&)>& holds) {
+  for (const auto& entry : entries_of(directory)) {
+    if (holds(entry) || (entry.type == fs::file_type::directory && any_entry_below(entry.path, holds))) return true;
+  }
+  return false;
 }
 
 namespace {
@@ -140,6 +197,18 @@ namespace {
 [[noreturn]] void fail(const std::string& action, const fs::path& path) {
   const int reason = errno;
   throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
+}
+
+// Under a name that nobody can have taken before: containers have equal process ids, and a link planted there would be written through.
+std::pair<fs::path, int> new_temporary(const fs::path& path) {
+  for (int tries = 10;; --tries) {
+    std::uint64_t number = 0;
+    if (::getentropy(&number, sizeof number) != 0) fail("name a temporary for", path);
+    fs::path temporary = path.string() + kTemporaryMark + std::to_string(::getpid()) + "-" + std::to_string(number);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0) return {std::move(temporary), fd};
+    if (errno != EEXIST || tries == 0) fail("create", temporary);
+  }
 }
 
 void write_all(int fd, const std::string& bytes, const fs::path& path) {
@@ -270,11 +339,7 @@ void write_file_atomically(const fs::path& path, const std::string& bytes, Durab
 }
 
 void FileGroup::write(const fs::path& path, const std::string& bytes, Durability durability) {
-  // The process id keeps two processes that write the same file from sharing a temporary; the number, two writes of one.
-  static std::atomic<unsigned> number{0};
-  const fs::path temporary = path.string() + kTemporaryMark + std::to_string(::getpid()) + "-" + std::to_string(number++);
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) fail("create", temporary);
+  const auto [temporary, fd] = new_temporary(path);
   files_.push_back({temporary, path});
   bool open = true;
   try {
@@ -350,9 +415,9 @@ void FileGroup::forget() noexcept {
 }
 
 void remove_temporaries(const fs::path& directory) {
-  std::error_code error;  // what cannot be read or removed harms nobody
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (is_temporary(entry.path().filename().string())) fs::remove(entry.path(), error);
+  std::error_code error;  // what cannot be removed harms nobody
+  for (const auto& entry : entries_of(directory)) {
+    if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
   }
 }
 
@@ -367,9 +432,9 @@ bool make_directory(const fs::path& path) {
 void remove_old_temporaries(const fs::path& directory) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (!is_temporary(entry.path().filename().string())) continue;
-    if (const auto written = entry.last_write_time(error); !error && written < old) fs::remove(entry.path(), error);
+  for (const auto& entry : entries_of(directory)) {
+    if (!is_temporary(entry.path.filename().string())) continue;
+    if (const auto written = fs::last_write_time(entry.path, error); !error && written < old) fs::remove(entry.path, error);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,25 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 /// The path with the user's home directory for a leading "~/", which a shell leaves where it stands behind a "=".
 std::string expand_home(const std::string& path);
 
-/// Where looking is refused (a name too long, a link to itself) there is nothing; opening it says why.
+// What is there. Absent is only what ENOENT, ENOTDIR or ENAMETOOLONG say is absent; every other refusal throws ReadError, which names the
+// path: an answer that took it for absent would be another answer.
+
+/// Through links, as stat(2); `not_found` where nothing is.
+std::filesystem::file_type type_of(const std::filesystem::path& path);
+/// Of a link itself, as lstat(2).
+std::filesystem::file_type link_type_of(const std::filesystem::path& path);
+/// Through links: a link that leads nowhere does not exist.
 bool path_exists(const std::filesystem::path& path);
+bool directory_exists(const std::filesystem::path& path);
+
+struct DirectoryEntry {
+  std::filesystem::path path;
+  std::filesystem::file_type type;  ///< as link_type_of(path)
+};
+/// Sorted by name; none where there is no such directory.
+std::vector<DirectoryEntry> entries_of(const std::filesystem::path& directory);
+/// Whether `holds` is true of anything below the directory, links not followed. A directory comes before what is in it.
+bool any_entry_below(const std::filesystem::path& directory, const std::function<bool(const DirectoryEntry&)>& holds);
 
 /// Whether a write waits until the disk has the bytes and the file's name (milliseconds): worth it for what took work to
 /// compute. Without it a killed process still loses nothing; a power failure may cost the file.

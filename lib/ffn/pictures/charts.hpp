@@ -1,6 +1,7 @@
 // Every chart of a comparison. Each is nothing where its question does not arise. Depends on compare and report.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@ namespace ffn::pictures {
 bool has_effects(const Comparison& comparison);
 /// Each pair's difference from the reference with its interval, one under the other.
 std::optional<Figure> interval_figure(const Comparison& comparison);
-/// A pair's bar alone, for a row of a table; `width` × 22 pixels, the axis of all pairs.
-std::string interval_bar(const Comparison& comparison, const PairResult& pair, double width, const std::string& id);
+/// Draws a pair's bar alone, for a row of a table, under an id; `width` × 22 pixels, the axis of all pairs. The comparison outlives it.
+std::function<std::string(const PairResult&, const std::string& id)> interval_bars(const Comparison& comparison, double width);
 /// The axis above them.
 std::string interval_axis(const Comparison& comparison, double width, const std::string& id);
 

@@ -147,13 +147,13 @@ bool has_effects(const Comparison& c) {
                      [&](const Facet& facet) { return std::any_of(facet.pairs.begin(), facet.pairs.end(), has_effect); });
 }
 
-std::string interval_bar(const Comparison& c, const PairResult& pair, double width, const std::string& id) {
-  const SeriesList series(c);
-  const EffectAxis axis(c, kEdge, width - kEdge);
-  const std::string text = shown_value(c, pair.value) + " against " + shown_value(c, pair.reference) + ": " + difference_text(c, pair, NumberUnit(c).size());
-  Svg svg(width, 22, id, text, std::string(stats::to_string(pair.judgement.verdict)));
-  draw_bar(svg, axis, pair, series.index(pair.value), 0, 22);
-  return svg.element();
+std::function<std::string(const PairResult&, const std::string&)> interval_bars(const Comparison& c, double width) {
+  return [&c, width, series = SeriesList(c), axis = EffectAxis(c, kEdge, width - kEdge), unit = NumberUnit(c).size()](const PairResult& pair, const std::string& id) {
+    const std::string text = shown_value(c, pair.value) + " against " + shown_value(c, pair.reference) + ": " + difference_text(c, pair, unit);
+    Svg svg(width, 22, id, text, std::string(stats::to_string(pair.judgement.verdict)));
+    draw_bar(svg, axis, pair, series.index(pair.value), 0, 22);
+    return svg.element();
+  };
 }
 
 std::string interval_axis(const Comparison& c, double width, const std::string& id) {

@@ -1,6 +1,7 @@
 #include "ffn/pictures/page.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -42,6 +43,7 @@ std::string cell(const std::string& header, const std::string& text, const char*
 class ShortTable {
  public:
   explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {
+    if (bars_) bar_ = interval_bars(c, kBarWidth);
     if (!is_time_metric(c.metric)) return;
     std::vector<std::pair<Rank, const GroupResult*>> ranked;
     for (const auto& facet : c.facets) {
@@ -120,7 +122,7 @@ class ShortTable {
         const auto verdict = pair->judgement.verdict;
         const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
         out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        if (bars_) out += "<td class=\"bar\">" + interval_bar(c_, *pair, kBarWidth, id) + "</td>";
+        if (bars_) out += "<td class=\"bar\">" + bar_(*pair, id) + "</td>";
         out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
       }
     }
@@ -130,6 +132,7 @@ class ShortTable {
   const Comparison& c_;
   NumberUnit unit_;
   bool pairs_, bars_;
+  std::function<std::string(const PairResult&, const std::string&)> bar_;
   std::map<const GroupResult*, std::size_t> places_;  ///< of times, which their means do not order alone
 };
 

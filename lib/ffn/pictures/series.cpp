@@ -16,7 +16,7 @@ namespace ffn::pictures {
 SeriesList::SeriesList(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
-      if (std::find(values_.begin(), values_.end(), group.value) != values_.end()) continue;
+      if (!index_.emplace(group.value, values_.size()).second) continue;
       legend_.push_back({values_.size(), shown_value(c, group.value)});
       values_.push_back(group.value);
     }
@@ -28,7 +28,8 @@ SeriesList::SeriesList(const Comparison& c) {
 }
 
 std::size_t SeriesList::index(const std::string& value) const {
-  return static_cast<std::size_t>(std::find(values_.begin(), values_.end(), value) - values_.begin());
+  const auto at = index_.find(value);
+  return at == index_.end() ? values_.size() : at->second;
 }
 
 std::vector<PanelGroups> panels_of(const Comparison& c, std::vector<std::string>& notes) {

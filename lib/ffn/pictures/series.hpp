@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ffn/compare/compare.hpp"
@@ -26,6 +27,7 @@ class SeriesList {
  private:
   std::vector<std::string> values_;
   std::vector<LegendEntry> legend_;
+  std::unordered_map<std::string, std::size_t> index_;
 };
 
 /// A facet, or a part of one whose variants are more than one panel shows.

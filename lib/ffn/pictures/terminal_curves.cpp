@@ -49,7 +49,7 @@ Axis x_axis(const CurveSet& set) {
   Axis axis{0, last};
   if (happens_early(set)) {
     const auto first = std::upper_bound(set.steps.begin(), set.steps.end(), std::int64_t{0});
-    const double low = static_cast<double>(*first);  // of several: one step alone has no changes
+    const double low = first == set.steps.end() ? 1 : static_cast<double>(*first);
     axis = {low, std::max(2 * low, last), AxisKind::log10};
   }
   axis.whole = true;

@@ -1,5 +1,6 @@
 #include "ffn/record/event_file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/differing_keys.hpp"
 #include "ffn/record/log.hpp"
 #include "ffn/record/metrics_file.hpp"
@@ -38,9 +39,8 @@ std::string group_of(const fs::path& run, const RunConfig& config) {
 // Of the newest event file that stands there, the second at which it was begun; 0 without any.
 std::int64_t newest_in(const fs::path& run) {
   std::int64_t newest = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(run, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const auto& entry : entries_of(run)) {
+    const std::string name = entry.path.filename().string();
     if (name.rfind(kEventFilePrefix, 0) == 0) newest = std::max<std::int64_t>(newest, std::strtoll(name.c_str() + std::strlen(kEventFilePrefix), nullptr, 10));
   }
   return newest;
@@ -83,13 +83,18 @@ void EventFile::end(SessionEnd end) {
 
 void EventFile::write(const std::string& bytes) {
   if (!writes_ || bytes.empty()) return;
-  errno = 0;
-  std::ofstream file(path_, std::ios::app | std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) return;
+  const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
+  std::size_t done = 0;
+  while (file >= 0 && done < bytes.size()) {
+    const ssize_t n = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (n >= 0) done += static_cast<std::size_t>(n);
+    else if (errno != EINTR) break;
+  }
+  const int reason = errno;
+  const bool is_closed = file >= 0 && ::close(file) == 0;
+  if (done == bytes.size() && is_closed) return;
   writes_ = false;
-  log_warning("no more events for TensorBoard: cannot write " + path_.string() + (errno ? std::string(": ") + std::strerror(errno) : ""));
+  log_warning("no more events for TensorBoard: cannot write " + path_.string() + ": " + std::strerror(done == bytes.size() ? errno : reason));
 }
 
 }  // namespace ffn

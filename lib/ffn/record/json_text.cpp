@@ -29,6 +29,27 @@ double number_from(const Json& value) {
   return value.get<double>();
 }
 
+std::int64_t integer_from(const Json& value, std::int64_t low, std::int64_t high) {
+  const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+  if (!fits) throw Json::type_error::create(302, "expected an integer, got " + shortened(value), &value);
+  const auto number = value.get<std::int64_t>();
+  if (number < low || number > high)
+    throw Json::out_of_range::create(401, std::to_string(number) + " does not lie between " + std::to_string(low) + " and " + std::to_string(high), &value);
+  return number;
+}
+
+double value_from(const Json& value) {
+  const double number = number_from(value);
+  if (std::isfinite(number) && std::abs(number) > kLargestValue) throw Json::out_of_range::create(401, shortened(value) + " is no value of a metric", &value);
+  return number;
+}
+
+double seconds_from(const Json& value) {
+  const double seconds = number_from(value);
+  if (!(seconds >= 0 && std::isfinite(seconds))) throw Json::out_of_range::create(401, shortened(value) + " are no seconds", &value);
+  return seconds;
+}
+
 Json facts_json(const FileFacts& facts) { return {{"bytes", facts.bytes}, {"checksum", facts.checksum}}; }
 
 FileFacts facts_from(const Json& json) { return {json.at("bytes").get<std::uint64_t>(), json.at("checksum").get<std::string>()}; }

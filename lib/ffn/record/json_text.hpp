@@ -16,6 +16,20 @@ Json number_json(double value);
 /// The inverse. Throws nlohmann's type_error for anything else.
 double number_from(const Json& value);
 
+/// A whole number within its bounds, and no 1.5. Throws nlohmann's exceptions.
+std::int64_t integer_from(const Json& value, std::int64_t low, std::int64_t high);
+
+/// Bounds of what is read back: steps, tokens, parameters; exact as a double, and sums of a few do not overflow.
+inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
+inline std::int64_t count_from(const Json& value, std::int64_t high = kLargestCount) { return integer_from(value, 0, high); }
+
+/// A metric's value: a number that a mean of squares of many does not overflow with, or one that is not finite.
+double value_from(const Json& value);
+inline constexpr double kLargestValue = 1e100;
+
+/// Seconds: finite, not negative. Throws nlohmann's exceptions.
+double seconds_from(const Json& value);
+
 /// What another file vouches for.
 Json facts_json(const FileFacts& facts);
 FileFacts facts_from(const Json& json);

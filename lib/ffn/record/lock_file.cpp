@@ -58,7 +58,7 @@ const char* const kWithoutLocksHint =
 
 LockFile::LockFile(fs::path path) : path_(std::move(path)) {
   // Without waiting: what is in the way may be a pipe.
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
   if (fd_ < 0) fail("open", path_, errno);
   struct stat status = {};
   if (::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) return;

@@ -18,8 +18,10 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
-using record_detail::number_from;
+using record_detail::count_from;
 using record_detail::number_json;
+using record_detail::seconds_from;
+using record_detail::value_from;
 
 namespace {
 
@@ -32,7 +34,7 @@ constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten mil
 
 class File {
  public:
-  File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666)) {}
   ~File() { close(); }
   /// False where the file system reports only now that it could not write.
   bool close() {
@@ -77,14 +79,11 @@ std::optional<Evaluation> parse_line(const std::string& text) {
   if (!line.is_object()) return std::nullopt;
   Evaluation out;
   try {
-    for (const char* count : {"step", "tokens"}) {
-      if (!line.at(count).is_number_integer()) return std::nullopt;
-    }
-    line.at("step").get_to(out.step);
-    line.at("tokens").get_to(out.tokens);
-    out.time_s = number_from(line.at("time_s"));
+    out.step = count_from(line.at("step"));
+    out.tokens = count_from(line.at("tokens"));
+    out.time_s = seconds_from(line.at("time_s"));
     for (const auto& [name, value] : line.items()) {
-      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, number_from(value));
+      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, value_from(value));
     }
   } catch (const Json::exception&) {
     return std::nullopt;
@@ -203,11 +202,11 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line(text.data() + begin, end - begin);
     const auto step = number_after(line, step_name);
-    MetricValues row{static_cast<std::int64_t>(step.value_or(0)), {}};
-    bool known = step.has_value();
+    bool known = step && *step >= 0 && *step <= static_cast<double>(record_detail::kLargestCount);
+    MetricValues row{known ? static_cast<std::int64_t>(*step) : 0, {}};
     for (const auto& name : quoted) {
       const auto value = number_after(line, name);
-      known = known && value;
+      known = known && value && std::abs(*value) <= record_detail::kLargestValue;
       row.values.push_back(value.value_or(0));
     }
     if (known) rows.push_back(std::move(row));

@@ -260,7 +260,8 @@ fs::path place_of(const fs::path& given) {
   if (!named.has_filename()) named = named.parent_path();
   std::error_code error;
   const fs::path lies = fs::weakly_canonical(named, error);
-  return error || has_study_file(named.parent_path().parent_path()) || !has_study_file(lies.parent_path().parent_path()) ? named : lies;
+  if (error) throw ReadError("cannot read " + named.string() + ": " + error.message());
+  return has_study_file(named.parent_path().parent_path()) || !has_study_file(lies.parent_path().parent_path()) ? named : lies;
 }
 
 }  // namespace

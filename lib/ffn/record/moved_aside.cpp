@@ -41,10 +41,7 @@ bool is_our_file(std::string name) {
          name.rfind(".at-work-", 0) == 0 || name.rfind(kEventFilePrefix, 0) == 0;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(fs::symlink_status(path, error));
-}
+bool is_file(const fs::path& path) { return link_type_of(path) == fs::file_type::regular; }
 
 // More than holds_run() and has_study_file() ask for: what may be removed has such a file of its own, and no link to one.
 bool is_named_as_run_or_study(const fs::path& directory) {
@@ -79,21 +76,16 @@ bool reads_as_run_or_study(const fs::path& directory) {
 
 // Whether this is so of the directory or of one in it: a study's that was moved aside before its study.json was written holds runs alone.
 bool any_below(const fs::path& directory, bool (*holds)(const fs::path&)) {
-  if (holds(directory)) return true;
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (fs::is_directory(at->symlink_status(error)) && holds(at->path())) return true;
-  }
-  return false;
+  return holds(directory) || any_entry_below(directory, [&](const auto& entry) { return entry.type == fs::file_type::directory && holds(entry.path); });
 }
 
 std::string first_file_in(const fs::path& directory) {
-  std::error_code error;
-  std::vector<std::string> files;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (is_file(at->path())) files.push_back(at->path().lexically_relative(directory).string());
-  }
-  return files.empty() ? "?" : *std::min_element(files.begin(), files.end());
+  std::string first = "?";
+  any_entry_below(directory, [&](const DirectoryEntry& entry) {
+    if (entry.type == fs::file_type::regular) first = entry.path.lexically_relative(directory).string();
+    return entry.type == fs::file_type::regular;
+  });
+  return first;
 }
 
 // Of something that looks as if it had been moved aside.
@@ -104,18 +96,14 @@ MovedAside moved_aside_at(const fs::path& path) {
 }
 
 void search(const fs::path& directory, std::vector<MovedAside>& found) {
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;
-    const auto status = at->symlink_status(unknown);
-    const fs::path& path = at->path();
+  for (const auto& [path, type] : entries_of(directory)) {
     const std::string before = name_before(path.filename().string());
-    if (fs::is_directory(status)) {
+    if (type == fs::file_type::directory) {
       const std::string foreign = is_incoming_run(path.filename().string()) ? foreign_in(path) : "?";
       if (foreign.empty()) found.push_back({path, bytes_below(path), ""});
       else if (before.empty()) search(path, found);
       else if (any_below(path, is_named_as_run_or_study)) found.push_back(moved_aside_at(path));
-    } else if (fs::is_regular_file(status) && before == "config.json" && reads_as_run_or_study(directory)) {
+    } else if (type == fs::file_type::regular && before == "config.json" && reads_as_run_or_study(directory)) {
       found.push_back({path, bytes_below(path), ""});
     }
   }
@@ -130,34 +118,34 @@ fs::path incoming_path(const fs::path& run) { return run.string() + kTemporaryMa
 std::string run_of_incoming(const std::string& name) { return seed_of_directory(name) ? name_before(name, kTemporaryMark) : ""; }
 
 std::string foreign_in(const fs::path& directory) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    const auto status = at->symlink_status(error);
-    const std::string name = at->path().filename().string();
-    const fs::path inside = at->path().lexically_relative(directory);
+  std::string foreign;
+  any_entry_below(directory, [&](const DirectoryEntry& entry) {
+    const fs::path inside = entry.path.lexically_relative(directory);
     const bool of_slurm = *inside.begin() == "slurm" && is_one_of(inside.extension().string(), {".sh", ".log"});
-    const bool ours = fs::is_directory(status) || (fs::is_regular_file(status) && (is_our_file(name) || of_slurm));
-    if (!ours) return inside.string();
-  }
-  return error ? "what cannot be read: " + error.message() : "";
+    const bool is_named_as_ours = is_our_file(entry.path.filename().string()) || of_slurm;
+    if (entry.type != fs::file_type::directory && !(entry.type == fs::file_type::regular && is_named_as_ours)) foreign = inside.string();
+    return !foreign.empty();
+  });
+  return foreign;
 }
 
 // In the place of a run or a study: it is one, or holds runs where a study has them. One that lies deeper may be a part of anything.
 bool holds_results(const fs::path& directory) {
   if (reads_as_run_or_study(directory)) return true;
-  constexpr int kSeed = 1;  // DIR/variant/seed-3
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    const bool is_directory = fs::is_directory(at->symlink_status(error));
-    if (is_directory && seed_of_directory(at->path().filename().string()) && reads_as_run_or_study(at->path())) return true;
-    if (is_directory && at.depth() >= kSeed) at.disable_recursion_pending();
-  }
-  return false;
+  const auto is_run = [](const DirectoryEntry& entry) {
+    return entry.type == fs::file_type::directory && seed_of_directory(entry.path.filename().string()) && reads_as_run_or_study(entry.path);
+  };
+  const auto children = entries_of(directory);  // DIR/seed-3, DIR/variant/seed-3
+  return std::any_of(children.begin(), children.end(), [&](const DirectoryEntry& child) {
+    if (is_run(child)) return true;
+    if (child.type != fs::file_type::directory) return false;
+    const auto runs = entries_of(child.path);
+    return std::any_of(runs.begin(), runs.end(), is_run);
+  });
 }
 
 void require_results(const fs::path& directory) {
-  std::error_code error;
-  const bool is_directory = fs::is_directory(directory, error);
+  const bool is_directory = directory_exists(directory);
   const std::string foreign = is_directory ? foreign_in(directory) : "";
   if (is_directory && (foreign.empty() || holds_results(directory))) return;
   throw DataError(directory.string() + (is_directory ? " holds " + foreign + " and no results of ffn-train" : " is no directory") + ": it is not moved aside",
@@ -166,7 +154,7 @@ void require_results(const fs::path& directory) {
 
 fs::path move_aside(const fs::path& path) {
   int n = 1;
-  while (fs::exists(fs::symlink_status(path.string() + kAsideMark + std::to_string(n)))) ++n;
+  while (link_type_of(path.string() + kAsideMark + std::to_string(n)) != fs::file_type::not_found) ++n;
   const fs::path aside = path.string() + kAsideMark + std::to_string(n);
   std::error_code error;
   fs::rename(path, aside, error);
@@ -175,8 +163,7 @@ fs::path move_aside(const fs::path& path) {
 }
 
 void make_room_for_file(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(fs::symlink_status(path, error))) move_aside(path);
+  if (link_type_of(path) == fs::file_type::directory) move_aside(path);
 }
 
 std::uintmax_t bytes_below(const fs::path& path) {

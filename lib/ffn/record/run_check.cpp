@@ -16,7 +16,6 @@ namespace ffn {
 namespace fs = std::filesystem;
 
 using record_detail::file_differences;
-using record_detail::is_there;
 using record_detail::read_json_text;
 using record_detail::read_or_nothing;
 using record_detail::status_or_damage;
@@ -44,12 +43,10 @@ std::optional<RunConfig> config_of(const RunDirectory& directory, const std::str
 
 // What is wrong with the file that tells which machine and which build made the run; empty if nothing is.
 std::string damage_of_meta(const RunDirectory& directory) {
-  if (!is_there(directory.meta_path())) return "meta.json: missing";
+  if (!path_exists(directory.meta_path())) return "meta.json: missing";
   try {
     read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json",
                                   [](const Json&) {});
-  } catch (const ReadError&) {
-    throw;
   } catch (const DataError& error) {
     return error.what();
   }
@@ -64,7 +61,6 @@ RunCheck check_closely(const RunDirectory& directory) {
   const std::string identity = status.value ? status.value->identity : summary.value ? summary.value->identity : "";
   RunCheck out;
   auto look = look_at(directory, RunConfig(), identity);
-  if (look.standing == Standing::unreadable) throw ReadError(look.about);
   if (look.standing == Standing::finished) {
     out.damage = std::move(look.damage);
     if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
@@ -123,7 +119,7 @@ void require_as_trained(const RunDirectory& directory) {
     if (!status || status->config_checksum.empty()) return;
     if (checksum_of(read_or_nothing(directory.config_path())) != status->config_checksum)
       throw DataError(directory.config_path().string() + ": damaged: its checksum differs", not_as_trained_hint(directory));
-    if (is_there(directory.weights_path()) && metadata_of(directory, "identity") != status->identity)
+    if (path_exists(directory.weights_path()) && metadata_of(directory, "identity") != status->identity)
       throw DataError(directory.weights_path().string() + ": of another run", not_as_trained_hint(directory));
     return;
   }

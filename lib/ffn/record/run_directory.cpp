@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -21,7 +23,6 @@
 namespace ffn {
 namespace fs = std::filesystem;
 
-using record_detail::is_there;
 using record_detail::json_text;
 using record_detail::sealed_text;
 
@@ -57,13 +58,6 @@ Json earlier_sessions(const fs::path& path) {
   return sessions;
 }
 
-/// As nlohmann's get, but no 1.5 and nothing that does not fit.
-std::int64_t integer_from(const Json& value) {
-  const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
-  if (!fits) throw Json::type_error::create(302, "expected an integer, got " + shortened(value), &value);
-  return value.get<std::int64_t>();
-}
-
 // How many threads there were leaves no trace: a run's files are the same for any number of them.
 Json kept_config(RunConfig config) {
   config.compute.threads.reset();
@@ -92,7 +86,7 @@ fs::path run_path_within(const fs::path& study, const std::string& variant, std:
 }
 
 bool holds_run(const fs::path& directory) {
-  return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return is_there(directory / name); });
+  return std::any_of(std::begin(kRunFiles), std::end(kRunFiles), [&](const char* name) { return path_exists(directory / name); });
 }
 
 bool holds_ended_run(const fs::path& directory) { return path_exists(RunDirectory(directory).summary_path()); }
@@ -117,7 +111,13 @@ bool RunDirectory::create() const { return make_directories(path_); }
 
 std::string RunDirectory::mark() const {
   struct statx about = {};
-  if (::statx(AT_FDCWD, path_.c_str(), 0, STATX_INO | STATX_BTIME, &about) != 0) return "";
+  struct stat status = {};
+  // Containers whose profile is older than statx() answer EPERM to all of it: without it there is no time of birth.
+  static const bool has_statx = ::statx(AT_FDCWD, "/", 0, STATX_INO, &about) == 0 || (errno != EPERM && errno != ENOSYS);
+  const int failed = has_statx ? ::statx(AT_FDCWD, path_.c_str(), 0, STATX_INO | STATX_BTIME, &about) : ::stat(path_.c_str(), &status);
+  if (failed && errno == ENOENT) return "";
+  if (failed) throw ReadError("cannot read " + path_.string() + ": " + std::strerror(errno));
+  if (!has_statx) return std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev)) + ":" + std::to_string(status.st_ino);
   // The time of birth, where the file system knows it: an inode is given to the next directory once this one is removed.
   std::string text = std::to_string(about.stx_dev_major) + ":" + std::to_string(about.stx_dev_minor) + ":" + std::to_string(about.stx_ino);
   if (about.stx_mask & STATX_BTIME) text += "@" + std::to_string(about.stx_btime.tv_sec) + "." + std::to_string(about.stx_btime.tv_nsec);
@@ -210,7 +210,7 @@ void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::str
 
 std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(const RunConfig& config, const std::string& identity) const {
   const std::string source = checkpoint_path().string();
-  if (!is_there(checkpoint_path())) return std::nullopt;
+  if (!path_exists(checkpoint_path())) return std::nullopt;
   TensorFile file = read_safetensors(checkpoint_path());
   if (!file.metadata.count("state")) throw CheckpointError(source + ": no checkpoint of ffn-train: its metadata has no \"state\"");
 
@@ -224,7 +224,7 @@ std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(const RunConfig& c
         [&](const Json& state) {
           if (state.value("schema_version", 0) > 1 && !has_checksum(file)) throw DataError(source + ": damaged: its checksum is missing");
           state.at("identity").get_to(found);
-          checkpoint.step = integer_from(state.at("step"));
+          checkpoint.step = record_detail::count_from(state.at("step"));
           // Version 0.1 did not say: it had the fused engine alone.
           const std::vector<std::string> before{"fused, cpu, ffn-train 0.1"};
           checkpoint.computed_by = state.value("computed_by", before);

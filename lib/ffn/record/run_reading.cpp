@@ -42,10 +42,11 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name, const FileFacts* facts) {
     const fs::path path = directory.path() / name;
+    const auto type = type_of(path);
+    if (type == fs::file_type::not_found) return out.push_back(name + ": missing");
+    if (type != fs::file_type::regular) return out.push_back(name + ": no regular file");
     std::error_code error;
     const auto bytes = fs::file_size(path, error);
-    if (error == std::errc::no_such_file_or_directory) return out.push_back(name + ": missing");
-    if (error == std::errc::is_a_directory || error == std::errc::not_supported) return out.push_back(name + ": no regular file");
     if (error) throw ReadError("cannot read " + path.string() + ": " + error.message());
     if (!facts) return bytes == 0 ? out.push_back(name + ": empty") : void();
     if (bytes != facts->bytes)

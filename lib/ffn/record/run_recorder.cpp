@@ -92,8 +92,9 @@ void RunRecorder::clear_for(std::size_t run) {
   recorded.directory.remove_temporaries();
   if (!recorded.resumed_at) return recorded.directory.remove_results();
   recorded.directory.remove_final_results();
-  std::error_code error;  // where the size cannot be had the file is written
-  if (std::filesystem::file_size(recorded.directory.metrics_path(), error) != recorded.metrics.size())
+  std::error_code error;  // where the size cannot be had the file is written; a link is replaced, and not what it leads to
+  const auto metrics = recorded.directory.metrics_path();
+  if (link_type_of(metrics) == std::filesystem::file_type::symlink || std::filesystem::file_size(metrics, error) != recorded.metrics.size())
     write_file(recorded.directory.metrics_path(), recorded.metrics, Durability::flushed, &files_);
   auto& progress = progress_[run];
   for_each_evaluation(recorded.metrics, recorded.directory.metrics_path(), [&](const Evaluation& e) { progress.tally.add(e); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "ffn/core/checksum.hpp"
 #include "ffn/core/files.hpp"
@@ -20,7 +19,6 @@ namespace ffn {
 namespace fs = std::filesystem;
 
 using record_detail::file_differences;
-using record_detail::is_there;
 using record_detail::Read;
 using record_detail::read_or_nothing;
 using record_detail::status_or_damage;
@@ -48,31 +46,28 @@ bool is_torn(const std::string& text, const std::string& whole) {
 
 // Whether there is no more than what the start of this run writes, whatever a power cut left of it: nothing is lost with that.
 bool has_merely_begun(const RunDirectory& directory, const RunConfig& config) {
-  std::error_code error;
   bool has_config = false;
-  for (fs::directory_iterator at(directory.path(), error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (const auto& entry : entries_of(directory.path())) {
+    const std::string name = entry.path.filename().string();
     const bool is_config = name == directory.config_path().filename();
     const bool of_a_start = is_config || name == directory.meta_path().filename() || name == directory.status_path().filename() || name == directory.log_path().filename() ||
                             name.rfind(kEventFilePrefix, 0) == 0 || is_temporary(name);
     if (!of_a_start) return false;
     has_config |= is_config;
   }
-  return !error && has_config && is_torn(read_or_nothing(directory.config_path()), config_text(config));
+  return has_config && is_torn(read_or_nothing(directory.config_path()), config_text(config));
 }
 
 // A directory without any file that says whose it is.
 RunLook look_at_unnamed(const RunDirectory& directory, const RunConfig& config) {
-  std::error_code error;
   bool has_config = false, has_more = false;
-  for (const auto& entry : fs::directory_iterator(directory.path(), error)) {
-    const std::string name = entry.path().filename().string();
+  for (const auto& entry : entries_of(directory.path())) {
+    const std::string name = entry.path.filename().string();
     const bool ours = name == directory.log_path().filename() || is_temporary(name);
     if (name == directory.config_path().filename()) has_config = true;
     else if (!ours) has_more = true;
   }
   RunLook look;
-  if (error) throw ReadError("cannot read the directory " + directory.path().string() + ": " + error.message());
   if (!has_config && !has_more) look.standing = Standing::absent;
   else if (const std::string text = read_or_nothing(directory.config_path()), whole = config_text(config);
            has_config && (text == whole || (!has_more && is_torn(text, whole))))
@@ -121,13 +116,14 @@ bool all_but_status_is_ours(const RunDirectory& directory, const RunConfig& conf
   return summary.value ? summary.value->identity == identity : config_is_ours(directory, config);
 }
 
-RunLook look_closely(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
+}  // namespace
+
+RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
   const fs::path& run = directory.path();
   RunLook look;
-  std::error_code error;
-  auto type = fs::symlink_status(run, error).type();
+  auto type = link_type_of(run);
   if (type == fs::file_type::not_found) return look;
-  if (type == fs::file_type::symlink) type = fs::status(run, error).type();
+  if (type == fs::file_type::symlink) type = type_of(run);
   if (type != fs::file_type::directory) {
     look.standing = Standing::foreign;
     look.about = type == fs::file_type::not_found ? "is a link that leads nowhere" : "is no directory";
@@ -177,19 +173,6 @@ RunLook look_closely(const RunDirectory& directory, const RunConfig& config, con
   return look;
 }
 
-}  // namespace
-
-RunLook look_at(const RunDirectory& directory, const RunConfig& config, const std::string& identity) {
-  try {
-    return look_closely(directory, config, identity);
-  } catch (const ReadError& error) {
-    RunLook look;
-    look.standing = Standing::unreadable;
-    look.about = error.what();
-    return look;
-  }
-}
-
 std::vector<std::string> stated_identities(const RunDirectory& directory) {
   std::vector<std::string> out;
   const auto add_unless_unreadable = [&](const auto& identity) {
@@ -216,8 +199,6 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
       return std::nullopt;
     case Standing::foreign:
       throw DataError(path + " " + look.about, "move it away, or choose another name= or -o");
-    case Standing::unreadable:
-      throw DataError(look.about, "nothing was touched; start again when it can be read, or choose another name= or -o");
     case Standing::another:
       throw refusal_of_another(directory, look);
     case Standing::finished:
@@ -255,7 +236,7 @@ UsageError refusal_of_another(const RunDirectory& directory, const RunLook& look
 void mend(const RunDirectory& directory, const RunConfig& config, const RunLook& look) {
   RunSummary summary = look.summary.value();
   const bool config_is_whole = read_or_nothing(directory.config_path()) == config_text(config);
-  if (!config_is_whole && is_there(directory.config_path())) move_aside(directory.config_path());
+  if (!config_is_whole && path_exists(directory.config_path())) move_aside(directory.config_path());
   make_room_for_file(directory.status_path());
   const FileFacts facts = directory.write_config(config);
   // The same run under another name, or asked for with another engine: what is vouched for is what lies there now.

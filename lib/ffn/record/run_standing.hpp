@@ -14,7 +14,6 @@ namespace ffn {
 enum class Standing {
   absent,      ///< nothing there, or an empty directory
   foreign,     ///< something that is no run of ours
-  unreadable,  ///< something that cannot be read now: nothing is known of it
   another,     ///< a run of another config, or computed by another engine than was asked for
   begun,       ///< not over; goes on from its checkpoint if it has one
   failed,      ///< ended in an error; goes on likewise

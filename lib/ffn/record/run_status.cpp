@@ -36,8 +36,8 @@ RunStatus parse_status(const std::string& text, const std::string& source) {
     status.state = static_cast<RunState>(found - std::begin(kStates));
     json.at("reason").get_to(status.reason);
     json.at("identity").get_to(status.identity);
-    json.at("step").get_to(status.step);
-    json.at("pid").get_to(status.pid);
+    status.step = record_detail::count_from(json.at("step"));
+    status.pid = record_detail::count_from(json.at("pid"));
     json.at("host").get_to(status.host);
     json.at("updated").get_to(status.updated);
     status.config_checksum = json.value("config_checksum", std::string());

@@ -9,10 +9,13 @@
 
 namespace ffn {
 
+using record_detail::count_from;
 using record_detail::facts_from;
 using record_detail::facts_json;
 using record_detail::number_from;
 using record_detail::number_json;
+using record_detail::seconds_from;
+using record_detail::value_from;
 
 namespace {
 
@@ -67,9 +70,9 @@ Json metric_json(const MetricSummary& metric) {
   return json;
 }
 
-MetricSummary metric_from(const std::string& name, const Json& json) {
-  MetricSummary metric{name, number_from(json.at("final")), {}};
-  if (!json.at("best").is_null()) metric.best = MetricSummary::Best{number_from(json.at("best")), json.at("best_step").get<std::int64_t>()};
+MetricSummary metric_from(const std::string& name, const Json& json, std::int64_t steps) {
+  MetricSummary metric{name, value_from(json.at("final")), {}};
+  if (!json.at("best").is_null()) metric.best = MetricSummary::Best{value_from(json.at("best")), count_from(json.at("best_step"), steps)};
   return metric;
 }
 
@@ -142,19 +145,19 @@ RunSummary parse_summary(const std::string& text, const std::string& source) {
   record_detail::read_json_text(text, source, [&](const Json& json) {
     json.at("identity").get_to(out.identity);
     out.end = end_from(json.at("end").get<std::string>(), source);
-    json.at("steps").get_to(out.steps);
-    json.at("tokens").get_to(out.tokens);
-    json.at("train_seconds").get_to(out.train_seconds);
-    json.at("parameters").get_to(out.cost.parameters);
-    json.at("active_parameters").get_to(out.cost.active_parameters);
-    json.at("flops_per_token").get_to(out.cost.flops);
+    out.steps = count_from(json.at("steps"));
+    out.tokens = count_from(json.at("tokens"));
+    out.train_seconds = seconds_from(json.at("train_seconds"));
+    out.cost.parameters = count_from(json.at("parameters"));
+    out.cost.active_parameters = count_from(json.at("active_parameters"));
+    out.cost.flops = count_from(json.at("flops_per_token"));
     out.computed_by = json.value("computed_by", std::vector<std::string>{});
-    for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric));
+    for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric, out.steps));
     if (const Json& hit = json.at("hit"); !hit.is_null()) {
-      out.hit = Hit{hit.at("step").get<std::int64_t>(), hit.at("time_s").get<double>(), hit.at("tokens").get<std::int64_t>()};
+      out.hit = Hit{count_from(hit.at("step"), out.steps), seconds_from(hit.at("time_s")), count_from(hit.at("tokens"))};
     }
     if (const Json& d = json.at("divergence"); !d.is_null()) {
-      out.divergence = Divergence{d.at("step").get<std::int64_t>(), number_from(d.at("loss")), number_from(d.at("learning_rate")),
+      out.divergence = Divergence{count_from(d.at("step"), out.steps), number_from(d.at("loss")), number_from(d.at("learning_rate")),
                                   number_from(d.at("grad_norm"))};
     }
     if (json.contains("files")) {

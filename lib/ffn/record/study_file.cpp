@@ -1,5 +1,6 @@
 #include "ffn/record/study_file.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t kMaxStudyBytes = 64 << 20;
+constexpr std::int64_t kMostRuns = 100'000;  // as of a study's config
 
 CompareConfig compare_from(const Json& json, const std::string& source) {
   Document document;
@@ -42,15 +44,42 @@ Json looks_json(const SequentialRecord& record) {
   return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.looks}};
 }
 
-SequentialRecord sequential_from(const Json& json, const std::string& source) {
+SequentialRecord sequential_from(const Json& json, const std::string& source, std::int64_t most_comparisons) {
   SequentialRecord record;
-  json.at("maxima").get_to(record.maxima);
-  json.at("comparisons").get_to(record.comparisons);
-  json.at("looks").get_to(record.looks);
+  const auto counts = [&](const char* key, std::vector<std::size_t>& out) {
+    for (const auto& value : json.at(key)) out.push_back(static_cast<std::size_t>(record_detail::count_from(value, kMostRuns)));
+  };
+  counts("maxima", record.maxima);
+  counts("looks", record.looks);
+  record.comparisons = static_cast<std::size_t>(record_detail::count_from(json.at("comparisons"), most_comparisons));
   bool good = !record.maxima.empty() && record.maxima[0] >= GrowingSeeds::kFewest;
   for (std::size_t i = 1; i < record.maxima.size(); ++i) good = good && record.maxima[i] > record.maxima[i - 1];
   if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(GrowingSeeds::kFewest));
   return record;
+}
+
+// Tables and pictures show one grid for all variants.
+TuningResult tuned_from(const Json& json, const std::string& source) {
+  const auto check = [](const Json& of, const char* key) {
+    if (of.contains(key)) record_detail::count_from(of[key], kMostRuns);
+  };
+  check(json, "seeds");
+  for (const auto& variant : json.at("variants")) {
+    for (const auto& point : variant.at("curve")) {
+      for (const char* key : {"measured_runs", "bad_runs", "chosen"}) check(point, key);
+    }
+  }
+  TuningResult out = tuning_result(json);
+  const auto same = [](const auto& a, const auto& b) {
+    return std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), [](const auto& x, const auto& y) { return *x == *y; });
+  };
+  for (const auto& variant : out.variants) {
+    const auto& first = out.variants[0].curve;
+    if (variant.curve.empty() || !std::equal(variant.curve.begin(), variant.curve.end(), first.begin(), first.end(), same))
+      throw DataError(source + ": tuning: " + record_detail::shown(variant.name) + " has other points than the first variant");
+  }
+  if (out.variants.empty() || out.keys.empty()) throw DataError(source + ": tuning: names no variant or no key");
+  return out;
 }
 
 RunConfigs configs_from(const Json& json, const std::string& source) {
@@ -75,12 +104,14 @@ StudyFile study_from(const Json& json, const std::string& source) {
     study.variants.push_back(std::move(variant));
   }
   study.document = json.at("document");
-  if (json.contains("tuning")) study.tuned = tuning_result(json["tuning"]);
+  const auto variants = static_cast<std::int64_t>(study.variants.size());
+  if (variants > 0 && static_cast<std::int64_t>(study.seeds.size()) > kMostRuns / variants) throw DataError(source + ": more than " + std::to_string(kMostRuns) + " runs");
+  if (json.contains("tuning")) study.tuned = tuned_from(json["tuning"], source);
   if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
   if (json.contains("configs")) {
     for (const auto& item : json["configs"].items()) study.configs[item.key()] = configs_from(item.value(), source);
   }
-  if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source);
+  if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
 }
@@ -147,15 +178,11 @@ fs::path study_copy_path(const fs::path& study) { return study / "study.json.bak
 
 namespace {
 
-bool is_missing(const fs::path& file) {
-  std::error_code error;
-  return fs::symlink_status(file, error).type() == fs::file_type::not_found || error == std::errc::filename_too_long;
-}
+bool is_missing(const fs::path& file) { return link_type_of(file) == fs::file_type::not_found; }
 
 Json read_whole(const fs::path& file) {
   if (is_missing(file)) throw DataError(file.string() + ": missing");
-  std::error_code error;
-  if (fs::status(file, error).type() == fs::file_type::not_found) throw DataError(file.string() + ": a link that leads nowhere");
+  if (!path_exists(file)) throw DataError(file.string() + ": a link that leads nowhere");
   Json out;
   record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
     study_from(json, file.string());

@@ -18,10 +18,4 @@ inline std::string problem_list(const std::string& source, const std::vector<std
   return text;
 }
 
-/// Also true where looking is refused: opening the file then says why.
-inline bool is_there(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) || error;
-}
-
 }  // namespace ffn::record_detail

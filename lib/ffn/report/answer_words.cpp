@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
@@ -43,10 +44,11 @@ std::string number_of(const Comparison& c, double x, double uncertainty) {
 
 std::vector<std::string> values_of(const Comparison& c) {
   std::vector<std::string> values;
+  std::set<std::string> seen;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       const bool any_over = group.num_done + group.num_diverged + group.num_failed > 0;
-      if (any_over && std::find(values.begin(), values.end(), group.value) == values.end()) values.push_back(group.value);
+      if (any_over && seen.insert(group.value).second) values.push_back(group.value);
     }
   }
   return values;

@@ -34,7 +34,9 @@ std::string facet_title(const Facet& facet, const std::string& without) {
 }
 
 std::string shown_value(const Comparison& c, const std::string& value) {
-  if (c.by != "variant" || !name_the_same_keys(c)) return value;
+  if (c.by != "variant") return value;
+  if (!c.variants_name_same_keys) c.variants_name_same_keys = name_the_same_keys(c);
+  if (!*c.variants_name_same_keys) return value;
   std::vector<std::string> values;
   for (const auto& [key, part] : parts_of_variant(value)) values.push_back(part);
   return values.empty() ? value : join(values, " ");

@@ -17,6 +17,7 @@ namespace ffn::serve {
 namespace {
 
 constexpr std::size_t kLongestHead = 8192, kMostConnections = 32;
+constexpr std::chrono::milliseconds kPauseWithoutDescriptors{500};
 constexpr std::chrono::seconds kPatienceReading{5}, kPatienceWriting{30}, kPatienceDraining{1};
 
 [[noreturn]] void refuse(const char* what) { throw SystemError(std::string("cannot ") + what + " on 127.0.0.1: " + std::strerror(errno)); }
@@ -54,7 +55,8 @@ void Server::leave() {
 std::string Server::address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/" + token_ + "/"; }
 
 void Server::serve(const Site& site, std::chrono::milliseconds wait) {
-  std::vector<pollfd> watched = {{listening_, POLLIN, 0}};
+  const bool accepts = Clock::now() >= accepts_from_;
+  std::vector<pollfd> watched = {{accepts ? listening_ : -1, POLLIN, 0}};
   for (const auto& c : connections_) watched.push_back({c.fd, static_cast<short>(c.state == State::writing ? POLLOUT : POLLIN), 0});
   if (::poll(watched.data(), watched.size(), static_cast<int>(wait.count())) < 0) return;  // a signal
   std::size_t next = 1;
@@ -74,7 +76,8 @@ void Server::serve(const Site& site, std::chrono::milliseconds wait) {
 void Server::accept_all() {
   for (;;) {
     const int fd = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;  // none is left, or there are no descriptors: those that wait are asked again
+    if (fd < 0 && !would_block()) accepts_from_ = Clock::now() + kPauseWithoutDescriptors;  // those that wait keep poll() from waiting
+    if (fd < 0) return;
     if (connections_.size() == kMostConnections) {  // the one that has taken the longest makes room
       ::close(connections_.front().fd);
       connections_.pop_front();

@@ -50,6 +50,7 @@ class Server {
   bool drain(Connection& connection);
 
   int listening_ = -1, port_ = 0;
+  Clock::time_point accepts_from_{};  ///< later than now where there were no descriptors
   std::string token_;
   std::list<Connection> connections_;  ///< the oldest first
 };

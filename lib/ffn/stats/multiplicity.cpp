@@ -14,7 +14,7 @@ std::vector<double> closed_adjusted(const std::vector<double>& p, std::vector<do
     for (std::size_t i = 0; i < values->size(); ++i)
       if (!((*values)[i] >= 0.0 && (*values)[i] <= 1.0)) detail::fail("p value ", i, " (", (*values)[i], ") must lie in [0, 1]");
   largest.resize(std::max(comparisons, largest.size()), 1.0);
-  std::sort(largest.begin(), largest.end(), std::greater<>());
+  if (!std::is_sorted(largest.begin(), largest.end(), std::greater<>())) std::sort(largest.begin(), largest.end(), std::greater<>());
   std::vector<double> adjusted;
   for (const double claim : p) {
     double worst = 0.0;

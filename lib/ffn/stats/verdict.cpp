@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "ffn/stats/chance.hpp"
 #include "ffn/stats/check.hpp"
@@ -58,11 +59,17 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family) {
   for (const PairedResult& result : family) equivalence.push_back(result.p_equivalence.value_or(result.p));
   const std::vector<double> equivalence_adjusted = closed_adjusted(equivalence, largest, comparisons);
 
+  // Sorted once: of thousands of comparisons each is looked at with one value exchanged.
+  std::vector<double> descending = largest;
+  descending.resize(comparisons, 1.0);
+  std::sort(descending.begin(), descending.end(), std::greater<>());
   std::vector<Judgement> judgements;
   for (std::size_t i = 0; i < family.size(); ++i) {
     const PairedResult& result = family[i];
-    std::vector<double> at_best = largest;
-    at_best[i] = largest_claim(result, result.smallest_p);
+    std::vector<double> at_best = descending;
+    at_best.erase(std::lower_bound(at_best.begin(), at_best.end(), largest[i], std::greater<>()));
+    const double best = largest_claim(result, result.smallest_p);
+    at_best.insert(std::lower_bound(at_best.begin(), at_best.end(), best, std::greater<>()), best);
     Judgement judgement{};
     judgement.comparisons = comparisons;
     judgement.p_holm = adjusted[i];

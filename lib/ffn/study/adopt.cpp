@@ -31,19 +31,13 @@ std::size_t runs_at_once() {
 }
 
 // Also by a link that leads nowhere.
-bool is_taken(const fs::path& place) {
-  std::error_code error;
-  return fs::exists(fs::symlink_status(place, error));
-}
+bool is_taken(const fs::path& place) { return link_type_of(place) != fs::file_type::not_found; }
 
 std::vector<fs::path> directories_in(const fs::path& parent) {
   std::vector<fs::path> out;
-  std::error_code error;
-  for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;
-    if (!is_no_result(at->path().filename().string()) && fs::is_directory(at->symlink_status(unknown))) out.push_back(at->path());
+  for (const auto& [path, type] : entries_of(parent)) {
+    if (!is_no_result(path.filename().string()) && type == fs::file_type::directory) out.push_back(path);
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 

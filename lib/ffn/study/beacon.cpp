@@ -41,10 +41,9 @@ std::string content(const fs::path& path) {
 // Regular files alone, and not our own.
 std::map<fs::path, std::string> others(const fs::path& own) {
   std::map<fs::path, std::string> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(own.parent_path(), error)) {
-    const bool beacon = entry.path().filename().string().rfind(kPrefix, 0) == 0 && entry.path() != own;
-    if (beacon && fs::is_regular_file(entry.symlink_status(error))) found[entry.path()] = content(entry.path());
+  for (const auto& [path, type] : entries_of(own.parent_path())) {
+    const bool beacon = path.filename().string().rfind(kPrefix, 0) == 0 && path != own;
+    if (beacon && type == fs::file_type::regular) found[path] = content(path);
   }
   return found;
 }

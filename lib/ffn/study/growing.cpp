@@ -30,11 +30,9 @@ std::optional<StudyFile> study_there(const fs::path& directory) {
 
 // A study's runs stand two levels below it.
 bool holds_finished_runs(const fs::path& directory) {
-  std::error_code error;
-  for (const auto& variant : fs::directory_iterator(directory, error)) {
-    std::error_code unknown;  // a file, or what cannot be read
-    for (const auto& run : fs::directory_iterator(variant.path(), unknown)) {
-      if (!is_no_result(run.path().filename().string()) && holds_ended_run(run.path())) return true;
+  for (const auto& variant : entries_of(directory)) {
+    for (const auto& run : entries_of(variant.path)) {
+      if (!is_no_result(run.path.filename().string()) && holds_ended_run(run.path)) return true;
     }
   }
   return false;

@@ -95,21 +95,20 @@ class RunSearch {
     found_.push_back(run);
   }
 
-  bool leads_on(const fs::directory_entry& entry, const fs::path& within) {
-    std::error_code error;
-    if (is_no_result(within.filename().string()) || !entry.is_directory(error)) return false;
-    if (!entry.is_symlink(error) || variants_.count(within)) return true;
-    if (!planned_.count(within)) notes_.push_back(entry.path().string() + ": a link, and no place of the study's; it is not followed");
+  bool leads_on(const DirectoryEntry& entry, const fs::path& within) {
+    const bool is_link = entry.type == fs::file_type::symlink;
+    if (is_no_result(within.filename().string()) || (is_link ? type_of(entry.path) : entry.type) != fs::file_type::directory) return false;
+    if (!is_link || variants_.count(within)) return true;
+    if (!planned_.count(within)) notes_.push_back(entry.path.string() + ": a link, and no place of the study's; it is not followed");
     return false;
   }
 
   void search(const fs::path& below) {
     std::vector<fs::path> children;
-    for (const auto& entry : fs::directory_iterator(root_ / below)) {
-      const fs::path within = below / entry.path().filename();
+    for (const auto& entry : entries_of(root_ / below)) {
+      const fs::path within = below / entry.path.filename();
       if (leads_on(entry, within)) children.push_back(within);
     }
-    std::sort(children.begin(), children.end());
     for (const auto& child : children) {
       if (!holds_run(root_ / child)) search(child);
       else if (is_new(child)) found_.push_back(child);
@@ -135,7 +134,8 @@ std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector
   using Verdict = RunCheck::Verdict;
   const RunDirectory directory(run);
   const RunCheck check = check_run(directory);
-  const bool is_left_out = check.verdict == Verdict::repeated || check.verdict == Verdict::misplaced || check.verdict == Verdict::unreadable;
+  if (check.verdict == Verdict::unreadable) throw ReadError(join(check.damage, "; "));
+  const bool is_left_out = check.verdict == Verdict::repeated || check.verdict == Verdict::misplaced;
   if (!check.damage.empty()) notes.push_back(run.string() + ": " + join(check.damage, "; ") + (is_left_out ? "; this copy is left out" : ""));
   if (is_left_out) return std::nullopt;
   Copy copy{run, source, {}, {}, 0, check.verdict};
@@ -205,24 +205,25 @@ InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& cop
   fs::path place = target;
   for (const auto& part : run) {
     place /= part;
-    const auto type = fs::symlink_status(place).type();
+    const auto type = link_type_of(place);
     if (type == fs::file_type::not_found) return InTheWay::nothing;
     if (type != fs::file_type::directory)
       throw DataError(place.string() + (type == fs::file_type::symlink ? " is a link" : " is no directory"));
   }
-  if (fs::is_empty(place)) return InTheWay::nothing;
+  if (entries_of(place).empty()) return InTheWay::nothing;
   auto config = RunDirectory(copy.directory).read_config();
   config.compute.engine = ComputeConfig().engine;  // whoever computed the lesser copy
   const RunLook look = look_at(RunDirectory(place), config, copy.identity);
-  if (look.standing == Standing::foreign || look.standing == Standing::unreadable || look.standing == Standing::another)
-    throw DataError(look.standing == Standing::unreadable ? look.about : place.string() + " " + (look.standing == Standing::another ? "holds " : "") + look.about);
+  if (look.standing == Standing::foreign || look.standing == Standing::another)
+    throw DataError(place.string() + " " + (look.standing == Standing::another ? "holds " : "") + look.about);
   return InTheWay::lesser;
 }
 
 // Whether somebody has been here. A merge that was killed at once leaves the beginning of a study.json.
 bool has_content(const fs::path& target) {
-  if (!fs::is_directory(target)) return path_exists(target);
-  return !std::all_of(fs::directory_iterator(target), fs::directory_iterator(), StudyLock::is_leftover);
+  if (!directory_exists(target)) return path_exists(target);
+  const auto entries = entries_of(target);
+  return !std::all_of(entries.begin(), entries.end(), StudyLock::is_leftover);
 }
 
 std::string version_of(const fs::path& run) {
@@ -265,7 +266,7 @@ StudyPart one_study_of(const std::vector<fs::path>& sources, const fs::path& tar
 
 // What is to stand in the target's study.json; nothing where that stays as it is. Throws where the target holds something else.
 std::optional<JsonValue> new_study_file(const fs::path& target, const StudyPart& source, std::vector<std::string>& notes) {
-  if (!fs::is_directory(target)) throw DataError(target.string() + " is no directory");
+  if (!directory_exists(target)) throw DataError(target.string() + " is no directory");
   StudyPart there = read_study_part(target, notes);
   if (const std::string place = difference_of(there, source, notes); !place.empty()) {
     throw DataError(target.string() + " holds another study than " + source.directory.string() + ": " + place + " differs in their study.json",

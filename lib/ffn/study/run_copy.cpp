@@ -16,18 +16,16 @@ namespace {
 constexpr std::uintmax_t kMaxRunFile = std::uintmax_t{8} << 30;
 
 // A link of a run's own leads to its checkpoint's directory or to a file; another's may lead anywhere.
-bool is_run_files_directory(const fs::directory_entry& entry, const fs::path& within) {
-  std::error_code error;  // a link that leads nowhere
-  return entry.is_directory(error) && (!entry.is_symlink() || within == RunDirectory("").checkpoint_path().parent_path());
+bool is_run_files_directory(const DirectoryEntry& entry, const fs::path& within) {
+  return directory_exists(entry.path) && (entry.type != fs::file_type::symlink || within == RunDirectory("").checkpoint_path().parent_path());
 }
 
 void read_files(const fs::path& from, const fs::path& below, std::vector<std::pair<fs::path, std::string>>& files) {
-  for (const auto& entry : fs::directory_iterator(from / below)) {
-    const fs::path name = below / entry.path().filename();
-    if (is_no_result(entry.path().filename().string())) continue;
-    std::error_code error;  // a link that leads nowhere
+  for (const auto& entry : entries_of(from / below)) {
+    const fs::path name = below / entry.path.filename();
+    if (is_no_result(name.filename().string())) continue;
     if (is_run_files_directory(entry, name)) read_files(from, name, files);
-    else if (entry.is_regular_file(error)) files.emplace_back(name, read_file(entry.path(), "run file", ExitCode::data, kMaxRunFile));
+    else if (type_of(entry.path) == fs::file_type::regular) files.emplace_back(name, read_file(entry.path, "run file", ExitCode::data, kMaxRunFile));
   }
 }
 
@@ -50,7 +48,7 @@ void discard_incoming(const std::vector<RunCopy>& runs) {
 // All of them, on disk.
 void write_incoming(const std::vector<RunCopy>& runs) {
   for (const auto& run : runs) {  // what KilledCopies left alone, of an earlier process that had this one's number
-    if (fs::exists(fs::symlink_status(incoming_path(run.to)))) throw DataError(incoming_path(run.to).string() + " is in the way", "move it away");
+    if (link_type_of(incoming_path(run.to)) != fs::file_type::not_found) throw DataError(incoming_path(run.to).string() + " is in the way", "move it away");
   }
   try {
     FileGroup group;
@@ -95,10 +93,9 @@ void copy_runs(const std::vector<RunCopy>& runs) {
 
 KilledCopies::Copies KilledCopies::find_in(const fs::path& directory) {
   Copies copies;
-  std::error_code error;  // what cannot be read or removed harms nobody
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string run = run_of_incoming(entry.path().filename().string());
-    if (!run.empty() && fs::is_directory(entry.symlink_status(error))) copies.emplace(directory / run, entry.path());
+  for (const auto& [path, type] : entries_of(directory)) {
+    const std::string run = run_of_incoming(path.filename().string());
+    if (!run.empty() && type == fs::file_type::directory) copies.emplace(directory / run, path);
   }
   return copies;
 }

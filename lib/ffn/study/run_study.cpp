@@ -131,6 +131,7 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
     for (const auto& cohort : cohorts) engine.prepare(plan.runs[cohort[0]].config);
     const PoolResult result = run_pool(plan, cohorts, engine, pool_options(plan, options, cohorts));
+    if (!result.unreadable.empty()) throw ReadError(result.unreadable);
     outcome.trained += result.trained;
     outcome.diverged += result.diverged;
     outcome.failed.insert(result.failed.begin(), result.failed.end());

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
 #include "ffn/record/run_files.hpp"
 #include "ffn/record/study_file.hpp"
@@ -89,7 +90,7 @@ bool train_the_same(const StudyPart& a, const StudyPart& b) {
 }  // namespace
 
 StudyPart read_study_part(const fs::path& directory, std::vector<std::string>& notes) {
-  if (!fs::is_directory(directory)) throw DataError("no directory " + directory.string());
+  if (!directory_exists(directory)) throw DataError("no directory " + directory.string());
   if (!has_study_file(directory)) {
     throw DataError(directory.string() + " is no study: it has no study.json",
                     "name the study's own directory, for example runs/<study>, not the one that it stands in");

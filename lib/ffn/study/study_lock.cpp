@@ -44,9 +44,8 @@ bool is_name_of_leftover(const std::string& name) {
 // Not every temporary: what is not ours is not touched.
 std::vector<fs::path> leftovers(const fs::path& directory) {
   std::vector<fs::path> found;
-  std::error_code error;  // what cannot be read harms nobody
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (StudyLock::is_leftover(entry)) found.push_back(entry.path());
+  for (const auto& entry : entries_of(directory)) {
+    if (StudyLock::is_leftover(entry)) found.push_back(entry.path);
   }
   return found;
 }
@@ -88,12 +87,11 @@ bool StudyLock::is_taken(const fs::path& directory) {
   return is_locked(directory.parent_path() / ("." + directory.filename().string() + ".lock"));
 }
 
-bool StudyLock::is_leftover(const fs::directory_entry& entry) {
-  std::error_code error;
-  if (!fs::is_regular_file(entry.symlink_status(error)) || !is_name_of_leftover(entry.path().filename().string())) return false;
+bool StudyLock::is_leftover(const DirectoryEntry& entry) {
+  if (entry.type != fs::file_type::regular || !is_name_of_leftover(entry.path.filename().string())) return false;
   const std::string beginning = "{\n  \"schema_version\": ";
   std::string text(beginning.size(), '\0');
-  std::ifstream in(entry.path(), std::ios::binary);
+  std::ifstream in(entry.path, std::ios::binary);
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   return in.rdbuf()->is_open() && beginning.compare(0, static_cast<std::size_t>(in.gcount()), text, 0, static_cast<std::size_t>(in.gcount())) == 0;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "ffn/core/files.hpp"
 #include "ffn/record/lock_file.hpp"
 
 namespace ffn {
@@ -25,7 +26,7 @@ class StudyLock {
   /// Whether a process holds the lock of this study. Creates nothing.
   static bool is_taken(const std::filesystem::path& directory);
   /// Whether killed writing left this in a study's directory: a file that is named as one of the study's on its way, and begins like one.
-  static bool is_leftover(const std::filesystem::directory_entry& entry);
+  static bool is_leftover(const DirectoryEntry& entry);
   /// Whether killed writing left something in the directory.
   static bool has_leftovers(const std::filesystem::path& directory);
 

@@ -137,6 +137,8 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
       for (std::size_t i = 0; i < session.runs.size(); ++i) hooks.started(session.plan_index[i], session.runs[i].resumed_at.value_or(0));
     }
     engine.train(cohort, *recorder);
+  } catch (const ReadError&) {  // what was trained goes on from its checkpoint once the file can be read
+    throw;
   } catch (const std::exception& error) {
     // One session's error is not its neighbours': the cohort goes on, and the status says what happened.
     log_error(reason_of(error));

@@ -42,7 +42,7 @@ void give_back_freed_memory();
 std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info);
 
 /// A run fails whose directory holds another config's results, whose engine throws, or whose text changes meanwhile; the others go on.
-/// Throws DataError where the text changed before, SystemError where the study's directory is not the one that it began in.
+/// Throws DataError where the text changed before, SystemError where the study's directory is not the one that it began in, ReadError.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);
 

@@ -44,6 +44,7 @@ class Worker {
       end.kind = WorkerMessage::Kind::cohort_finished;
       end.outcome = train_cohort(task_.plan, task_.cohorts[cohort], task_.engine, task_.argv, hooks(cohort));
     } catch (const std::exception& error) {
+      end.unreadable = dynamic_cast<const ReadError*>(&error) != nullptr;
       end.kind = WorkerMessage::Kind::cohort_failed;
       std::strncpy(end.reason, reason_of(error).c_str(), sizeof end.reason - 1);
     }

@@ -20,6 +20,7 @@ struct WorkerMessage {
   double loss = 0;
   RunEnd end = RunEnd::done;
   CohortOutcome outcome;
+  bool unreadable = false;  ///< of cohort_failed: by a ReadError; nothing is known of its runs
   char reason[256] = {};
 };
 

@@ -219,6 +219,9 @@ class Pool {
       result_.mended += message.outcome.mended;
       if (message.outcome.failed > 0 && options_.fail_fast) stop_all();
       assign(child);
+    } else if (message.kind == Kind::cohort_failed && message.unreadable) {
+      result_.unreadable = message.reason;
+      assign(child);
     } else if (message.kind == Kind::cohort_failed) {
       log_error("a cohort failed: " + std::string(message.reason));
       mark_failed(message.cohort, message.reason);  // whatever it had not begun is not begun again for ever

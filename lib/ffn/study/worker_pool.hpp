@@ -32,6 +32,7 @@ struct PoolResult {
   std::set<std::size_t> failed;
   bool interrupted = false;
   bool directory_lost = false;  ///< the study's; somebody removed or replaced it
+  std::string unreadable;       ///< what a worker could not read, and why; the runs of its cohort are as they were
 };
 
 /// Trains the cohorts in order on `jobs` forked workers. The engine must be loaded before, so that it is loaded once.

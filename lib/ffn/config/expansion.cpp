@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -76,7 +77,11 @@ std::vector<std::vector<Combination>> Expansion::axes(const SweepConfig& sweep) 
   std::set<std::string> taken;
   for (const auto& item : sweep.grid->items()) {
     out.emplace_back();
-    for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) out.back().push_back({entry});
+    auto& axis = out.back();
+    for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) {
+      const auto is_same_number = [&](const Combination& other) { return entry.value.is_number() && other[0].value == entry.value; };
+      if (std::none_of(axis.begin(), axis.end(), is_same_number)) axis.push_back({entry});  // 1 and 1.0 are one value
+    }
     taken.insert(item.key());
   }
   for (std::size_t i = 0; i < sweep.zip->size(); ++i) out.push_back(zipped("/sweep/zip/" + std::to_string(i), (*sweep.zip)[i], taken));
@@ -221,6 +226,34 @@ std::string variant_name(const Combination& combination, const std::set<std::str
   constexpr std::size_t kLongest = 100;  // file systems allow 255 bytes
   if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "-" + sha256_hex(name).substr(0, 8);
   return name.empty() ? "base" : name;
+}
+
+namespace {
+
+// Equal where two combinations assign the same values.
+std::string values_text(const Combination& combination) {
+  std::map<std::string, std::string> values;
+  for (const auto& entry : combination) values[entry.key] = dump_json(entry.value.is_number() ? as_number(entry.value.get<double>()) : entry.value);
+  std::string text;
+  for (const auto& [key, value] : values) text += key + "=" + value + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Expansion::variant_names(const std::vector<Combination>& all, const std::set<std::string>& keys) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  std::map<std::string, int> sharing;  // how many different variants would have the name
+  for (const auto& combination : all) {
+    names.push_back(variant_name(combination, keys));
+    if (known.insert(values_text(combination)).second) ++sharing[names.back()];
+    else problem("/sweep", "the variant " + names.back() + " occurs twice");
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (sharing[names[i]] > 1) names[i] += "-" + sha256_hex(values_text(all[i])).substr(0, 8);
+  }
+  return names;
 }
 
 }  // namespace ffn::config_detail

@@ -28,14 +28,23 @@ std::vector<std::int64_t> seeds_in_all(const std::vector<Sides>& sides) {
   return out;
 }
 
-double smallest_budget(const std::vector<Sides>& sides, Measure measure) {
-  double horizon = INFINITY;
+/// Where the times of a contrast are cut.
+struct Horizon {
+  double at = INFINITY;
+  bool cuts_any = false;
+};
+
+Horizon horizon_of(const std::vector<Sides>& sides, Measure measure) {
+  std::vector<stats::Hit> hits;
   for (const auto& cell : sides) {
     for (const auto* side : {&cell.value, &cell.reference}) {
-      for (const auto& [seed, run] : *side) horizon = std::min(horizon, hit_of(*run, measure).budget);
+      for (const auto& [seed, run] : *side) hits.push_back(hit_of(*run, measure));
     }
   }
-  return horizon;
+  Horizon out;
+  for (const auto& hit : hits) out.at = std::min(out.at, hit.budget);
+  out.cuts_any = std::any_of(hits.begin(), hits.end(), [&](const stats::Hit& hit) { return !hit.reached() || *hit.time > out.at; });
+  return out;
 }
 
 // On the scale on which pairs are compared; NaN for a run without a value.
@@ -92,8 +101,8 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
     std::vector<Sides> sides;
     for (const auto i : contrast.cells)
       sides.push_back({by_seed(cells[i].runs.at(contrast.value), metric), by_seed(cells[i].runs.at(out.reference), metric)});
-    const double horizon = metric.is_time() ? smallest_budget(sides, metric.measure) : INFINITY;
-    const auto values = per_seed(contrast, sides, metric, as_ratios, horizon);
+    const Horizon horizon = metric.is_time() ? horizon_of(sides, metric.measure) : Horizon();
+    const auto values = per_seed(contrast, sides, metric, as_ratios, horizon.at);
     if (values.empty()) continue;
     ContrastResult result;
     if (!contrast.is_main_effect) {
@@ -105,7 +114,7 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
       untested.push_back(contrast.value + (contrast.is_main_effect ? ", main effect" : " at " + result.at));
       continue;
     }
-    least_horizon = std::min(least_horizon, horizon);
+    if (horizon.cuts_any) least_horizon = std::min(least_horizon, horizon.at);
     result.pair.value = contrast.value;
     result.pair.reference = out.reference;
     result.pair.paired = stats::compare_contrast(values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, options);

@@ -177,7 +177,7 @@ std::string how_sure(const Comparison& c) {
     sure.resize(2 * kMostNamed);
     sure.push_back(std::to_string(more) + " more verdicts");
   }
-  for (const auto& interaction : sure_interactions(c)) sure.push_back(interaction);
+  if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
     text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +

@@ -13,7 +13,7 @@ std::string who_leads(const Comparison& comparison);
 /// True if a value has one verdict in one facet and another elsewhere: a mean over all facets then says nothing of any.
 bool verdicts_differ(const Comparison& comparison);
 
-/// "gelu gets there first at expansion 1, 2 and 4, relu at 8."; of many facets, that the table says it.
+/// "gelu gets there first at expansion 1 and 2; relu at 8; no sure difference at 4."; of many facets, that the table says it.
 std::string leaders_by_facet(const Comparison& comparison);
 
 }  // namespace ffn::answer_detail

@@ -19,6 +19,12 @@ std::string verb_of(const Comparison& c, bool several) {
          (c.shown == ShownCentre::median ? "median " : "") + c.metric;
 }
 
+bool is_sure_of_any(const Facet& facet) {
+  return std::any_of(facet.pairs.begin(), facet.pairs.end(), [](const PairResult& pair) {
+    return pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
+  });
+}
+
 }  // namespace
 
 bool verdicts_differ(const Comparison& c) {
@@ -38,13 +44,18 @@ std::string leaders_by_facet(const Comparison& c) {
   };
   const std::string key = only_key(c);
   std::vector<Leaders> all;
+  std::vector<std::string> unsure;
+  const auto place = [&](const Facet& facet) { return key.empty() ? facet_title(facet) : facet.keys.begin()->second; };
   for (const auto& facet : c.facets) {
     std::vector<std::string> values;
     for (const auto* group : best_groups(c, facet)) values.push_back(group->value);
-    if (values.empty()) continue;  // no run got there
+    if (values.empty() || !is_sure_of_any(facet)) {
+      unsure.push_back(place(facet));
+      continue;
+    }
     auto same = std::find_if(all.begin(), all.end(), [&](const Leaders& l) { return l.values == values; });
     if (same == all.end()) same = all.insert(same, {values, {}});
-    same->places.push_back(key.empty() ? facet_title(facet) : facet.keys.begin()->second);
+    same->places.push_back(place(facet));
   }
   if (all.empty()) return "";
   if (c.facets.size() > kMostNamed)
@@ -56,6 +67,7 @@ std::string leaders_by_facet(const Comparison& c) {
     std::string part = enumeration(names) + (parts.empty() ? " " + verb_of(c, names.size() > 1) : "") + " at ";
     parts.push_back(part + (parts.empty() && !key.empty() ? key + " " : "") + enumeration(places));
   }
+  if (!unsure.empty()) parts.push_back("no sure difference at " + enumeration(unsure));
   return join(parts, "; ") + ".";
 }
 

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/table.hpp"
@@ -23,8 +22,8 @@ std::string contrast_name(const Comparison& comparison, const ContrastResult& co
 /// Nothing where compare.interaction does not ask, or nothing is tested yet.
 std::optional<CaptionedTable> contrasts_table(const Comparison& comparison);
 
-/// "silu's difference from relu depends on expansion (4 and 8 against 1)": of each value whose interaction is sure.
-std::vector<std::string> sure_interactions(const Comparison& comparison);
+/// "how gelu and silu differ from relu depends on expansion": the values with an interaction that is sure; empty where none is.
+std::string sure_interactions(const Comparison& comparison);
 
 /// All that is tested is undecided.
 bool has_unsure_interactions(const Comparison& comparison);

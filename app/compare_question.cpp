@@ -20,6 +20,8 @@ std::string other_question(const CompareConfig& asked, const CompareConfig& own,
        : asked.alpha != own.alpha             ? "--alpha"
        : asked.min_effect != own.min_effect ? "--min-effect"
        : asked.scale != own.scale             ? "--scale"
+       : asked.pairs != own.pairs             ? "--pairs"
+       : asked.interaction != own.interaction ? "--interaction"
                                               : "";
 }
 
@@ -47,6 +49,8 @@ std::string ask_study(const std::filesystem::path& directory, const CompareQuest
   const bool same_metric = asked.metric == own.metric, same_scale = !options.scale_given() || asked.scale == own.scale;
   if (!options.min_effect_given() && same_metric && same_scale) asked.min_effect = own.min_effect;
   if (!options.scale_given() && same_metric) asked.scale = own.scale;
+  if (!options.pairs_given()) asked.pairs = own.pairs;
+  if (!options.interaction_given() && asked.by == own.by) asked.interaction = own.interaction;
   if (!study->sequential) return "";
   const std::string other = other_question(asked, own, options.all);
   if (other.empty()) request.sequential = SequentialRequest{study->sequential->maxima, study->sequential->comparisons};
@@ -136,7 +140,7 @@ void add_grouping_options(CommandLine command, CompareQuestion& question) {
   command.option("directories", question.directories, "studies or runs").required().type("DIR...");
   command.option("--by", question.request.config.by, "key whose values are compared; the first that varies otherwise").type("KEY");
   command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
-  question.alpha_given = question.min_effect_given = question.scale_given = [] { return false; };
+  question.alpha_given = question.min_effect_given = question.scale_given = question.pairs_given = question.interaction_given = [] { return false; };
 }
 
 void add_question_options(CommandLine command, CompareQuestion& question) {
@@ -147,9 +151,13 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
   const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise").non_negative();
   const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise").one_of({std::begin(kCompareScales), std::end(kCompareScales)}).type("SCALE");
+  const auto pairs = command.option("--pairs", asked.pairs, "which values are compared with each other; the study's otherwise").one_of({std::begin(kComparePairs), std::end(kComparePairs)}).type("PAIRS");
+  const auto interaction = command.flag("--interaction", asked.interaction, "also tests whether the differences depend on the second key that varies");
   question.alpha_given = [alpha] { return alpha.given(); };
   question.min_effect_given = [min_effect] { return min_effect.given(); };
   question.scale_given = [scale] { return scale.given(); };
+  question.pairs_given = [pairs] { return pairs.given(); };
+  question.interaction_given = [interaction] { return interaction.given(); };
 }
 
 }  // namespace ffn::app

@@ -14,7 +14,7 @@ struct CompareQuestion {
   std::vector<std::string> directories;
   CompareRequest request;
   bool all = false;  ///< also runs that a study does not list
-  std::function<bool()> alpha_given, min_effect_given, scale_given;
+  std::function<bool()> alpha_given, min_effect_given, scale_given, pairs_given, interaction_given;
 };
 
 /// Both: `question` has to live as long as the command runs.

@@ -10,6 +10,7 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/tuned.hpp"
 
 namespace ffn::app {
@@ -240,6 +241,10 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   const std::string answer = answer_text(c);
   std::string out = answer.empty() ? "" : wrapped(answer, view.width) + "\n";
   out += short_form(c, view);
+  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
+    if (!more) continue;
+    out += "\n" + wrapped(more->caption + "\n", view.width) + "\n" + (view.form == TableForm::markdown ? more->table.markdown() : folded(more->table, view.width, view.color));
+  }
   if (c.tuned) out += "\n" + tuning_text(c, view);
   if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);
   if (view.explain) out += "\n" + wrapped(explanation(c), view.width);

@@ -1,4 +1,5 @@
 // ffn-train compare DIR...: which variant is better and how surely, from run directories.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -19,12 +20,10 @@ struct CompareFlags {
 };
 
 bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
-  for (const auto& facet : comparison.facets) {
-    for (const auto& pair : facet.pairs) {
-      if (pair.judgement.verdict == verdict) return true;
-    }
-  }
-  return false;
+  const auto is = [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict; };
+  return std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) {
+    return std::any_of(facet.pairs.begin(), facet.pairs.end(), is) || std::any_of(facet.further_pairs.begin(), facet.further_pairs.end(), is);
+  });
 }
 
 int compare(const CompareFlags& options, const CommonOptions& common) {

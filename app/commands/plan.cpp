@@ -161,7 +161,7 @@ Power power_of(const Study& study, std::size_t num_comparisons) {
   const std::size_t comparisons = std::max<std::size_t>(1, num_comparisons);
   const bool judged = comparisons <= stats::most_comparisons(alpha);
   return {seeds, comparisons, alpha, judged ? stats::seeds_for_any_verdict(alpha, comparisons) : SIZE_MAX,
-          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
+          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0, alpha / static_cast<double>(comparisons)) : NAN};
 }
 
 Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
@@ -252,7 +252,8 @@ std::string power_text(const Power& power) {
            (power.comparisons == 1 ? " comparison; at least " : " comparisons; at least ") +
            std::to_string(power.needed) + " are needed";
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
-         " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
+         " standard deviations of the paired differences (" + std::to_string(power.comparisons) +
+         (power.comparisons == 1 ? " comparison" : " comparisons") + at + " together, power 80 %)";
 }
 
 // All but the table, which stands above.

@@ -5,11 +5,12 @@
 #include <set>
 #include <thread>
 
-#include "ffn/compare/cautions.hpp"
+#include "ffn/compare/contrasts.hpp" "ffn/compare/cautions.hpp"
 #include "ffn/compare/groups.hpp"
 #include "ffn/compare/notes.hpp"
 #include "ffn/compare/outcomes.hpp"
 #include "ffn/compare/pair_scale.hpp"
+#include "ffn/compare/pairs.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
 #include "ffn/core/error.hpp"
@@ -24,17 +25,6 @@ namespace ffn {
 namespace {
 
 // ---- one pair
-
-// Runs that are over by seed; a seed that occurs twice in a group keeps its first run. None of a group that does not log the
-// metric: its diverged runs would lose, where the others have nothing to show.
-std::map<std::int64_t, const FoundRun*> by_seed(const std::vector<const FoundRun*>& runs, const Metric& metric) {
-  std::map<std::int64_t, const FoundRun*> out;
-  if (std::any_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); })) return out;
-  for (const auto* run : runs) {
-    if (is_over(*run)) out.insert({run->seed, run});
-  }
-  return out;
-}
 
 using RunsBySeed = std::map<std::int64_t, const FoundRun*>;
 
@@ -135,12 +125,6 @@ bool facet_before(const Keys& a, const Keys& b) {
   return false;
 }
 
-/// The runs of one facet by their value of `by`.
-struct Cell {
-  Keys keys;
-  std::map<std::string, std::vector<const FoundRun*>> runs;
-};
-
 std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vector<std::string>& facet_by, const std::string& by) {
   std::vector<Cell> cells;
   for (const auto& run : runs) {
@@ -154,76 +138,57 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
   return cells;
 }
 
-using Group = std::vector<const FoundRun*>;
-
-// The pairs that there will be once everything is trained.
-std::size_t planned_pairs(const std::vector<Cell>& cells, const std::string& reference, const Metric& metric, bool judged) {
-  if (!judged) return 0;
-  const auto measured = [&](const Group& runs) {
-    return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); });
-  };
-  std::size_t pairs = 0;
-  for (const auto& cell : cells) {
-    const auto with = cell.runs.find(reference);
-    if (with == cell.runs.end() || !measured(with->second)) continue;
-    for (const auto& [value, runs] : cell.runs) pairs += value != reference && measured(runs);
-  }
-  return pairs;
-}
-
 // A pair that is to be compared: resampling it takes longer than anything else here, and pairs do not wait for each other.
 struct PairJob {
   std::size_t facet;
-  std::string value;
+  AskedPair asked;
   const Group *runs, *reference;
   std::optional<PairResult> result;
 };
 
 std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<std::string>& values, const Metric& metric,
-                             const PairScale& scale, const stats::CompareOptions& options, const std::optional<SequentialRequest>& sequential, bool judged) {
+                             const PairScale& scale, const stats::CompareOptions& options, const CompareRequest& request, bool judged) {
   std::vector<Facet> facets;
   std::vector<PairJob> jobs;
   for (const auto& cell : cells) {
     Facet facet;
     facet.keys = cell.keys;
-    const auto reference = cell.runs.find(values[0]);
     for (const auto& value : values) {
       const auto group = cell.runs.find(value);
-      if (group == cell.runs.end()) continue;
-      facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
-      if (group == reference || reference == cell.runs.end() || !judged) continue;
-      jobs.push_back({facets.size(), value, &group->second, &reference->second, std::nullopt});
+      if (group != cell.runs.end()) facet.groups.push_back(summarise(value, group->second, metric, options.alpha));
     }
+    for (auto& pair : judged ? pairs_in_family(cell, values, request.config.pairs) : std::vector<AskedPair>())
+      jobs.push_back({facets.size(), pair, &cell.runs.at(pair.value), &cell.runs.at(pair.reference), std::nullopt});
     facets.push_back(std::move(facet));
   }
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(),
-               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, sequential); });
+               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, request.sequential); });
   for (auto& job : jobs) {
     if (!job.result) continue;
-    job.result->value = job.value;
-    job.result->reference = values[0];
-    facets[job.facet].pairs.push_back(std::move(*job.result));
+    job.result->value = job.asked.value;
+    job.result->reference = job.asked.reference;
+    auto& facet = facets[job.facet];
+    (job.asked.reference == values[0] ? facet.pairs : facet.further_pairs).push_back(std::move(*job.result));
   }
   return facets;
 }
 
-// All pairs of all facets are one family.
+// All pairs of all facets are one family, and so are the contrasts.
 void judge_all(Comparison& out, std::size_t planned) {
-  std::vector<stats::PairedResult> family;
-  std::size_t unpaired = 0;
-  for (const auto& facet : out.facets) {
-    for (const auto& pair : facet.pairs) {
-      family.push_back(pair.paired);
-      unpaired += pair.unpaired_seeds;
-    }
+  std::vector<PairResult*> pairs;
+  for (auto& facet : out.facets) {
+    for (auto* some : {&facet.pairs, &facet.further_pairs})
+      for (auto& pair : *some) pairs.push_back(&pair);
   }
+  std::size_t unpaired = 0;
+  for (const auto* pair : pairs) unpaired += pair->unpaired_seeds;
+  for (auto& contrast : out.contrasts) pairs.push_back(&contrast.pair);
+  std::vector<stats::PairedResult> family;
+  for (const auto* pair : pairs) family.push_back(pair->paired);
   out.num_comparisons = std::max(planned, family.size());
-  std::size_t next = 0;
   out.ratio_form = stats::ratio_form(family);
   const auto judgements = stats::judge(family);
-  for (auto& facet : out.facets) {
-    for (auto& pair : facet.pairs) pair.judgement = judgements[next++];
-  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i]->judgement = judgements[i];
   if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + (unpaired == 1 ? " seed is finished on one side of a pair only and is left out of it" : " seeds are finished on one side of a pair only and are left out of it"));
 }
 
@@ -259,14 +224,16 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const bool of_tasks = out.by.rfind("task.", 0) == 0;
   const bool judged = metric.measure != Measure::seconds && !of_tasks;
   if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
-  const auto cells = into_cells(runs, facet_keys(runs, varying, out.by), out.by);
+  const auto facet_by = facet_keys(runs, varying, out.by);
+  const auto cells = into_cells(runs, facet_by, out.by);
+  const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;
   const PairScale scale(asked.scale, metric.name, metric.kind(), metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;
-  options.comparisons = std::max<std::size_t>(1, planned_pairs(cells, out.reference, metric, judged));
+  options.comparisons = std::max<std::size_t>(1, (judged ? planned_pairs(cells, values, asked.pairs, metric) : 0) + contrasts.size());
   // Said here, which a study asks before it trains; the test itself would refuse at the end.
   if (judged && stats::most_comparisons(out.alpha) < options.comparisons) {
     throw UsageError("alpha " + number_text(out.alpha) + " over " + std::to_string(options.comparisons) +
@@ -274,7 +241,8 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
                          std::to_string(stats::most_comparisons(out.alpha)) + " can be judged",
                      "compare fewer values, split the study, or choose a larger alpha");
   }
-  out.facets = facets_of(cells, values, metric, scale, options, request.sequential, judged);
+  out.facets = facets_of(cells, values, metric, scale, options, request, judged);
+  add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
   if (request.sequential) judge_in_looks(out, *request.sequential, scale);
   if (!metric.is_time()) {
@@ -283,6 +251,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     note_bad_runs(out);
     note_skewed(out);
   }
+  if (asked.pairs == "best") keep_pairs_of_best(out);
   add_notes(runs, varying, metric.is_time(), out);
   return out;
 }

@@ -132,6 +132,14 @@ struct PairResult {
   std::vector<stats::Look> looks;  ///< at Comparison::alpha / comparisons
 };
 
+/// A main effect (the mean over the facets of value − reference), or an interaction: value − reference at one value of the second factor
+/// less the same at its first. Its verdict is of this number: "worse" at 8 against 1 is doing less well there, not being worse.
+struct ContrastResult {
+  std::string at, against;  ///< values of Comparison::interaction_key; empty of a main effect
+  PairResult pair;
+  bool is_main_effect() const { return against.empty(); }
+};
+
 /// Whether it has a verdict.
 bool is_settled(const PairResult& pair);
 
@@ -139,7 +147,8 @@ bool is_settled(const PairResult& pair);
 struct Facet {
   std::map<std::string, std::string> keys;  ///< the values that define it; empty if there is one facet only
   std::vector<GroupResult> groups;          ///< in the order of the config's values, the reference first
-  std::vector<PairResult> pairs;
+  std::vector<PairResult> pairs;            ///< against the study's reference
+  std::vector<PairResult> further_pairs;    ///< against another value, where compare.pairs asks for them
 };
 
 /// How far a study that adds seeds until settled has come.
@@ -162,6 +171,8 @@ struct Comparison {
   stats::RatioForm ratio_form = stats::RatioForm::percent;
   ShownCentre shown = ShownCentre::mean;
   std::vector<Facet> facets;
+  std::string interaction_key;            ///< the second factor, where compare.interaction asks whether the answer depends on it
+  std::vector<ContrastResult> contrasts;  ///< those that could be tested
   std::size_t num_comparisons = 0;  ///< that the correction covers
   std::string rate;                 ///< the learning rate of all runs, where layers are compared that were not tuned
   bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
@@ -172,7 +183,7 @@ struct Comparison {
 };
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
-/// seed, and judges all pairs of all facets as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
+/// seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
 /// reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);
 

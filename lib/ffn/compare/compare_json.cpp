@@ -133,6 +133,14 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
   return out;
 }
 
+Json contrast_json(const Comparison& c, const ContrastResult& contrast) {
+  Json out = pair_json(c, contrast.pair, c.ratio_form);
+  out["contrast"] = contrast.is_main_effect() ? "main_effect" : "interaction";
+  out["at"] = contrast.is_main_effect() ? Json(nullptr) : Json(contrast.at);
+  out["against"] = contrast.is_main_effect() ? Json(nullptr) : Json(contrast.against);
+  return out;
+}
+
 Json sequential_json(const SequentialStanding& s) {
   return {{"maxima", s.maxima}, {"comparisons", s.comparisons}, {"looks", s.looks}, {"open", s.open}};
 }
@@ -144,7 +152,8 @@ Json comparison_json(const Comparison& c) {
   for (const auto& facet : c.facets) {
     Json groups = Json::array(), pairs = Json::array();
     for (const auto& g : facet.groups) groups.push_back(group_json(g));
-    for (const auto& p : facet.pairs) pairs.push_back(pair_json(c, p, c.ratio_form));
+    for (const auto* some : {&facet.pairs, &facet.further_pairs})
+      for (const auto& p : *some) pairs.push_back(pair_json(c, p, c.ratio_form));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
   Json out = {
@@ -153,6 +162,11 @@ Json comparison_json(const Comparison& c) {
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
   if (!c.rate.empty()) out["untuned_rate"] = c.rate;
+  if (!c.interaction_key.empty()) {
+    Json contrasts = Json::array();
+    for (const auto& contrast : c.contrasts) contrasts.push_back(contrast_json(c, contrast));
+    out["interaction"] = {{"key", c.interaction_key}, {"contrasts", contrasts}};
+  }
   if (c.tuned) out["tuning"] = to_json(*c.tuned);
   if (c.sequential) out["sequential"] = sequential_json(*c.sequential);
   return out;

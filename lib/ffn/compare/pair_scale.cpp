@@ -38,8 +38,12 @@ template <class Visit>
 void for_each_pair(const Comparison& c, Visit visit) {
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) visit(facet, pair);
+    for (const auto& pair : facet.further_pairs) visit(facet, pair);
   }
 }
+
+// Its value, and what it is held against where that is not the study's reference.
+std::string pair_name(const Comparison& c, const PairResult& pair) { return pair.value + (pair.reference == c.reference ? "" : " against " + pair.reference); }
 
 }  // namespace
 
@@ -98,7 +102,7 @@ void note_scale(const std::string& asked, Comparison& c) {
     if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
     const auto& reason = pair.paired.test_reason;
     const auto because = reason.find(", because ");
-    by_ranks.push_back(pair.value + place_of(facet) + (because == std::string::npos ? "" : reason.substr(because)));
+    by_ranks.push_back(pair_name(c, pair) + place_of(facet) + (because == std::string::npos ? "" : reason.substr(because)));
   });
   if (pairs == 0) return;
   const std::string form = c.as_ratios ? "ratios" : "differences";

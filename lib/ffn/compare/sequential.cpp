@@ -14,7 +14,8 @@ namespace {
 std::vector<PairResult*> pairs_of(Comparison& c) {
   std::vector<PairResult*> pairs;
   for (auto& facet : c.facets) {
-    for (auto& pair : facet.pairs) pairs.push_back(&pair);
+    for (auto* some : {&facet.pairs, &facet.further_pairs})
+      for (auto& pair : *some) pairs.push_back(&pair);
   }
   return pairs;
 }

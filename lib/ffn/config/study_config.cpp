@@ -32,6 +32,11 @@ void CompareConfig::describe(FieldVisitor& v) {
             {"difference", "differences in the metric's units; ranks only where a run has no value"},
             {"ratio", "ratios of positive values; ranks only where a run has no value"},
             {"ranks", "ranks of what auto compares"}});
+  v.choice({"pairs", "which values are compared with each other"}, pairs,
+           {{"reference", "each with the reference"},
+            {"best", "also the best with each other one; corrected for all pairs, since the same runs say which is the best"},
+            {"all", "each with each"}});
+  v.flag({"interaction", "in a study of two keys, also tests whether the differences depend on the second: mean over its values, and change from its first"}, interaction);
 }
 
 void SweepConfig::describe(FieldVisitor& v) {
@@ -340,6 +345,10 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
   if (study.growing && study.config.compare.metric == "seconds_to_target")
     expansion.problem("/compare/metric", "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
+  if (study.growing && study.config.compare.pairs == "best")
+    expansion.problem("/compare/pairs", "each look would choose another best; \"all\" compares it, too, or give a number of seeds");
+  if (study.growing && study.config.compare.interaction)
+    expansion.problem("/compare/interaction", "looks test pairs alone; leave it out, or give a number of seeds");
   if (combinations.empty() && expansion.problems.empty()) expansion.problem("/sweep", "no variant is left");
   if (!expansion.problems.empty()) throw ConfigError(source, std::move(expansion.problems), "nothing was started");
   return study;

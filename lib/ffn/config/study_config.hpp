@@ -10,6 +10,7 @@
 namespace ffn {
 
 inline constexpr const char* kCompareScales[] = {"auto", "difference", "ratio", "ranks"};
+inline constexpr const char* kComparePairs[] = {"reference", "best", "all"};
 
 /// How the study's variants are compared at its end; `ffn-train compare` takes the same as options.
 struct CompareConfig {
@@ -18,7 +19,9 @@ struct CompareConfig {
   std::string reference;  ///< value of `by`, as text; "" takes the first
   double alpha = 0.05;
   double min_effect = 0.0;
-  std::string scale = "auto";  ///< one of kCompareScales
+  std::string scale = "auto";       ///< one of kCompareScales
+  std::string pairs = "reference";  ///< one of kComparePairs
+  bool interaction = false;
   void describe(FieldVisitor& v);
 };
 

@@ -2,6 +2,7 @@
 #include "ffn/pictures/page.hpp"
 #include "ffn/pictures/series.hpp"
 #include "ffn/report/cells.hpp"
+#include "ffn/report/more_comparisons.hpp"
 
 #include <algorithm>
 
@@ -30,6 +31,24 @@ std::string latex(const std::string& text) {
   return out;
 }
 
+std::string row_of(const std::vector<std::string>& cells) {
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? " & " : "") + latex(cells[i]);
+  return out + " \\\\\n";
+}
+
+std::string more_tabular(const CaptionedTable& more) {
+  std::string aligned;
+  std::vector<std::string> headers;
+  for (const auto& [header, align] : more.table.columns()) {
+    aligned += align == Align::left ? 'l' : 'r';
+    headers.push_back(header);
+  }
+  std::string out = "\n% " + latex(more.caption) + "\n\\begin{tabular}{" + aligned + "}\n\\toprule\n" + row_of(headers) + "\\midrule\n";
+  for (const auto& row : more.table.rows()) out += row_of(row);
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
+
 }  // namespace
 
 std::string latex_table(const Comparison& c) {
@@ -56,7 +75,11 @@ std::string latex_table(const Comparison& c) {
       out += row + " & " + latex(seeds_text(group)) + " \\\\\n";
     }
   }
-  return out + "\\bottomrule\n\\end{tabular}\n";
+  out += "\\bottomrule\n\\end{tabular}\n";
+  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
+    if (more) out += more_tabular(*more);
+  }
+  return out;
 }
 
 }  // namespace ffn::pictures

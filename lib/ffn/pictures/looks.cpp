@@ -22,9 +22,12 @@ std::vector<LookRow> looks_rows(const Comparison& c, const SeriesList& series) {
   std::vector<LookRow> rows;
   for (const auto& facet : c.facets) {
     const std::string title = facet_title(facet);
-    for (const auto& pair : facet.pairs) {
-      const std::size_t index = series.index(pair.value);
-      if (pair.sequential) rows.push_back({(title.empty() ? "" : title + ", ") + series.name(index), index, &pair});
+    for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
+      for (const auto& pair : *pairs) {
+        const std::size_t index = series.index(pair.value);
+        const std::string against = pairs == &facet.pairs ? "" : " against " + shown_value(c, pair.reference);
+        if (pair.sequential) rows.push_back({(title.empty() ? "" : title + ", ") + series.name(index) + against, index, &pair});
+      }
     }
   }
   return rows;

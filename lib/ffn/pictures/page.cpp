@@ -14,6 +14,7 @@
 #include "ffn/report/answer.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/more_comparisons.hpp"
 
 namespace ffn::pictures {
 
@@ -177,6 +178,17 @@ std::string notes_section(const Comparison& c) {
   return body.empty() ? "" : section("notes", "To be known beside it", "<ul>" + body + "</ul>\n");
 }
 
+std::string more_section(const Comparison& c) {
+  std::string body;
+  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
+    if (!more) continue;
+    std::vector<std::string> headers;
+    for (const auto& column : more->table.columns()) headers.push_back(column.header);
+    body += paragraph(more->caption, "caption") + list_table(headers, more->table.rows());
+  }
+  return body.empty() ? "" : "<section id=\"more\">" + body + "</section>\n";
+}
+
 std::string origin_sections(const ReportFacts& facts) {
   std::vector<std::vector<std::string>> varying;
   for (const auto& [key, values] : facts.varying) varying.push_back({key, values});
@@ -233,6 +245,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   const std::string answer = answer_text(c);
   out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
   out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
+  out += more_section(c);
   out += notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);

@@ -11,6 +11,7 @@
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/leader.hpp"
+#include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/tuned.hpp"
 
@@ -27,9 +28,9 @@ std::string percent(double fraction) {
   return text.replace(text.find(' '), 1, "\u00a0");
 }
 
-/// Pairs of one value that came to one verdict.
+/// Pairs of one value with one other that came to one verdict.
 struct Found {
-  std::string value;
+  std::string value, reference;
   std::vector<const PairResult*> pairs;
   std::vector<const Facet*> facets;
 };
@@ -43,33 +44,43 @@ bool all_tied(const PairResult& pair) {
   return pair.paired.ties == pair.paired.num_seeds && pair.judgement.verdict != Verdict::too_few_seeds && !has_nothing(pair);
 }
 
+// Of a facet, the pairs with this reference.
+const std::vector<PairResult>& pairs_with(const Comparison& c, const Facet& facet, const std::string& reference) {
+  return reference == c.reference ? facet.pairs : facet.further_pairs;
+}
+
 std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(const PairResult&)>& holds) {
+  const auto values = values_of(c);
+  std::vector<std::string> references = {c.reference};
+  std::copy_if(values.begin(), values.end(), std::back_inserter(references), [&](const auto& value) { return value != c.reference; });
   std::vector<Found> out;
-  for (const auto& value : values_of(c)) {
-    Found found{value, {}, {}};
-    for (const auto& facet : c.facets) {
-      for (const auto& pair : facet.pairs) {
-        if (pair.value == value && holds(pair)) {
-          found.pairs.push_back(&pair);
-          found.facets.push_back(&facet);
+  for (const auto& reference : references) {
+    for (const auto& value : values) {
+      Found found{value, reference, {}, {}};
+      for (const auto& facet : c.facets) {
+        for (const auto& pair : pairs_with(c, facet, reference)) {
+          if (pair.value == value && pair.reference == reference && holds(pair)) {
+            found.pairs.push_back(&pair);
+            found.facets.push_back(&facet);
+          }
         }
       }
+      if (!found.pairs.empty()) out.push_back(std::move(found));
     }
-    if (!found.pairs.empty()) out.push_back(std::move(found));
   }
   return out;
 }
 
-std::size_t facets_with(const Comparison& c, const std::string& value) {
-  std::size_t n = 0;
-  for (const auto& facet : c.facets)
-    n += std::any_of(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& pair) { return pair.value == value; });
-  return n;
+std::size_t facets_with(const Comparison& c, const Found& found) {
+  return static_cast<std::size_t>(std::count_if(c.facets.begin(), c.facets.end(), [&](const Facet& facet) {
+    const auto& pairs = pairs_with(c, facet, found.reference);
+    return std::any_of(pairs.begin(), pairs.end(), [&](const PairResult& pair) { return pair.value == found.value && pair.reference == found.reference; });
+  }));
 }
 
 // " at every expansion", " at expansion 4 and 8", " in 3 of 12 groups"; nothing where there is one facet.
 std::string where(const Comparison& c, const Found& found) {
-  const std::size_t all = facets_with(c, found.value), some = found.facets.size();
+  const std::size_t all = facets_with(c, found), some = found.facets.size();
   if (c.facets.size() < 2) return "";
   const std::string key = only_key(c);
   if (some == all && all > 1) return key.empty() ? " in every group" : " at every " + key;
@@ -154,6 +165,16 @@ std::string chances_text(const std::vector<Found>& undecided) {
   return "";
 }
 
+// Names and places of what was found against each reference, the study's first.
+std::vector<std::pair<std::string, std::vector<std::string>>> by_reference(const Comparison& c, const std::vector<Found>& all) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> out;
+  for (const auto& found : all) {
+    if (out.empty() || out.back().first != found.reference) out.push_back({found.reference, {}});
+    out.back().second.push_back(name_of(c, found.value) + where(c, found));
+  }
+  return out;
+}
+
 std::string how_sure(const Comparison& c) {
   const auto has_value = [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); }); };
   if (std::none_of(c.facets.begin(), c.facets.end(), has_value)) return has_pairs(c) && !is_time_metric(c.metric) ? " No run has a value of " + c.metric + "." : "";
@@ -162,29 +183,34 @@ std::string how_sure(const Comparison& c) {
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
       const std::string word = stats::to_string(verdict);
-      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, c.reference) + where(c, found) + by_how_much(c, found) + cautions(c, found.pairs));
+      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, found.reference) + where(c, found) + by_how_much(c, found) + cautions(c, found.pairs));
     }
   }
-  std::vector<std::string> same, unsure, tied, nothing;
-  for (const auto& found : with_verdict(c, is(Verdict::no_meaningful_difference))) same.push_back(name_of(c, found.value) + where(c, found));
-  for (const auto& found : with_verdict(c, is(Verdict::undecided))) unsure.push_back(name_of(c, found.value) + where(c, found));
-  for (const auto& found : with_verdict(c, [](const PairResult& pair) { return all_tied(pair); })) tied.push_back(name_of(c, found.value) + where(c, found));
-  for (const auto& found : with_verdict(c, has_nothing)) nothing.push_back(name_of(c, found.value) + where(c, found));
+  const auto same = by_reference(c, with_verdict(c, is(Verdict::no_meaningful_difference)));
+  const auto unsure = by_reference(c, with_verdict(c, is(Verdict::undecided)));
+  const auto tied = by_reference(c, with_verdict(c, [](const PairResult& pair) { return all_tied(pair); }));
+  const auto nothing = by_reference(c, with_verdict(c, has_nothing));
   std::string text;
   if (sure.size() > 2 * kMostNamed) {
     const std::size_t more = sure.size() - 2 * kMostNamed;
     sure.resize(2 * kMostNamed);
     sure.push_back(std::to_string(more) + " more verdicts");
   }
+  if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
   if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
-  if (!same.empty())
+  for (const auto& [reference, names] : same)
     text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
-            shown_value(c, c.reference) + ": " + enumeration(same) + ".";
-  if (!unsure.empty())
-    text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
-  if (!tied.empty()) text += " The same as " + shown_value(c, c.reference) + " with every seed: " + enumeration(tied) + ".";
-  if (!nothing.empty())
-    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " + shown_value(c, c.reference) + ", nor with " + enumeration(nothing) + ".";
+            shown_value(c, reference) + ": " + enumeration(names) + ".";
+  if (!unsure.empty()) {
+    const bool named = (sure.empty() && same.empty()) || unsure.size() > 1 || unsure[0].first != c.reference;
+    std::vector<std::string> parts;
+    for (const auto& [reference, names] : unsure) parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
+    text += " Not sure: " + join(parts, ", ") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
+  }
+  if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + last_segment(c.interaction_key) + ".";
+  for (const auto& [reference, names] : tied) text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
+  for (const auto& [reference, names] : nothing)
+    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " + shown_value(c, reference) + ", nor with " + enumeration(names) + ".";
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
     return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +

@@ -146,6 +146,7 @@ std::string who_leads(const Comparison& c) {
   const auto tied = [&](const VariantStanding& s) { return !ranks_before(c, first.rank, s.rank); };
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
   if (leaders == all.size()) return all_equal(c, standings, shown(first, unit_of(c.metric)));
+  if ((leaders > 1 || first.first_in < facets) && verdicts_differ(c)) return leaders_by_facet(c);
   std::string text = names_of(c, all, leaders);
   text += time ? (leaders == 1 ? " gets there " : " get there ") + std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +

@@ -5,7 +5,8 @@
 #include <set>
 #include <thread>
 
-#include "ffn/compare/contrasts.hpp" "ffn/compare/cautions.hpp"
+#include "ffn/compare/cautions.hpp"
+#include "ffn/compare/contrasts.hpp"
 #include "ffn/compare/groups.hpp"
 #include "ffn/compare/notes.hpp"
 #include "ffn/compare/outcomes.hpp"

@@ -30,12 +30,13 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);
   run.seed = config.value("seed", std::int64_t{0});
+  run.label = config.value("label", "");
   run.budget_steps = config.value("/train/steps"_json_pointer, std::int64_t{0});
   run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
   if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
-  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.

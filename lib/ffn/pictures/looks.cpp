@@ -21,7 +21,7 @@ struct LookRow {
 std::vector<LookRow> looks_rows(const Comparison& c, const SeriesList& series) {
   std::vector<LookRow> rows;
   for (const auto& facet : c.facets) {
-    const std::string title = facet_title(facet);
+    const std::string title = facet_title(c, facet);
     for (const auto& pair : facet.pairs) {
       const std::size_t index = series.index(pair.value);
       if (pair.sequential) rows.push_back({(title.empty() ? "" : title + ", ") + series.name(index), index, &pair});

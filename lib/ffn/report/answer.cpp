@@ -74,8 +74,13 @@ std::string where(const Comparison& c, const Found& found) {
   if (some == all && all > 1) return key.empty() ? " in every group" : " at every " + key;
   if (key.empty() || some > kMostNamed) return " in " + std::to_string(some) + " of " + std::to_string(all) + " groups";
   std::vector<std::string> at;
-  for (const auto* facet : found.facets) at.push_back(facet->keys.begin()->second);
-  return " at " + key + " " + enumeration(at);
+  bool named = true;  // by names of their own, such as "no attention"
+  for (const auto* facet : found.facets) {
+    const auto& [full_key, value] = *facet->keys.begin();
+    at.push_back(shown_value(c, full_key, value));
+    named = named && at.back() != value;
+  }
+  return named ? " with " + enumeration(at) : " at " + key + " " + enumeration(at);
 }
 
 // ", by 8.3 % (95 % interval 3.0 to 12.1 %)", ", by a factor of 120 to 830".

@@ -89,7 +89,7 @@ std::string short_name(const std::string& key, const std::vector<std::string>& a
   std::size_t from = key.rfind('.');
   const auto is_shared = [&](const std::string& end) {
     return std::any_of(among.begin(), among.end(), [&](const std::string& other) {
-      return other != key && other.size() >= end.size() && ("." + other).compare(other.size() + 1 - end.size(), std::string::npos, end) == 0;
+      return other != key && other.size() + 1 >= end.size() && ("." + other).compare(other.size() + 1 - end.size(), std::string::npos, end) == 0;
     });
   };
   while (from != std::string::npos && is_shared(key.substr(from))) from = from == 0 ? std::string::npos : key.rfind('.', from - 1);

@@ -85,16 +85,18 @@ std::string comparison_csv(const Comparison& c) {
                                   std::string("ratio_high"),
                                   std::string("bad_runs"),
                                   std::string("bad_runs_reference"),
-                                  std::string("p_mcnemar")}) {
+                                  std::string("p_mcnemar"),
+                                  std::string("label")}) {
     columns.push_back({name});
   }
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
-  const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& contrast) {
+  const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label, const std::string& contrast) {
     const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8), scale = pair ? scale_cells(*pair) : std::vector<std::string>(8);
     row.insert(row.end(), cells.begin(), cells.end());
     row.push_back(median);
     row.insert(row.end(), scale.begin(), scale.end());
+    row.push_back(label);
     if (!c.contrasts.empty()) row.push_back(contrast);
     table.add_row(std::move(row));
   };
@@ -106,16 +108,16 @@ std::string comparison_csv(const Comparison& c) {
                              std::to_string(g.num_failed), raw(g.mean), raw(g.half_width), raw(g.iqm), std::to_string(g.num_hits),
                              raw(g.median_steps), std::to_string(g.parameters), std::to_string(g.flops_per_token), raw(g.train_seconds)});
       const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == g.value; });
-      add_row(row, pair == facet.pairs.end() ? nullptr : &*pair, raw(g.median), "");
+      add_row(row, pair == facet.pairs.end() ? nullptr : &*pair, raw(g.median), shown_value(c, g.value), "");
       for (const auto& further : facet.further_pairs) {
-        if (further.value == g.value) add_row(row, &further, raw(g.median), "");
+        if (further.value == g.value) add_row(row, &further, raw(g.median), shown_value(c, g.value), "");
       }
     }
   }
   for (const auto& contrast : c.contrasts) {
     std::vector<std::string> row = {contrast.at, contrast.pair.value, c.metric};
     row.resize(row.size() + 12);  // runs, means and costs are of no single group
-    add_row(std::move(row), &contrast.pair, "", contrast.is_main_effect() ? "main effect" : "against " + contrast.against);
+    add_row(std::move(row), &contrast.pair, "", "", contrast.is_main_effect() ? "main effect" : "against " + contrast.against);
   }
   return table.csv();
 }

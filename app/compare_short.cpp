@@ -36,8 +36,8 @@ enum class Repeated { left_out, shown };  // keys of a facet that are those of t
 Table short_table(const Comparison& c, int bar_columns, Repeated repeated_keys = Repeated::left_out) {
   const auto seeds = same_seeds(c);
   std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
-  columns.push_back({last_segment(c.by), Align::left});
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
+  columns.push_back({shown_key(c, c.by), Align::left});
   const NumberUnit unit(c);
   columns.push_back({unit.header(metric_header(c.metric)), Align::right});
   if (has_pairs(c)) {
@@ -52,9 +52,9 @@ Table short_table(const Comparison& c, int bar_columns, Repeated repeated_keys =
   for (const auto& facet : c.facets) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
-      const bool repeated = repeated_keys == Repeated::left_out && facet_title(facet) == before;
-      for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : value);
-      before = facet_title(facet);
+      const bool repeated = repeated_keys == Repeated::left_out && facet_title(c, facet) == before;
+      for (const auto& [key, value] : facet.keys) row.push_back(repeated ? "" : shown_value(c, key, value));
+      before = facet_title(c, facet);
       row.insert(row.end(), {shown_value(c, g.value), centre_text(c, g, unit.size())});
       bool decided = false;
       if (has_pairs(c)) {

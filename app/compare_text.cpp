@@ -41,8 +41,8 @@ Table groups_table(const Comparison& c) {
     return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.has_target; });
   });
   std::vector<Column> columns;
-  for (const auto& [key, value] : first.keys) columns.push_back({last_segment(key), Align::right});
-  columns.push_back({last_segment(c.by), Align::left});
+  for (const auto& [key, value] : first.keys) columns.push_back({shown_key(c, key), Align::right});
+  columns.push_back({shown_key(c, c.by), Align::left});
   const bool time = is_time_metric(c.metric);
   columns.push_back({"runs", Align::right});
   columns.push_back({(time ? "restricted mean " : centre_name(c) + " ") + interval_form(c), Align::right});
@@ -57,7 +57,7 @@ Table groups_table(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
@@ -83,7 +83,7 @@ std::string chances_text(const Comparison& c) {
       std::vector<std::string> chances;
       for (const auto& chance : pair.judgement.chances)
         chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
-      const std::string place = facet_title(facet);
+      const std::string place = facet_title(c, facet);
       text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": chance of a verdict, if there is a difference (overall), with " + join(chances) + "\n";
     }
   }
@@ -103,7 +103,7 @@ std::string bad_runs_text(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
       if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) continue;
-      const std::string place = facet_title(facet), all = " of " + std::to_string(pair.paired.num_seeds);
+      const std::string place = facet_title(c, facet), all = " of " + std::to_string(pair.paired.num_seeds);
       text += "bad runs, " + (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": " + std::to_string(pair.bad->variant) + all +
               ", " + shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
               format_significant(pair.bad->p, 2) + ")\n";
@@ -114,9 +114,9 @@ std::string bad_runs_text(const Comparison& c) {
 
 Table pairs_table(const Comparison& c) {
   std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
   const std::string interval = format_percent(1 - c.alpha, 0);
-  columns.push_back({last_segment(c.by), Align::left});
+  columns.push_back({shown_key(c, c.by), Align::left});
   columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
@@ -127,7 +127,7 @@ Table pairs_table(const Comparison& c) {
     for (const auto& pair : facet.pairs) {
       const auto& p = pair.paired;
       std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
                              pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), stats::to_string(pair.judgement.verdict)});

@@ -84,8 +84,8 @@ std::string axis_header(const Range& range, int columns) {
 Table standing_table(const Comparison& c, const Sparklines& curves, const std::string& curve_name, int bar, bool with_curves) {
   const auto range = range_of_centres(c);
   std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
-  columns.push_back({last_segment(c.by), Align::left});
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
+  columns.push_back({shown_key(c, c.by), Align::left});
   columns.push_back({"runs", Align::right});
   columns.push_back({c.metric, Align::right});
   if (bar > 0) columns.push_back({axis_header(range, bar), Align::left});
@@ -96,7 +96,7 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
     for (const auto& g : facet.groups) {
       if (table.num_rows() == kMostRows) return table;
       std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, g.value), std::to_string(g.num_done + g.num_diverged + g.num_failed), centre_text(c, g)});
       const auto e = pictures::estimate_of(g, pictures::range_of(c.metric));
       if (bar > 0) row.push_back(e && std::isfinite(e->centre) ? axis.bar({e->centre, e->low, e->high}) : "");

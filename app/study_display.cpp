@@ -12,7 +12,7 @@
 #include "ffn/report/output.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/report/variant_name.hpp"
+#include "ffn/compare/variant_name.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -28,7 +28,7 @@ std::string layer_name(const Variant& variant) {
     });
     if (of_model) values.push_back(value);
   }
-  return values.empty() ? variant.name : join(values, " ");
+  return values.empty() || !variant.config.label.empty() ? variant.shown() : join(values, " ");
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerM
   std::set<std::string> variants;
   std::int64_t low = INT64_MAX, high = 0;
   for (const auto index : cohort) {
-    variants.insert(plan_.study.variants[plan_.runs[index].variant].name);
+    variants.insert(plan_.study.variants[plan_.runs[index].variant].shown());
     low = std::min(low, plan_.runs[index].config.seed);
     high = std::max(high, plan_.runs[index].config.seed);
   }

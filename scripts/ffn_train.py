@@ -689,7 +689,7 @@ def warn(text):
     warnings.warn(text, stacklevel=level)
 
 
-NO_OTHER_RUN = {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}  # config keys that do not make another variant
+NO_OTHER_RUN = {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}  # config keys that do not make another variant
 
 
 FIRST_TUNING_SEED = 1_000_000

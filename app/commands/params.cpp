@@ -87,7 +87,7 @@ void print_variants(const Study& study, const CommonOptions& common) {
   for (const auto& variant : study.variants) {
     const auto cost = model_cost(variant.config.model, task_shape(variant.config.task));
     const auto ffn = cost.ffn * variant.config.model.blocks;
-    table.add_row({variant.name, format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters), format_count(cost.total.active_parameters), format_count(cost.total.flops)});
+    table.add_row({variant.shown(), format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters), format_count(cost.total.active_parameters), format_count(cost.total.flops)});
     variants.push_back({{"name", variant.name}, {"ffn", cost_json(ffn)}, {"total", cost_json(cost.total)}});
   }
   if (common.json) print_json({{"variants", variants}});

@@ -168,6 +168,7 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
   Json variants = Json::array(), engines = Json::array();
   for (const auto& line : e.lines) {
     variants.push_back({{"name", line.variant->name},
+                        {"label", line.variant->shown()},
                         {"runs", line.runs},
                         {"finished", line.finished},
                         {"parameters", line.cost.total.parameters},
@@ -214,7 +215,7 @@ Table variants_table(const std::vector<Line>& lines) {
   if (matched) columns.push_back({"mismatch", Align::right});
   Table table(columns);
   for (const auto& line : lines) {
-    std::vector<std::string> row = {line.variant->name,
+    std::vector<std::string> row = {line.variant->shown(),
                                     format_count(static_cast<std::int64_t>(line.runs)),
                                     format_count(static_cast<std::int64_t>(line.finished)),
                                     format_count(line.cost.total.parameters),

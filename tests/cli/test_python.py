@@ -369,6 +369,14 @@ class Runs(ProgramTest):
         (run,) = self.train("text", {"task": task, "model": model, "train": train})
         return run
 
+    def test_a_model_whose_logits_are_not_finite_is_not_sampled(self):
+        model = ffn_train.load(self.text_run())
+        with torch.no_grad():
+            next(model.parameters()).fill_(math.nan)
+        for temperature in (0, 1):
+            with self.assertRaisesRegex(ffn_train.RunError, "the logits of this model are not finite: its training diverged"):
+                ffn_train.generate(model, "the ", 5, temperature=temperature)
+
     def test_text_goes_on_as_the_program_writes_it(self):
         run = self.text_run()
         self.check(run)

@@ -14,6 +14,7 @@
 #include "ffn/compare/pairs.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
+#include "ffn/compare/shown_names.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/json_document.hpp"
 #include "ffn/core/side_by_side.hpp"
@@ -104,13 +105,16 @@ void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by
 }
 
 // The values of `by`, the reference first.
-std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const std::string& by,
-                                               bool in_given_order) {
+std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const Comparison& c, bool in_given_order) {
+  const std::string& by = c.by;
   auto values = ordered_values(runs, by, in_given_order);
   const std::string wanted = asked.empty() ? values[0] : asked;
-  const auto reference = std::find(values.begin(), values.end(), wanted);
-  if (reference == values.end())
+  auto reference = std::find_if(values.begin(), values.end(), [&](const std::string& value) { return !asked.empty() && shown_value(c, value) == asked; });
+  if (reference == values.end()) reference = std::find(values.begin(), values.end(), wanted);
+  if (reference == values.end()) {
+    for (auto& value : values) value = shown_value(c, value);
     throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values), "values here: " + join(values) + "; compare.reference=VALUE, or --reference VALUE, names another one");
+  }
   std::rotate(values.begin(), reference, reference + 1);
   return values;
 }
@@ -218,14 +222,15 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);
-  const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);
+  const auto facet_by = facet_keys(runs, varying, out.by);
+  name_keys_and_values(runs, facet_by, out);
+  const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);
   out.reference = values[0];
 
   // Seconds are no replicates of each other; values of different tasks have no common scale.
   const bool of_tasks = out.by.rfind("task.", 0) == 0;
   const bool judged = metric.measure != Measure::seconds && !of_tasks;
   if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
-  const auto facet_by = facet_keys(runs, varying, out.by);
   const auto cells = into_cells(runs, facet_by, out.by);
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;

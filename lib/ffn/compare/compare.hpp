@@ -23,6 +23,7 @@ struct FoundRun {
   std::int64_t seed = 0;
   std::string identity;                     ///< of the config that was trained
   std::string variant;                      ///< name of the directory above; `by` may be "variant"
+  std::string label;                        ///< what people call it; may be empty
   std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
   RunState state = RunState::pending;
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged
@@ -170,6 +171,8 @@ struct Comparison {
   bool as_ratios = false;  ///< effects are ln(variant / reference), and min_effect is relative
   stats::RatioForm ratio_form = stats::RatioForm::percent;
   ShownCentre shown = ShownCentre::mean;
+  std::map<std::string, std::string> key_names;                           ///< of `by` and the facets' keys, as people are shown them
+  std::map<std::string, std::map<std::string, std::string>> value_names;  ///< key → value → what people are shown where that is another text
   std::vector<Facet> facets;
   std::string interaction_key;            ///< the second factor, where compare.interaction asks whether the answer depends on it
   std::vector<ContrastResult> contrasts;  ///< those that could be tested
@@ -179,7 +182,6 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialStanding> sequential;
-  mutable std::optional<bool> variants_name_same_keys = {};  ///< as shown_value() found it: it is asked for every cell
 };
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by

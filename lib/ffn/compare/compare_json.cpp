@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/compare/sequential.hpp"
+#include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
 namespace {
@@ -48,10 +49,11 @@ const char* name_of(ShownCentre shown) {
   return shown == ShownCentre::median ? "median" : shown == ShownCentre::geometric_mean ? "geometric_mean" : "mean";
 }
 
-Json group_json(const GroupResult& g) {
+Json group_json(const Comparison& c, const GroupResult& g) {
   Json values = Json::array();
   for (const double value : g.values) values.push_back(finite(value));
   return {{"value", g.value},
+          {"label", shown_value(c, g.value)},
           {"runs", g.num_runs},
           {"done", g.num_done},
           {"diverged", g.num_diverged},
@@ -151,7 +153,7 @@ Json comparison_json(const Comparison& c) {
   Json facets = Json::array();
   for (const auto& facet : c.facets) {
     Json groups = Json::array(), pairs = Json::array();
-    for (const auto& g : facet.groups) groups.push_back(group_json(g));
+    for (const auto& g : facet.groups) groups.push_back(group_json(c, g));
     for (const auto* some : {&facet.pairs, &facet.further_pairs})
       for (const auto& p : *some) pairs.push_back(pair_json(c, p, c.ratio_form));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});

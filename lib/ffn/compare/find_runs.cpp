@@ -35,12 +35,13 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   };
   constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;  // products of two do not overflow
   run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
+  run.label = config.value("label", "");
   run.budget_steps = count("/train/steps", 0, record_detail::kLargestCount);
   run.tokens_per_step = count("/train/batch_size", 1, kMostTokens);
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= count("/task/length", 1, kMostTokens);
   if (kind == "text") run.tokens_per_step *= count("/task/context", 1, kMostTokens);
-  for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ffn/compare/run_keys.hpp"
+#include "ffn/compare/shown_names.hpp"
 #include "ffn/core/suggest.hpp"
 
 namespace ffn {
@@ -122,7 +123,7 @@ void note_lost_after_hit(Comparison& out) {
   }
   std::vector<std::string> counts;
   for (const auto& [value, count] : lost) {
-    if (count > 0) counts.push_back(value + ": " + std::to_string(count));
+    if (count > 0) counts.push_back(shown_value(out, value) + ": " + std::to_string(count));
   }
   if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
 }

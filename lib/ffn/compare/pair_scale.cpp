@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/compare/shown_names.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/suggest.hpp"
 
@@ -19,10 +20,8 @@ constexpr std::size_t kMostNoted = 4;  // pairs that a note names
 bool positive_or_none(const stats::Outcome& run) { return !run || *run > 0; }
 
 // " at expansion 4".
-std::string place_of(const Facet& facet) {
-  std::vector<std::string> at;
-  for (const auto& [key, value] : facet.keys) at.push_back(key.substr(key.rfind('.') + 1) + " " + value);
-  return at.empty() ? "" : " at " + join(at);
+std::string place_of(const Comparison& c, const Facet& facet) {
+  return facet.keys.empty() ? "" : " at " + facet_title(c, facet);
 }
 
 std::string noted(std::vector<std::string> parts) {
@@ -43,7 +42,7 @@ void for_each_pair(const Comparison& c, Visit visit) {
 }
 
 // Its value, and what it is held against where that is not the study's reference.
-std::string pair_name(const Comparison& c, const PairResult& pair) { return pair.value + (pair.reference == c.reference ? "" : " against " + pair.reference); }
+std::string pair_name(const Comparison& c, const PairResult& pair) { return shown_value(c, pair.value) + (pair.reference == c.reference ? "" : " against " + shown_value(c, pair.reference)); }
 
 }  // namespace
 
@@ -102,7 +101,7 @@ void note_scale(const std::string& asked, Comparison& c) {
     if (pair.paired.test != PairedTest::signed_rank || asked == "ranks") return;
     const auto& reason = pair.paired.test_reason;
     const auto because = reason.find(", because ");
-    by_ranks.push_back(pair_name(c, pair) + place_of(facet) + (because == std::string::npos ? "" : reason.substr(because)));
+    by_ranks.push_back(pair_name(c, pair) + place_of(c, facet) + (because == std::string::npos ? "" : reason.substr(because)));
   });
   if (pairs == 0) return;
   const std::string form = c.as_ratios ? "ratios" : "differences";
@@ -121,8 +120,8 @@ void note_bad_runs(Comparison& c) {
   for_each_pair(c, [&](const Facet& facet, const PairResult& pair) {
     if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) return;
     any_limit = any_limit || std::isfinite(pair.bad->limit);
-    counts.push_back(pair.value + " " + std::to_string(pair.bad->variant) + " and " + pair.reference + " " +
-                     std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(facet));
+    counts.push_back(shown_value(c, pair.value) + " " + std::to_string(pair.bad->variant) + " and " + shown_value(c, pair.reference) + " " +
+                     std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(c, facet));
   });
   if (!counts.empty())
     c.notes.push_back("bad runs (" + c.metric + (any_limit ? " above 10 times the median of both sides, or no value" : " without a value") + "): " + noted(std::move(counts)));

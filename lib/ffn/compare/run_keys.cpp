@@ -76,10 +76,12 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
     if (section)
       throw UsageError("\"" + asked + "\" is a section, not a key whose values can be compared",
                        "compare by one of the keys that vary here (" + join(varying) + "), or by the names of the variants: variant");
-    const auto ends = [&](const std::string& key) { return key.size() > asked.size() && key.compare(key.size() - asked.size() - 1, std::string::npos, "." + asked) == 0; };
+    std::string end = "." + asked;  // as tables head it: "kind", "norm kind"
+    std::replace(end.begin(), end.end(), ' ', '.');
+    const auto ends = [&](const std::string& key) { return key.size() > end.size() && key.compare(key.size() - end.size(), std::string::npos, end) == 0; };
     std::vector<std::string> meant;
     std::copy_if(varying.begin(), varying.end(), std::back_inserter(meant), ends);
-    if (meant.size() == 1) return meant[0];  // as tables head it
+    if (meant.size() == 1) return meant[0];
     if (meant.size() > 1) throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }

@@ -212,6 +212,7 @@ std::string name_of_object(const Json& object) {
 std::string variant_name(const Combination& combination, const std::set<std::string>& keys) {
   std::string name;
   for (const auto& [key, value, pointer] : combination) {
+    if (key == "label") continue;  // for people: another one moves no results
     std::string text = value.is_string() ? value.get<std::string>() : value.is_object() ? name_of_object(value) : dump_json(value);
     for (auto& c : text) {
       const bool safe = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';

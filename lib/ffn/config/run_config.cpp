@@ -42,6 +42,7 @@ void LogConfig::describe(FieldVisitor& v) {
 
 void RunConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of the run's directory"}, name);
+  v.text({"label", "what tables, sentences and pictures call this variant; no part of the run's identity. In a sweep it stands in include or zip"}, label);
   v.integer({"seed", "root seed; initial weights, data order and dropout derive from it"}, seed, at_least(std::int64_t{0}));
   v.one_of({"task", "what is learned"}, task);
   v.group({"model", "the network"}, model);
@@ -113,8 +114,7 @@ Json resolved_json(const RunConfig& config) { return write_json(config); }
 
 std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
-  json.erase("name");
-  json.erase("seed");
+  for (const char* key : {"name", "label", "seed"}) json.erase(key);
   json.erase("log");
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");

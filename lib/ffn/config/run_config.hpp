@@ -17,6 +17,7 @@ struct LogConfig {
 
 struct RunConfig {
   std::string name = "run";
+  std::string label;  ///< what people read in place of the variant's name; no part of a run's identity
   std::int64_t seed = 0;
   TaskConfig task;
   ModelConfig model;

@@ -79,6 +79,7 @@ using config_detail::Expansion;
 using config_detail::instead_of_grid;
 using config_detail::last_segment;
 using config_detail::refuse_name_of_another;
+using config_detail::refuse_shared_labels;
 using config_detail::SharedProblems;
 using config_detail::variant_name;
 using config_detail::where_written;
@@ -220,7 +221,7 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
   const auto before = expansion.problems.size();
   for (const auto& axis : tune.axes) {
     if (swept.count(axis.key)) expansion.problem("/tune/" + escape_pointer(axis.key), "\"" + axis.key + "\" is swept already");
-    if (axis.key == "seed" || axis.key == "name") expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
+    if (axis.key == "seed" || axis.key == "name" || axis.key == "label") expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
   }
   for (const auto seed : study.growing ? study.growing->seeds(study.growing->max) : study.seeds) {
     if (seed < kFirstTuningSeed) continue;
@@ -327,6 +328,7 @@ Study read_study(const Document& document, const std::string& source) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
   refuse_threads(study, combinations, expansion);
+  refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");
   const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();

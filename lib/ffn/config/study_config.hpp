@@ -55,6 +55,9 @@ struct Variant {
   std::vector<Assignment> assignments;  ///< what differs from the base, in the order of the axes
   RunConfig config;                     ///< with seed 0
   std::vector<RunConfig> of_seed;       ///< one per seed of the study where each was tuned for itself; else empty
+
+  /// What people are shown.
+  const std::string& shown() const { return config.label.empty() ? name : config.label; }
 };
 
 struct Study {

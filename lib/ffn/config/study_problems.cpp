@@ -1,6 +1,7 @@
 #include "ffn/config/study_problems.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/config/named_formulas.hpp"
 #include "ffn/core/suggest.hpp"
@@ -71,6 +72,26 @@ void refuse_name_of_another(const RunConfig& config, const Combination& combinat
     const bool in_expert = layer && entry.value.is_object() && entry.value.contains("expert");
     const std::string pointer = entry.pointer + (!layer ? "" : in_expert ? "/expert/name" : "/name");
     return of_variants.add({expansion.document.origin(pointer).text(), pointer, clash}, variant);
+  }
+}
+
+void refuse_shared_labels(const SweepConfig& sweep, const std::string& base_label, std::size_t num_variants, Expansion& expansion) {
+  constexpr const char* kWhere = "; give each variant its own in sweep.include, or in sweep.zip as a list beside the keys";
+  if (!base_label.empty() && num_variants > 1) expansion.problem("/label", "\"" + base_label + "\" would name every variant of the sweep" + kWhere);
+  if (sweep.grid->contains("label")) expansion.problem("/sweep/grid/label", std::string("a label is no value to sweep") + kWhere);
+  std::set<std::string> labels;
+  const auto take = [&](const Json& label, const std::string& pointer) {
+    if (label.is_string() && label != "" && !labels.insert(label.get<std::string>()).second)
+      expansion.problem(pointer, "the label " + shortened(label) + " names two variants");
+  };
+  for (std::size_t i = 0; i < sweep.zip->size(); ++i) {
+    const auto list = (*sweep.zip)[i].find("label");
+    if (list == (*sweep.zip)[i].end() || !list->is_array()) continue;
+    for (std::size_t k = 0; k < list->size(); ++k) take((*list)[k], "/sweep/zip/" + std::to_string(i) + "/label/" + std::to_string(k));
+  }
+  for (std::size_t i = 0; i < sweep.include->size(); ++i) {
+    const auto label = (*sweep.include)[i].find("label");
+    if (label != (*sweep.include)[i].end()) take(*label, "/sweep/include/" + std::to_string(i) + "/label");
   }
 }
 

@@ -28,6 +28,9 @@ std::string instead_of_grid(const Combination& combination, const std::string& p
 /// command line says it.
 Problem where_written(Problem problem, const Combination& combination, const Document& study);
 
+/// Refuses a label that would name several variants.
+void refuse_shared_labels(const SweepConfig& sweep, const std::string& base_label, std::size_t num_variants, Expansion& expansion);
+
 /// Refuses a label of a variant's formula that is the name of another one: the two would be one in every table.
 void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion, SharedProblems& of_variants,
                             const std::string& variant);

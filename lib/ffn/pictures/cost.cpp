@@ -59,8 +59,8 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
       const auto estimate = estimate_of(group, range_of(c.metric));
       const double price = cost.of(group);
       if (!estimate || !std::isfinite(estimate->centre) || !(price > 0)) continue;
-      const std::string name = series.name(series.index(group.value)), title = facet_title(facet);
-      const std::string short_title = facet.keys.size() == 1 ? facet.keys.begin()->second : "";
+      const std::string name = series.name(series.index(group.value)), title = facet_title(c, facet);
+      const std::string short_title = facet.keys.size() == 1 ? shown_value(c, facet.keys.begin()->first, facet.keys.begin()->second) : "";
       out.push_back({series.index(group.value), title.empty() ? name : name + ", " + title, short_title, price, *estimate, *rank_of(group)});
     }
   }
@@ -139,7 +139,7 @@ std::optional<Figure> cost_figure(const Comparison& c) {
   Figure out;
   out.id = "cost";
   out.heading = "Cost against quality: " + c.metric;
-  const std::string beside = c.facets.size() > 1 && c.facets[0].keys.size() == 1 ? last_segment(c.facets[0].keys.begin()->first) : "";
+  const std::string beside = c.facets.size() > 1 && c.facets[0].keys.size() == 1 ? shown_key(c, c.facets[0].keys.begin()->first) : "";
   if (!beside.empty()) out.beside = "beside the marks: " + beside;
   out.reading = std::string("Each mark is a variant") + (beside.empty() ? "" : " at the " + beside + " written beside it") + "; further left is cheaper, " + (c.higher_is_better ? "higher" : "lower") +
                 " is better. Full marks, joined by the dashed line: nothing cheaper is better. Hollow: something is; faint: by more than both intervals.";

@@ -46,7 +46,7 @@ void sort_levels(std::vector<EffectPanel>& panels) {
 std::vector<EffectPanel> over_facets(const Comparison& c, const std::string& key, const SeriesList& series) {
   std::vector<EffectPanel> panels;
   for (const auto& facet : c.facets) {
-    const std::string title = facet_title(facet, key);
+    const std::string title = facet_title(c, facet, key);
     auto panel = std::find_if(panels.begin(), panels.end(), [&](const EffectPanel& p) { return p.title == title; });
     if (panel == panels.end()) panel = panels.insert(panels.end(), {title, {}});
     for (const auto& group : facet.groups) {
@@ -62,9 +62,9 @@ std::vector<EffectPanel> over_facets(const Comparison& c, const std::string& key
 std::vector<EffectPanel> over_groups(const Comparison& c) {
   std::vector<EffectPanel> panels;
   for (const auto& facet : c.facets) {
-    Line line{0, last_segment(c.by), {}};
+    Line line{0, shown_key(c, c.by), {}};
     for (const auto& group : facet.groups) add_level(line, *as_number(group.value), c, group);
-    panels.push_back({facet_title(facet), {std::move(line)}});
+    panels.push_back({facet_title(c, facet), {std::move(line)}});
   }
   return panels;
 }
@@ -83,7 +83,7 @@ std::string draw_effect(const Comparison& c, const std::string& key, const Effec
   for (const auto& line : panel.lines) {
     if (!line.levels.empty()) parts.push_back(line.name + " from " + format_significant(line.levels.front().estimate.centre, 3) + " to " + format_significant(line.levels.back().estimate.centre, 3));
   }
-  const FrameText text{c.metric + " over " + last_segment(key) + (panel.title.empty() ? "" : ", " + panel.title), join(parts, "; ") + ".", last_segment(key),
+  const FrameText text{c.metric + " over " + shown_key(c, key) + (panel.title.empty() ? "" : ", " + panel.title), join(parts, "; ") + ".", shown_key(c, key),
                        c.metric + (form.log_y ? " (logarithmic)" : "")};
   FrameRoom room;
   room.height = form.is_wide() ? 320 : 250;
@@ -106,7 +106,7 @@ std::string draw_effect(const Comparison& c, const std::string& key, const Effec
       const double x = points[k].x, low = frame.y.at(e.low), high = frame.y.at(e.high);
       frame.svg.line(x, low, x, high, "t");
       for (const double y : {low, high}) frame.svg.line(x - 3, y, x + 3, y, "t");
-      frame.svg.marker(marker_of(line.series), x, points[k].y, 8, false, line.name + " at " + last_segment(key) + " " + tick_label(line.levels[k].x) + ": " + estimate_text(e.centre, e.low, e.high));
+      frame.svg.marker(marker_of(line.series), x, points[k].y, 8, false, line.name + " at " + shown_key(c, key) + " " + tick_label(line.levels[k].x) + ": " + estimate_text(e.centre, e.low, e.high));
     }
     frame.svg.close();
     ends.push_back(points.empty() ? frame.bottom : points.back().y + 4);
@@ -124,8 +124,8 @@ std::string draw_effect(const Comparison& c, const std::string& key, const Effec
   return frame.svg.element(style);
 }
 
-Numbers effect_numbers(const std::vector<EffectPanel>& panels, const std::string& key, const std::string& by) {
-  Numbers out{{"", by, last_segment(key), "centre", "low", "high"}, {}};
+Numbers effect_numbers(const std::vector<EffectPanel>& panels, const Comparison& c, const std::string& key) {
+  Numbers out{{"", shown_key(c, c.by), shown_key(c, key), "centre", "low", "high"}, {}};
   for (const auto& panel : panels) {
     for (const auto& line : panel.lines) {
       for (const auto& level : line.levels)
@@ -150,14 +150,14 @@ std::optional<Figure> effect_figure(const Comparison& c) {
   }), panels.end());
   if (panels.empty() || series->size() > kMostSeriesTogether) return std::nullopt;
   Figure out;
-  out.id = "effect-" + slug(last_segment(key));
-  out.heading = "Effect of " + last_segment(key) + " on " + c.metric;
-  out.reading = "Marks: the " + estimate_name(c) + " at each value of " + last_segment(key) + ", a little apart sideways so that they can be told; lines join neighbours. " + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
+  out.id = "effect-" + slug(shown_key(c, key));
+  out.heading = "Effect of " + shown_key(c, key) + " on " + c.metric;
+  out.reading = "Marks: the " + estimate_name(c) + " at each value of " + shown_key(c, key) + ", a little apart sideways so that they can be told; lines join neighbours. " + (c.higher_is_better ? "Higher" : "Lower") + " is better.";
   if (facet_key) {
     out.legend = series->legend();
     out.names_lines = true;
   }
-  out.numbers = effect_numbers(panels, key, last_segment(c.by));
+  out.numbers = effect_numbers(panels, c, key);
   keep_most_panels(panels, out.notes);
   bool positive = true;
   for (const auto& panel : panels) {

@@ -30,15 +30,15 @@ void add_once(std::vector<std::string>& values, const std::string& value) {
 std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const SeriesList& series) {
   std::vector<HeatMap> maps;
   for (const auto& facet : c.facets) {
-    const std::string title = facet_title(facet, key);
+    const std::string title = facet_title(c, facet, key);
     auto map = std::find_if(maps.begin(), maps.end(), [&](const HeatMap& m) { return m.title == title; });
     if (map == maps.end()) map = maps.insert(maps.end(), {title, {}, {}, {}});
-    add_once(map->columns, facet.keys.at(key));
+    add_once(map->columns, shown_value(c, key, facet.keys.at(key)));
     for (const auto& group : facet.groups) {
       const std::string row = series.name(series.index(group.value));
       add_once(map->rows, row);
       const auto rank = rank_of(group);
-      if (rank && std::isfinite(rank->centre) && !rank->is_never(c)) map->cells[{row, facet.keys.at(key)}] = *rank;
+      if (rank && std::isfinite(rank->centre) && !rank->is_never(c)) map->cells[{row, shown_value(c, key, facet.keys.at(key))}] = *rank;
     }
   }
   return maps;
@@ -70,13 +70,13 @@ struct ShadeScale {
 };
 
 // The best stands at an end of an axis of numbers: beyond it may be better.
-std::string edge_note(const HeatMap& map, const std::pair<std::string, std::string>& best, const std::string& key) {
+std::string edge_note(const HeatMap& map, const std::pair<std::string, std::string>& best, const Comparison& c, const std::string& key) {
   const auto numbers = as_numbers(map.columns);
   if (!numbers || map.columns.size() < 3) return "";
   const auto [least, most] = std::minmax_element(numbers->begin(), numbers->end());
   const double at = *as_number(best.second);
   if (at != *least && at != *most) return "";
-  return "the best cell" + (map.title.empty() ? "" : " (" + map.title + ")") + " has the " + (at == *least ? "lowest " : "highest ") + last_segment(key) + " that was tried: beyond it may be better";
+  return "the best cell" + (map.title.empty() ? "" : " (" + map.title + ")") + " has the " + (at == *least ? "lowest " : "highest ") + shown_key(c, key) + " that was tried: beyond it may be better";
 }
 
 std::pair<std::string, std::string> best_of(const HeatMap& map, const Comparison& c) {
@@ -95,18 +95,18 @@ std::string short_number(double value, double width) {
 }
 
 std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeScale& scale, const std::string& key, const Form& form, const std::string& style) {
-  double labels = text_width(last_segment(c.by));
+  double labels = text_width(shown_key(c, c.by));
   for (const auto& row : map.rows) labels = std::max(labels, text_width(row));
   labels = std::min(labels, form.width * 0.3) + 10;
   const double room = form.width - labels - 2, width = std::min(room / static_cast<double>(map.columns.size()), 110.0), height = 34, top = 42;
   const double bottom = top + height * static_cast<double>(map.rows.size());
   const auto best = best_of(map, c);
-  Svg svg(form, bottom + 32, c.metric + " by " + last_segment(c.by) + " and " + last_segment(key) + (map.title.empty() ? "" : ", " + map.title),
-          "Best: " + best.first + " at " + last_segment(key) + " " + best.second + ", " + format_significant(map.cells.at(best).centre, 3) + ".");
+  Svg svg(form, bottom + 32, c.metric + " by " + shown_key(c, c.by) + " and " + shown_key(c, key) + (map.title.empty() ? "" : ", " + map.title),
+          "Best: " + best.first + " at " + shown_key(c, key) + " " + best.second + ", " + format_significant(map.cells.at(best).centre, 3) + ".");
   const std::string hatch = form.id + "-h";
   svg.raw("<pattern id=\"" + escaped(hatch) + "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"gr\" stroke-width=\"3\" d=\"M0 0v6\"/></pattern>");
-  svg.text(labels - 8, top - 8, fitted_text(last_segment(c.by), labels - 8), "q", Anchor::end);
-  svg.text(labels, 12, last_segment(key), "q");
+  svg.text(labels - 8, top - 8, fitted_text(shown_key(c, c.by), labels - 8), "q", Anchor::end);
+  svg.text(labels, 12, shown_key(c, key), "q");
   for (std::size_t k = 0; k < map.columns.size(); ++k) svg.text(labels + width * (static_cast<double>(k) + 0.5), top - 8, fitted_text(map.columns[k], width), "", Anchor::middle);
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     const double y = top + height * static_cast<double>(r);
@@ -119,7 +119,7 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
         continue;
       }
       const std::string shade = shade_class(sequential_level(scale(cell->second.centre)));
-      const std::string tip = map.rows[r] + ", " + last_segment(key) + " " + map.columns[k] + ": " + format_significant(cell->second.centre, 4);
+      const std::string tip = map.rows[r] + ", " + shown_key(c, key) + " " + map.columns[k] + ": " + format_significant(cell->second.centre, 4);
       svg.rect(x + 1, y + 1, width - 2, height - 2, shade, "data-tip=\"" + escaped(tip) + "\"");
       svg.text(x + width / 2, y + height / 2 + 4, short_number(cell->second.centre, width - 4), "in " + shade);
       if (cell->first == best) svg.rect(x + 2.5, y + 2.5, width - 5, height - 5, "best");
@@ -130,8 +130,8 @@ std::string draw_heat_map(const Comparison& c, const HeatMap& map, const ShadeSc
   return svg.element(style);
 }
 
-Numbers heat_map_numbers(const std::vector<HeatMap>& maps, const std::string& by, const std::string& key) {
-  Numbers out{{"", last_segment(by), last_segment(key), "centre"}, {}};
+Numbers heat_map_numbers(const std::vector<HeatMap>& maps, const Comparison& c, const std::string& key) {
+  Numbers out{{"", shown_key(c, c.by), shown_key(c, key), "centre"}, {}};
   for (const auto& map : maps) {
     for (const auto& row : map.rows) {
       for (const auto& column : map.columns) {
@@ -158,12 +158,12 @@ std::optional<Figure> heat_map_figure(const Comparison& c) {
   const auto scale = std::make_shared<ShadeScale>(maps, c.higher_is_better);
   Figure out;
   out.id = "heat-map";
-  out.heading = c.metric + " by " + last_segment(c.by) + " and " + last_segment(*key);
+  out.heading = c.metric + " by " + shown_key(c, c.by) + " and " + shown_key(c, *key);
   out.reading = "Each cell is the " + centre_name(c) + " of its seeds; the stronger the shade, the better" + (scale->logarithmic ? " (shades by the logarithm)" : "") + ", and the best cell is outlined" + (any_missing ? std::string(is_time_metric(c.metric) ? "; hatched: no run got there." : "; hatched is without a value.") : ".");
-  out.numbers = heat_map_numbers(maps, c.by, *key);
+  out.numbers = heat_map_numbers(maps, c, *key);
   keep_most_panels(maps, out.notes);
   for (const auto& map : maps) {
-    const auto note = edge_note(map, best_of(map, c), *key);
+    const auto note = edge_note(map, best_of(map, c), c, *key);
     if (!note.empty()) out.notes.push_back(note);
     out.panels.push_back({map.title, [&c, map, scale, key](const Form& form, const std::string& style) { return draw_heat_map(c, map, *scale, *key, form, style); }});
   }

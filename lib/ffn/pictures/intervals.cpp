@@ -105,7 +105,7 @@ struct BarRow {
 std::vector<BarRow> interval_rows(const Comparison& c, const SeriesList& series) {
   std::vector<BarRow> rows;
   for (const auto& facet : c.facets) {
-    const std::string title = facet_title(facet);
+    const std::string title = facet_title(c, facet);
     if (c.facets.size() > 1 && !facet.pairs.empty()) rows.push_back({title, nullptr});
     for (const auto& pair : facet.pairs) rows.push_back({series.name(series.index(pair.value)), &pair, series.index(pair.value)});
   }

@@ -21,7 +21,7 @@ struct LookRow {
 std::vector<LookRow> looks_rows(const Comparison& c, const SeriesList& series) {
   std::vector<LookRow> rows;
   for (const auto& facet : c.facets) {
-    const std::string title = facet_title(facet);
+    const std::string title = facet_title(c, facet);
     for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
       for (const auto& pair : *pairs) {
         const std::size_t index = series.index(pair.value);

@@ -86,9 +86,9 @@ class ShortTable {
       width = std::max({width, kBold * measured_width(header, kFont) + kPadding, measured_width(text, kFont) + kPadding});
     };
     for (const auto& facet : c_.facets) {
-      for (const auto& [key, value] : facet.keys) widen(last_segment(key), value);
+      for (const auto& [key, value] : facet.keys) widen(shown_key(c_, key), shown_value(c_, key, value));
       for (const auto& group : facet.groups) {
-        widen(last_segment(c_.by), shown_value(c_, group.value));
+        widen(shown_key(c_, c_.by), shown_value(c_, group.value));
         widen(metric(), centre_text(c_, group, unit_.size()));
         widen("seeds", seeds_text(group));
       }
@@ -107,8 +107,8 @@ class ShortTable {
   std::string row(const Facet& facet, const GroupResult& group) const {
     const bool first = &group == &facet.groups[0];
     std::string out = std::string("<tr") + (first ? " class=\"first\"" : "") + ">";
-    for (const auto& [key, value] : facet.keys) out += cell(last_segment(key), value, first ? "" : "again");
-    out += cell(last_segment(c_.by), shown_value(c_, group.value));
+    for (const auto& [key, value] : facet.keys) out += cell(shown_key(c_, key), shown_value(c_, key, value), first ? "" : "again");
+    out += cell(shown_key(c_, c_.by), shown_value(c_, group.value));
     const auto centre = shown_centre(group);
     const auto place = places_.find(&group);
     const std::string order = place != places_.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";

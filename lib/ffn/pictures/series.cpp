@@ -23,7 +23,7 @@ SeriesList::SeriesList(const Comparison& c) {
   }
   // A bare number says nothing: "expansion 4".
   for (auto& entry : legend_) {
-    if (as_number(entry.name)) entry.name = last_segment(c.by) + " " + entry.name;
+    if (as_number(entry.name) && entry.name == values_[entry.series]) entry.name = shown_key(c, c.by) + " " + entry.name;
   }
 }
 
@@ -38,7 +38,7 @@ std::vector<PanelGroups> panels_of(const Comparison& c, std::vector<std::string>
     const std::size_t parts = facet.groups.size() <= kMostInPanel ? 1 : (facet.groups.size() + kMostInPanel - 3) / (kMostInPanel - 1);
     std::size_t next = parts == 1 ? 0 : 1;
     for (std::size_t part = 0; part < parts; ++part) {
-      PanelGroups panel{&facet, {}, facet_title(facet)};
+      PanelGroups panel{&facet, {}, facet_title(c, facet)};
       if (parts > 1) {
         panel.groups.push_back(&facet.groups[0]);
         panel.title += (panel.title.empty() ? "" : ", ") + std::string("part ") + std::to_string(part + 1);
@@ -87,15 +87,15 @@ std::optional<std::string> widest_facet_key(const Comparison& c, Keys keys) {
 std::vector<std::string> group_headers(const Comparison& c) {
   std::vector<std::string> headers;
   if (!c.facets.empty()) {
-    for (const auto& [key, value] : c.facets[0].keys) headers.push_back(last_segment(key));
+    for (const auto& [key, value] : c.facets[0].keys) headers.push_back(shown_key(c, key));
   }
-  headers.push_back(last_segment(c.by));
+  headers.push_back(shown_key(c, c.by));
   return headers;
 }
 
 std::vector<Cell> group_cells(const Comparison& c, const Facet& facet, const GroupResult& group) {
   std::vector<Cell> cells;
-  for (const auto& [key, value] : facet.keys) cells.push_back({value});
+  for (const auto& [key, value] : facet.keys) cells.push_back({shown_value(c, key, value)});
   cells.push_back({shown_value(c, group.value)});
   return cells;
 }

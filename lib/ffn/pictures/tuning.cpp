@@ -49,7 +49,7 @@ struct TuningPanel {
 std::string rest_of(const TuningResult& tuned, const TunedPoint& point, std::size_t axis) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < tuned.keys.size(); ++k) {
-    if (k != axis) parts.push_back(last_segment(tuned.keys[k]) + " " + value_text(*point.values[k]));
+    if (k != axis) parts.push_back(short_name(tuned.keys[k], tuned.keys) + " " + value_text(*point.values[k]));
   }
   return join(parts);
 }
@@ -94,7 +94,7 @@ std::optional<Drawn> drawn_point(const TunedVariant& variant, const TunedPoint& 
 std::string tip_of(const TuningResult& tuned, const TunedVariant& variant, const TunedPoint& point, double alpha) {
   const auto at = drawn_point(variant, point, alpha);
   std::vector<std::string> values;
-  for (std::size_t k = 0; k < tuned.keys.size(); ++k) values.push_back(last_segment(tuned.keys[k]) + " " + value_text(*point.values[k]));
+  for (std::size_t k = 0; k < tuned.keys.size(); ++k) values.push_back(short_name(tuned.keys[k], tuned.keys) + " " + value_text(*point.values[k]));
   std::string text = variant.name + " at " + join(values) + ": " + (at ? estimate_text(at->centre, at->low, at->high) : "no value");
   if (point.bad > 0) text += ", " + std::to_string(point.bad) + " bad runs";
   if (point.chosen > 0) text += tuned.per_seed ? ", chosen by " + std::to_string(point.chosen) + " seeds" : ", chosen";
@@ -160,7 +160,7 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
       if (point->chosen > 0) choices.push_back(tip_of(tuned, tuned.variants[v], *point, alpha));
     }
   }
-  const FrameText text{"Tuning of " + last_segment(tuned.keys[axis]) + (panel.title.empty() ? "" : ", " + panel.title), join(choices, "; ") + ".", last_segment(tuned.keys[axis]),
+  const FrameText text{"Tuning of " + short_name(tuned.keys[axis], tuned.keys) + (panel.title.empty() ? "" : ", " + panel.title), join(choices, "; ") + ".", short_name(tuned.keys[axis], tuned.keys),
                        tuned.metric + " of the tuning seeds" + (form.log_y ? " (logarithmic)" : "")};
   FrameRoom room;
   room.height = form.is_wide() ? 320 : 250;
@@ -199,7 +199,7 @@ std::string draw_tuning(const TuningResult& tuned, const TuningPanel& panel, std
 
 Numbers tuning_numbers(const TuningResult& tuned, double alpha) {
   Numbers out{{"variant"}, {}};
-  for (const auto& key : tuned.keys) out.headers.push_back(last_segment(key));
+  for (const auto& key : tuned.keys) out.headers.push_back(short_name(key, tuned.keys));
   for (const std::string& name : {tuned.metric, std::string("centre"), std::string("low"), std::string("high"), std::string("bad runs"), std::string("chosen by seeds")}) out.headers.push_back(name);
   for (const auto& variant : tuned.variants) {
     for (const auto& point : variant.curve) {

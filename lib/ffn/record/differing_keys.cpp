@@ -11,7 +11,7 @@ namespace ffn {
 namespace {
 
 bool makes_no_other_run(const std::string& key) {
-  return key == "$schema" || key == "name" || key == "compute" || key == "log" || key == "train.checkpoint_every";
+  return key == "$schema" || key == "name" || key == "label" || key == "compute" || key == "log" || key == "train.checkpoint_every";
 }
 
 struct Difference {

@@ -26,7 +26,7 @@ double now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 // All keys of a run; TensorBoard shows those that differ first.
 std::map<std::string, std::string> keys_of(const RunConfig& config) {
   Json json = resolved_json(config);
-  for (const char* key : {"name", "seed", "compute", "log"}) json.erase(key);
+  for (const char* key : {"name", "label", "seed", "compute", "log"}) json.erase(key);
   return flat_keys(json);
 }
 

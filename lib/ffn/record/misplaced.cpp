@@ -217,7 +217,12 @@ std::string StudyOrder::stranger(const std::string& name, const Json& config, co
 Json StudyOrder::in_its_words(const std::string& name, Json config) const {
   const Json::json_pointer ffn("/model/ffn");
   const auto* variant = expected_->find(name);
-  if (!variant || !config.contains(ffn)) return config;
+  if (!variant) return config;
+  config.erase("label");  // that of an earlier start
+  for (const auto& [key, value] : variant->assignments) {
+    if (key == "label") config[key] = *value;
+  }
+  if (!config.contains(ffn)) return config;
   const std::string nobody;
   Found found(config, nobody);
   const auto* meant = expected_->known_look(found, *variant).meant;

@@ -128,7 +128,10 @@ std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
 
 CompareConfig comparison_of(const Study& study) {
   CompareConfig compare = study.config.compare;
-  if (compare.by.empty() && !study.variants[0].assignments.empty()) compare.by = study.variants[0].assignments[0].key;
+  if (!compare.by.empty()) return compare;
+  for (const auto& assignment : study.variants[0].assignments) {
+    if (compare.by.empty() && assignment.key != "label") compare.by = assignment.key;
+  }
   return compare;
 }
 

@@ -86,8 +86,13 @@ std::string where(const Comparison& c, const Found& found) {
   if (some == all && all > 1) return key.empty() ? " in every group" : " at every " + key;
   if (key.empty() || some > kMostNamed) return " in " + std::to_string(some) + " of " + std::to_string(all) + " groups";
   std::vector<std::string> at;
-  for (const auto* facet : found.facets) at.push_back(facet->keys.begin()->second);
-  return " at " + key + " " + enumeration(at);
+  bool named = true;  // by names of their own, such as "no attention"
+  for (const auto* facet : found.facets) {
+    const auto& [full_key, value] = *facet->keys.begin();
+    at.push_back(shown_value(c, full_key, value));
+    named = named && at.back() != value;
+  }
+  return named ? " with " + enumeration(at) : " at " + key + " " + enumeration(at);
 }
 
 // ", by 8.3 % (95 % interval 3.0 to 12.1 %)", ", by a factor of 120 to 830".
@@ -207,7 +212,7 @@ std::string how_sure(const Comparison& c) {
     for (const auto& [reference, names] : unsure) parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
     text += " Not sure: " + join(parts, ", ") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   }
-  if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + last_segment(c.interaction_key) + ".";
+  if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
   for (const auto& [reference, names] : tied) text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
   for (const auto& [reference, names] : nothing)
     text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " + shown_value(c, reference) + ", nor with " + enumeration(names) + ".";

@@ -33,7 +33,7 @@ bool speaks_for_itself(const std::string& value) {
 }
 
 std::string name_of(const Comparison& c, const std::string& value) {
-  return speaks_for_itself(value) ? shown_value(c, value) : last_segment(c.by) + " " + value;
+  return speaks_for_itself(value) ? shown_value(c, value) : key_and_value(c, c.by, value);
 }
 
 std::string number_of(const Comparison& c, double x, double uncertainty) {
@@ -56,7 +56,7 @@ std::vector<std::string> values_of(const Comparison& c) {
 
 std::string only_key(const Comparison& c) {
   const auto& keys = c.facets.at(0).keys;
-  return keys.size() == 1 ? last_segment(keys.begin()->first) : "";
+  return keys.size() == 1 ? shown_key(c, keys.begin()->first) : "";
 }
 
 }  // namespace ffn::answer_detail

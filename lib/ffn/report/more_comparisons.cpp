@@ -23,14 +23,14 @@ std::string verdict_of(const ContrastResult& contrast) {
 
 std::optional<CaptionedTable> further_pairs_table(const Comparison& c) {
   std::vector<Column> columns;
-  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({last_segment(key), Align::right});
-  columns.insert(columns.end(), {{last_segment(c.by), Align::left}, {"against", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}});
+  for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
+  columns.insert(columns.end(), {{shown_key(c, c.by), Align::left}, {"against", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}});
   CaptionedTable out{"Further pairs, difference from the value that each is held against:", Table(std::move(columns))};
   const NumberUnit unit(c);
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.further_pairs) {
       std::vector<std::string> row;
-      for (const auto& [key, value] : facet.keys) row.push_back(value);
+      for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, pair.value), shown_value(c, pair.reference), difference_text(c, pair, unit.size()),
                              stats::to_string(pair.judgement.verdict)});
       out.table.add_row(std::move(row));
@@ -41,16 +41,16 @@ std::optional<CaptionedTable> further_pairs_table(const Comparison& c) {
 }
 
 std::string contrast_name(const Comparison& c, const ContrastResult& contrast) {
-  const std::string key = last_segment(c.interaction_key);
+  const std::string key = shown_key(c, c.interaction_key);
   return contrast.is_main_effect() ? "mean over " + key : key + " " + contrast.at + " against " + contrast.against;
 }
 
 std::optional<CaptionedTable> contrasts_table(const Comparison& c) {
   if (c.contrasts.empty()) return std::nullopt;
-  const std::string key = last_segment(c.interaction_key);
+  const std::string key = shown_key(c, c.interaction_key);
   CaptionedTable out{"Does the answer depend on " + key + "? " + (c.as_ratios ? "Ratio to " : "Difference from ") + shown_value(c, c.reference) +
                          ", its mean and its change:",
-                     Table({{last_segment(c.by), Align::left}, {"contrast", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}})};
+                     Table({{shown_key(c, c.by), Align::left}, {"contrast", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}})};
   const NumberUnit unit(c);
   for (const auto& contrast : c.contrasts) {
     out.table.add_row({shown_value(c, contrast.pair.value), contrast_name(c, contrast), difference_text(c, contrast.pair, unit.size()), verdict_of(contrast)});
@@ -69,7 +69,7 @@ std::string sure_interactions(const Comparison& c) {
   }
   if (names.empty()) return "";
   return "how " + answer_detail::enumeration(names) + (names.size() == 1 ? " differs from " : " differ from ") + shown_value(c, c.reference) +
-         " depends on " + last_segment(c.interaction_key);
+         " depends on " + shown_key(c, c.interaction_key);
 }
 
 bool has_unsure_interactions(const Comparison& c) {

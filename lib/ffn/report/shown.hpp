@@ -6,6 +6,7 @@
 
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/ranking.hpp"
+#include "ffn/compare/shown_names.hpp"
 
 namespace ffn {
 
@@ -17,14 +18,6 @@ struct Effect {
   bool empty() const { return low > high || (low == high && (low_open || high_open)); }  ///< the test rejects every value
 };
 std::optional<Effect> effect_of(const PairResult& pair);
-
-/// "relu", "expansion 4, lr 0.01": the last part of a dotted key; what makes a facet, all of it or `without` one key.
-std::string last_segment(const std::string& key);
-std::string facet_title(const Facet& facet, const std::string& without = {});
-
-/// A value of `by` as people are shown it. Variants that all name the same keys are told apart by the values:
-/// "kind=gated+activation=silu" is "gated silu".
-std::string shown_value(const Comparison& comparison, const std::string& value);
 
 /// Some variant's interval spans more than a factor of 1.5: numbers then get two digits each, and intervals their limits, not a ±.
 bool has_wide_centres(const Comparison& comparison);

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ffn/compare/shown_names.hpp"
+#include "ffn/compare/variant_name.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/report/variant_name.hpp"
 
 namespace ffn {
 
 namespace {
-
-std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
@@ -21,7 +20,7 @@ std::string value_text(const Json& value) {
 std::string point_text(const TuningResult& tuned, const TunedVariant::Point& point) {
   if (point.values.size() == 1) return value_text(*point.values[0]);
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < point.values.size(); ++i) parts.push_back(last_part(tuned.keys[i]) + " " + value_text(*point.values[i]));
+  for (std::size_t i = 0; i < point.values.size(); ++i) parts.push_back(short_name(tuned.keys[i], tuned.keys) + " " + value_text(*point.values[i]));
   return join(parts);
 }
 

@@ -18,6 +18,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   }
   Json json = write_json(same);
   json.erase("name");
+  json.erase("label");
   json.erase("compute");
   json.erase("log");
   json["train"].erase("checkpoint_every");

@@ -1,4 +1,4 @@
-#include "ffn/report/variant_name.hpp"
+#include "ffn/compare/variant_name.hpp"
 
 #include <sstream>
 

@@ -85,7 +85,8 @@ std::string comparison_csv(const Comparison& c) {
                                   std::string("ratio_high"),
                                   std::string("bad_runs"),
                                   std::string("bad_runs_reference"),
-                                  std::string("p_mcnemar")}) {
+                                  std::string("p_mcnemar"),
+                                  std::string("qualification")}) {
     columns.push_back({name});
   }
   Table table(columns);
@@ -102,6 +103,7 @@ std::string comparison_csv(const Comparison& c) {
       row.push_back(raw(g.median));
       const auto scale = pair == facet.pairs.end() ? std::vector<std::string>(8) : scale_cells(*pair);
       row.insert(row.end(), scale.begin(), scale.end());
+      row.push_back(c.history.qualification);
       table.add_row(row);
     }
   }

@@ -15,6 +15,7 @@
 #include "ffn/stats/power.hpp"
 #include "ffn/study/adopt.hpp"
 #include "ffn/study/estimate.hpp"
+#include "ffn/study/ledger.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
@@ -152,7 +153,7 @@ Power power_of(const Study& study, std::size_t num_comparisons) {
   const std::size_t comparisons = std::max<std::size_t>(1, num_comparisons);
   const bool judged = comparisons <= stats::most_comparisons(alpha);
   return {seeds, comparisons, alpha, judged ? stats::seeds_for_any_verdict(alpha, comparisons) : SIZE_MAX,
-          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0) : NAN};
+          seeds >= 2 ? stats::smallest_detectable_difference(seeds, 1.0, alpha) : NAN};
 }
 
 Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
@@ -271,6 +272,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   const bool single = !is_study(document);
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
+  if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
   std::optional<TuningStanding> tuning;

@@ -153,6 +153,20 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
   return cells;
 }
 
+// What is measured of runs, and when: another question about the same training.
+std::map<std::string, std::set<std::string>> measured_of(const std::vector<FoundRun>& runs) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const auto& run : runs) {
+    std::string target;
+    for (const auto& [key, value] : run.keys) {
+      if (key.rfind("train.target.", 0) == 0) target += key.substr(13) + "=" + value + " ";
+      if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
+    }
+    if (!target.empty()) out["target"].insert(target.substr(0, target.size() - 1));
+  }
+  return out;
+}
+
 using Group = std::vector<const FoundRun*>;
 
 // The pairs that there will be once everything is trained.
@@ -248,6 +262,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   if (!asked.by.empty()) note_constant(runs, varying, out);
   out.metric = metric.name;
   out.higher_is_better = metric.higher_is_better;
+  out.measured = measured_of(runs);
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   const auto values = values_from_reference(runs, asked.reference, out.by, request.in_given_order);

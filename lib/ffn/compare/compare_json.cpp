@@ -152,6 +152,13 @@ Json comparison_json(const Comparison& c) {
       {"scale", c.as_ratios ? "log_ratio" : "difference"}, {"shown", name_of(c.shown)},
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
+  out["earlier_looks"] = c.history.earlier_looks;
+  out["qualification"] = c.history.qualification;
+  if (const auto& follow_up = c.history.follow_up)
+    out["follow_up"] = {{"number", follow_up->number}, {"after", follow_up->after}, {"declared_alpha", follow_up->declared_alpha}};
+  for (const auto& e : c.history.claims) {
+    out["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"outcome", outcome_of(e)}, {"found", e.found}, {"after_results", e.is_after_results}});
+  }
   if (c.tuned) out["tuning"] = to_json(*c.tuned);
   if (c.sequential) out["sequential"] = sequential_json(*c.sequential);
   return out;

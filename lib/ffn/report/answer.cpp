@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ffn/core/suggest.hpp"
+#include "ffn/report/answer_history.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/leader.hpp"
@@ -157,9 +158,10 @@ std::string how_sure(const Comparison& c) {
     sure.resize(2 * kMostNamed);
     sure.push_back(std::to_string(more) + " more verdicts");
   }
-  if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
+  const bool is_sure = c.history.qualification.empty();
+  if (!sure.empty()) text += (is_sure ? " Sure: " : " Suggestive: ") + join(sure, "; ") + ".";
   if (!same.empty())
-    text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
+    text += (is_sure ? " Sure that it is within " : " Suggestive, within ") + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
             shown_value(c, c.reference) + ": " + enumeration(same) + ".";
   if (!unsure.empty())
     text += " Not sure: " + enumeration(unsure) + (sure.empty() && same.empty() ? " against " + shown_value(c, c.reference) : "") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
@@ -190,7 +192,9 @@ std::string answer_text(const Comparison& c) {
   std::string text = answer_detail::who_leads(c) + answer_detail::how_sure(c);
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   text += answer_detail::how_far(c);
-  return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
+  if (text.empty()) return "";
+  if (c.history.follow_up) text += " " + ledger_text(*c.history.follow_up);
+  return qualification_text(c) + (text[0] == ' ' ? text.substr(1) : text) + ways_out_text(c);
 }
 
 }  // namespace ffn

@@ -243,7 +243,7 @@ std::string power_text(const Power& power) {
            (power.comparisons == 1 ? " comparison; at least " : " comparisons; at least ") +
            std::to_string(power.needed) + " are needed";
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
-         " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
+         " standard deviations of the paired differences (one comparison," + at.substr(3) + ", power 80 %)";
 }
 
 void print_plan(const Study& study, const PlanEstimate& e, const Power& power, const CommonOptions& common) {

@@ -201,8 +201,12 @@ void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::ma
     Look look = look_at(c, question, member);
     look.qualification = what;
     for (const auto& known : member.file->history.looks) c.history.earlier_looks += !(known == look);
-    for (const auto seed : member.file->seeds) c.history.last_seed = std::max(c.history.last_seed, seed);
     record(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
+  }
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      for (const auto& run : group.runs) c.history.last_seed = std::max(c.history.last_seed, run.seed);
+    }
   }
   c.history.qualification = qualification_sentence(c.history.earlier_looks, reasons);
 }

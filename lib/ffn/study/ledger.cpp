@@ -83,10 +83,12 @@ FollowUp next_follow_up(const std::vector<std::string>& keys, const std::vector<
 
 void judge_as_follow_up(Study& study, const fs::path& out, bool fresh) {
   const fs::path directory = out / study.name;
-  const auto keys = variant_keys(study);
   const auto there = fresh ? std::nullopt : file_there(directory);
+  const auto beside = looked_at_beside(directory);
+  if (beside.empty() && !there) return;
+  const auto keys = variant_keys(study);
   if (there && is_the_start_of(*there, study, keys)) study.follow_up = there->history.follow_up;
-  else study.follow_up = follow_up_of(values_of_keys(keys), all_seeds(study), looked_at_beside(directory), study.config.compare.alpha);
+  else study.follow_up = follow_up_of(values_of_keys(keys), all_seeds(study), beside, study.config.compare.alpha);
   if (!study.follow_up) return;
   study.follow_up->declared_alpha = study.config.compare.alpha;
   study.config.compare.alpha = study.follow_up->alpha();

@@ -84,10 +84,10 @@ class LooksTest(ProgramTest):
         self.assert_suggestive(self.train("name=other", "seeds=8", "compare.metric=val/loss"), "at the same runs in")
         self.assert_suggestive(self.train("name=target", "seeds=8", "train.target.at_least=0.95"), "at the same runs in")
         self.assert_suggestive(self.train("name=wider", "seeds=8", "model.ffn.activation=relu,gelu,silu"), "at the same runs in")
-        self.train("name=s", "seeds=10", "--fresh")
-        self.assertTrue((self.tmp / "runs/s.old-1").is_dir())
-        self.assert_suggestive(words(self.ok("compare", "runs/s").stdout), "s.old-1")
         self.assert_sure(words(self.ok("compare", "runs/copy").stdout))
+        self.assert_sure(self.train("name=third", "seeds=[7,6,5,4,3,2,1,0]"))
+        self.assert_sure(self.train("name=s", "seeds=8", "-o", "elsewhere"))
+        self.assert_suggestive(self.train("name=s", "seeds=10", "-o", "elsewhere", "--fresh"), "at the same runs in s.old-1")
 
     def test_parts_of_a_study_and_runs_of_several_are_never_sure(self):
         self.train("name=s", "seeds=8")
@@ -139,6 +139,8 @@ class LooksTest(ProgramTest):
         self.assert_sure(words(self.ok("compare", "runs/s").stdout))
         self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "adds seeds until its own question is settled")
         self.assert_suggestive(self.train("name=again", "seeds=auto", "compare.alpha=0.1"), "at the same runs in s")
+        looked_at = self.study()["looks"][0]["seeds"]
+        self.assert_suggestive(self.train("name=fixed", f"seeds={len(looked_at)}"), "at the same runs in")
 
     def test_a_hundred_studies_beside_it_cost_little(self):
         self.train("name=s", "seeds=8")
@@ -212,8 +214,8 @@ class ClaimsTest(ProgramTest):
         for check in ({"value": "gelu", "verdict_not": "better"}, {"value": "gelu", "verdict": "worse"}):
             config = self.config(("c", check), seeds=3)
             name = "a" if "verdict" in check else "b"
-            self.assertEqual(self.run_program("--config", config, f"name={name}", "-q").returncode, 5)
-            self.assertEqual(self.outcomes(name), [("c", "not shown", False)])
+            self.assertEqual(self.run_program("--config", config, f"name={name}", "-q", "-o", f"runs/{name}").returncode, 5)
+            self.assertEqual(self.outcomes(f"{name}/{name}"), [("c", "not shown", False)])
 
     def test_claims_are_frozen_before_the_first_run(self):
         claims = [("gelu is worse", {"value": "gelu", "verdict": "worse"})]

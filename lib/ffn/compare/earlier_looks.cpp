@@ -79,6 +79,7 @@ Json question_of(const Comparison& c, const CompareConfig& asked) {
   out["metric"] = c.metric;
   out["reference"] = c.reference;
   for (const char* key : {"target", "eval_every", "eval_examples"}) out[key] = measured(c, key);
+  out[kDesign] = c.sequential ? "until settled" : "fixed";
   return out;
 }
 
@@ -88,6 +89,7 @@ std::string text_of(const Json& value) { return value.is_string() ? value.get<st
 Json declared_question(const Comparison& c, const CompareConfig& asked, const StudyFile& file) {
   const CompareConfig& own = file.compare;
   Json out = question_of(c, asked);
+  out[kDesign] = file.sequential ? "until settled" : "fixed";
   if (write_json(own) == write_json(asked)) return out;
   const Json written = write_json(own);
   for (const auto& item : written.items()) out[item.key()] = item.value();

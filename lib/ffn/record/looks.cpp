@@ -61,12 +61,27 @@ bool counts(const Look& look, const Asked& now) { return look.outcome != Look::O
 std::string differing(const Json& a, const Json& b) {
   std::vector<std::string> keys;
   for (const auto& item : a.items()) {
-    if (!b.contains(item.key()) || b[item.key()] != item.value()) keys.push_back(item.key());
+    const bool is_said = item.key() == kDesign;  // by who asks
+    if (!is_said && (!b.contains(item.key()) || b[item.key()] != item.value())) keys.push_back(item.key());
   }
   for (const auto& item : b.items()) {
-    if (!a.contains(item.key())) keys.push_back(item.key());
+    if (item.key() != kDesign && !a.contains(item.key())) keys.push_back(item.key());
   }
   return join(keys);
+}
+
+// The same answer, as it was shown first here or under another name; one that was sure, if any was.
+const Look* known_answer(const Look& look, const StudyHistory& own, const std::vector<Sibling>& beside) {
+  const Look* found = nullptr;
+  const auto search = [&](const StudyHistory& history) {
+    for (const auto& known : history.looks) {
+      if (known == look && known.is_complete && look.is_complete && (!found || known.qualification.empty())) found = &known;
+    }
+  };
+  search(own);
+  if (found) return found;
+  for (const auto& sibling : beside) search(sibling.history);
+  return found;
 }
 
 }  // namespace
@@ -156,13 +171,10 @@ bool share_seeds(const std::vector<std::int64_t>& a, const std::vector<std::int6
 
 void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, bool is_sequential, const std::vector<Sibling>& beside,
              std::vector<std::string> reasons) {
-  for (const auto& known : own.looks) {
-    if (!(known == look) || known.is_complete != look.is_complete) continue;
-    look.num_earlier = known.num_earlier;
-    if (look.is_complete) {  // it says how many runs are to do otherwise
-      look.qualification = known.qualification;
-      return;
-    }
+  if (const Look* known = known_answer(look, own, beside)) {
+    look.num_earlier = known->num_earlier;
+    look.qualification = known->qualification;
+    return;
   }
   Asked declared = own.looks.empty() || !own.declared ? declared_now : *own.declared;
   const bool undecidable = std::all_of(own.looks.begin(), own.looks.end(), [](const Look& l) { return l.outcome == Look::Outcome::too_few_seeds; });

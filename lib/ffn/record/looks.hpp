@@ -13,6 +13,9 @@
 
 namespace ffn {
 
+/// Key of Asked::question: "until settled", or "fixed" for a number of seeds; the same seeds are judged at another level.
+inline constexpr const char* kDesign = "design";
+
 /// What was asked of which runs.
 struct Asked {
   JsonValue question;                 ///< CompareConfig with defaults filled in, what was measured and which runs were taken

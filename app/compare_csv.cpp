@@ -86,7 +86,8 @@ std::string comparison_csv(const Comparison& c) {
                                   std::string("bad_runs"),
                                   std::string("bad_runs_reference"),
                                   std::string("p_mcnemar"),
-                                  std::string("label")}) {
+                                  std::string("label"),
+                                  std::string("qualification")}) {
     columns.push_back({name});
   }
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
@@ -96,7 +97,7 @@ std::string comparison_csv(const Comparison& c) {
     row.insert(row.end(), cells.begin(), cells.end());
     row.push_back(median);
     row.insert(row.end(), scale.begin(), scale.end());
-    row.push_back(label);
+    row.insert(row.end(), {label, c.history.qualification});
     if (!c.contrasts.empty()) row.push_back(contrast);
     table.add_row(std::move(row));
   };

@@ -1,12 +1,12 @@
 #include "compare_question.hpp"
 
 #include <filesystem>
-#include <map>
 #include <set>
 
+#include "ffn/compare/earlier_looks.hpp"
+#include "ffn/config/json_writer.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/study_file.hpp"
 
@@ -14,28 +14,19 @@ namespace ffn::app {
 
 namespace {
 
-// What makes another question of it than a growing study was declared with; nothing if it is the same.
-std::string other_question(const CompareConfig& asked, const CompareConfig& own, bool all) {
-  return all ? "--all" : asked.by != own.by ? "--by" : asked.metric != own.metric ? "--metric" : asked.reference != own.reference ? "--reference"
-       : asked.alpha != own.alpha             ? "--alpha"
-       : asked.min_effect != own.min_effect ? "--min-effect"
-       : asked.scale != own.scale             ? "--scale"
-       : asked.pairs != own.pairs             ? "--pairs"
-       : asked.interaction != own.interaction ? "--interaction"
-                                              : "";
-}
+// Whether it is what the study was declared with. Looks of a growing study are paid for in its own comparison only.
+bool is_own_question(const CompareConfig& asked, const CompareConfig& own, bool all) { return !all && dump_json(write_json(asked)) == dump_json(write_json(own)); }
 
-// What one study says about its own comparison, where the command line does not say otherwise. Returns a note for who asks a growing
-// study something else.
-std::string ask_study(const std::filesystem::path& directory, const CompareQuestion& options, CompareRequest& request) {
+// What one study says about its own comparison, where the command line does not say otherwise.
+void ask_study(const std::filesystem::path& directory, const CompareQuestion& options, CompareRequest& request) {
   CompareConfig& asked = request.config;
   std::optional<StudyFile> study;
   try {
     study = read_study_file(directory);
   } catch (const Error&) {
-    return "";  // find_runs says so
+    return;  // find_runs says so
   }
-  if (!study) return "";
+  if (!study) return;
   request.in_given_order = !options.all;
   if (!options.all) request.tuned = study->tuned;
   const auto& own = study->compare;
@@ -51,64 +42,34 @@ std::string ask_study(const std::filesystem::path& directory, const CompareQuest
   if (!options.scale_given() && same_metric) asked.scale = own.scale;
   if (!options.pairs_given()) asked.pairs = own.pairs;
   if (!options.interaction_given() && asked.by == own.by) asked.interaction = own.interaction;
-  if (!study->sequential) return "";
-  const std::string other = other_question(asked, own, options.all);
-  if (other.empty()) request.sequential = SequentialRequest{study->sequential->maxima, study->sequential->comparisons};
-  return other.empty() ? "" : "this study added seeds until another question was settled (" + other + " differs from what it declared), so these "
-                              "verdicts, of a fixed number of seeds, may be wrong more often than they say";
+  if (study->sequential && is_own_question(asked, own, options.all))
+    request.sequential = SequentialRequest{study->sequential->maxima, study->sequential->comparisons};
 }
 
-/// Whose runs are compared.
-struct Owners {
-  std::vector<std::filesystem::path> growing;    ///< studies that add seeds until settled
-  std::optional<std::filesystem::path> whole;    ///< the study that these runs are all of, and nothing else
-};
-
-Owners owners_of(const RunPlaces& places) {
+// The study that these runs are all of, and nothing else.
+std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
   namespace fs = std::filesystem;
-  struct Member {
-    std::set<fs::path> runs;  ///< that it lists and that are there
-    bool grows = false;
-    fs::path name;  ///< as it was typed, where that leads there
-  };
-  std::map<fs::path, Member> studies;
+  std::optional<fs::path> name;  // as it was typed, where that leads there
+  fs::path only;
   std::set<fs::path> compared;
-  bool all_listed = true;
   for (const auto& run : places.there) {
-    const fs::path path = fs::absolute(run).lexically_normal();
-    const fs::path study = path.parent_path().parent_path();
-    if (!studies.count(study)) {
-      Member member;
-      const fs::path typed = run.parent_path().parent_path();
-      member.name = !typed.empty() && fs::absolute(typed).lexically_normal() == study ? typed : study;
-      try {
-        if (const auto file = read_study_file(study)) {
-          for (const auto& listed : file->run_directories(study)) {
-            if (path_exists(listed)) member.runs.insert(listed.lexically_normal());
-          }
-          member.grows = file->sequential.has_value();
-        }
-      } catch (const Error&) {  // find_runs says so
-      }
-      studies[study] = std::move(member);
-    }
-    all_listed = all_listed && studies[study].runs.count(path) > 0;
+    const fs::path path = fs::absolute(run).lexically_normal(), study = path.parent_path().parent_path(), typed = run.parent_path().parent_path();
+    if (!only.empty() && study != only) return std::nullopt;
+    only = study;
+    if (!name) name = !typed.empty() && fs::absolute(typed).lexically_normal() == study ? typed : study;
     compared.insert(path);
   }
-  Owners out;
-  for (const auto& [study, member] : studies) {
-    if (member.grows) out.growing.push_back(member.name);
+  std::set<fs::path> listed;
+  try {
+    const auto file = only.empty() ? std::nullopt : read_study_file(only);
+    if (!file) return std::nullopt;
+    for (const auto& run : file->run_directories(only)) {
+      if (path_exists(run)) listed.insert(run.lexically_normal());
+    }
+  } catch (const Error&) {  // find_runs says so
+    return std::nullopt;
   }
-  if (studies.size() == 1 && all_listed && compared == studies.begin()->second.runs) out.whole = studies.begin()->second.name;
-  return out;
-}
-
-// Looks are paid for in the study's own comparison only.
-std::string note_on_growing(const std::vector<std::filesystem::path>& studies) {
-  std::vector<std::string> names;
-  for (const auto& study : studies) names.push_back(study.string());
-  return join(names, " and ") + (names.size() == 1 ? " added" : " each added") + " seeds until its own question was settled; in part or beside other runs, what it found is judged as "
-         "of a fixed number of seeds, so these verdicts may be wrong more often than they say (by its looks: ffn-train compare " + shell_word(names[0]) + ")";
+  return compared == listed ? name : std::nullopt;
 }
 
 }  // namespace
@@ -116,13 +77,11 @@ std::string note_on_growing(const std::vector<std::filesystem::path>& studies) {
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& look) {
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
-  std::string note;
   const auto places = find_judging_places(directories);
-  const auto owners = owners_of(places);
+  const auto whole = whole_study_of(places);
   const bool is_named = directories.size() == 1 && has_study_file(directories[0]);
-  if (owners.whole && !is_named && !question.all) directories = {*owners.whole};
-  if (directories.size() == 1) note = ask_study(directories[0], question, request);
-  if (!request.sequential && note.empty() && !owners.growing.empty()) note = note_on_growing(owners.growing);
+  if (whole && !is_named && !question.all) directories = {*whole};
+  if (directories.size() == 1) ask_study(directories[0], question, request);
   auto found = find_runs(directories, question.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
@@ -132,7 +91,7 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   if (look) look(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
-  if (!note.empty()) comparison.notes.push_back(note);
+  take_look(comparison, request.config);
   return comparison;
 }
 

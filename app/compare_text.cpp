@@ -7,10 +7,12 @@
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/utf8.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/more_comparisons.hpp"
+#include "ffn/report/terminal.hpp"
 #include "ffn/report/tuned.hpp"
 
 namespace ffn::app {
@@ -231,7 +233,20 @@ std::string explanation(const Comparison& c) {
          "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
-         "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together.\n" + verdict_words_text(c);
+         "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together" +
+         (c.history.qualification.empty() ? "" : ", for whoever looks once at what was declared") + ".\n" + verdict_words_text(c);
+}
+
+std::string claims_text(const Comparison& c, const CompareView& view) {
+  std::string out;
+  for (const auto& e : c.history.claims) {
+    const std::string mark = outcome_of(e);
+    std::string line = wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + ")", view.width);
+    const auto style = mark == "holds" ? Style::green : mark == "refuted" ? Style::red : Style::yellow;
+    if (const auto at = line.rfind(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, view.color));
+    out += (view.form == TableForm::markdown ? "\n" : "") + line;
+  }
+  return out.empty() ? "" : "\n" + out;
 }
 
 }  // namespace
@@ -249,7 +264,7 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);
   if (view.explain) out += "\n" + wrapped(explanation(c), view.width);
   for (const auto& note : c.notes) out += wrapped("note: " + note, view.width);
-  return out;
+  return out + claims_text(c, view);
 }
 
 }  // namespace ffn::app

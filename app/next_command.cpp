@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/core/files.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/core/json.hpp"
 #include "ffn/core/shell.hpp"
@@ -20,6 +21,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/ledger.hpp"
 
 namespace ffn::app {
 
@@ -55,7 +57,7 @@ std::vector<std::string> words_again(const CommonOptions& common) {
 }
 
 bool is_to_be_settled(const Plan& plan, const Comparison& c) {
-  const bool open = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell); });
+  const bool open = !c.history.qualification.empty() || std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell); });
   return open && !plan.study.growing && !plan.study.seeds.empty();
 }
 
@@ -106,10 +108,12 @@ Finer finer_question(const Plan& plan, const Comparison& c) {
   return out;
 }
 
-// The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind.
-std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count) {
+// The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind. `looked_at`: the
+// largest that was looked at in any study of these variants.
+std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t looked_at = -1) {
   const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : GrowingSeeds::kLargestFirst;
-  const std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
+  std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
+  if (looked_at >= 0) taken.insert(looked_at);
   const auto wanted = static_cast<std::int64_t>(count);
   if (const auto last = *taken.rbegin(); last < end - wanted) return last + 1;
   std::int64_t first = 0;
@@ -140,13 +144,21 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
 
 constexpr const char* kSettled = "-settled";
 
-std::string settling_command(const Plan& plan, const CommonOptions& common, const Finer& finer) {
+// "x-settled", or what is not taken.
+std::string free_name(const Plan& plan) {
+  const std::string name = plan.study.name.substr(0, kLongestTunedName - std::strlen(kSettled) - 3) + kSettled;
+  std::string out = name;
+  for (int n = 2; path_exists(plan.directory.parent_path() / out); ++n) out = name + "-" + std::to_string(n);
+  return out;
+}
+
+std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer) {
   const auto& study = plan.study;
   auto words = words_again(common);
-  const auto first = first_of_fresh_seeds(study, GrowingSeeds().max);
+  const auto first = first_of_fresh_seeds(study, GrowingSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
-  set_key(words, "name", study.name.substr(0, kLongestTunedName - std::strlen(kSettled)) + kSettled, common.description);
+  set_key(words, "name", free_name(plan), common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);
 }
@@ -175,6 +187,25 @@ struct Next {
   std::string why, command, beside_why, beside, note;
 };
 
+// A later study of an open question is judged at a smaller level: said before it is trained.
+std::string next_sentence(const Plan& plan, const Comparison& c) {
+  const std::string what = c.history.qualification.empty() ? "next, for what is not sure" : "next, for a sure answer";
+  std::vector<std::string> keys;
+  for (const auto& [name, key] : variant_keys(plan.study)) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  auto looked_at = looked_at_beside(plan.directory);
+  try {
+    if (const auto own = read_study_file(plan.directory)) looked_at.push_back({plan.study.name, own->history});
+  } catch (const Error&) {  // the level is said when it starts
+  }
+  const auto& follow_up = plan.study.follow_up;
+  const auto next = next_follow_up(keys, looked_at, follow_up ? follow_up->declared_alpha : c.alpha);
+  if (next.after.empty()) return what + ":";
+  char level[32];
+  std::snprintf(level, sizeof level, "%.3g %%", 100 * next.alpha());
+  return what + " (fresh seeds, judged at " + level + ", since this question was asked before):";
+}
+
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
   const std::string numbers = "ffn-train compare " + directory + " --details";
@@ -183,7 +214,7 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);
     const std::string note = "Set compare.min_effect to the smallest difference that matters to you (below it is " + finer.min_effect + "): without it, variants that do not differ take all the seeds and end undecided.";
-    return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
+    return {next_sentence(plan, c), settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
   if (const auto command = tuning_command(plan, c, common); !command.empty()) return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};

@@ -9,6 +9,7 @@
 
 #include "compare_text.hpp"
 #include "ffn/compare/compare_json.hpp"
+#include "ffn/compare/earlier_looks.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/core/files.hpp"
@@ -20,6 +21,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/study/ledger.hpp"
 #include "ffn/study/run_study.hpp"
 #include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/task.hpp"
@@ -66,29 +68,9 @@ Comparison compare_plan(const Plan& plan, std::size_t resamples, FromDisk from_d
 
 namespace {
 
-// Prints whether the study's claims hold; false if one does not.
-bool report_expectations(const std::vector<Expectation>& expectations, bool color) {
-  bool all = true;
-  for (const auto& e : expectations) {
-    const bool met = e.state == Expectation::State::met, unmet = e.state == Expectation::State::unmet;
-    const std::string mark = met ? "holds" : unmet ? "DOES NOT HOLD" : e.is_asked ? "cannot be said yet" : "not asked here";
-    std::string line = wrapped("claim: " + printable(e.claim) + ": " + mark + " (" + printable(e.found) + ")", terminal_width_of(1));
-    const auto style = met ? Style::green : unmet ? Style::red : Style::yellow;
-    if (const auto at = line.find(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, color));
-    std::cout << line;
-    all = all && !unmet;
-  }
-  return all;
-}
-
-// The comparison of what is finished, printed and saved; false if a claim of the study does not hold.
-bool print_and_save(const Comparison& comparison, const Plan& plan, const std::string& source, const CommonOptions& common) {
-  const auto expectations = check_expectations(*plan.study.config.expect, comparison, source);
-  Json json = comparison_json(comparison);
-  for (const auto& e : expectations) {
-    const char* state = e.state == Expectation::State::met ? "met" : e.state == Expectation::State::unmet ? "unmet" : "unknown";
-    json["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"state", state}, {"found", e.found}});
-  }
+// The comparison of what is finished, printed and saved.
+void print_and_save(const Comparison& comparison, const Plan& plan, const CommonOptions& common) {
+  const Json json = comparison_json(comparison);
   remove_old_temporaries(plan.directory);
   try {
     write_file_atomically(comparison_path(plan.directory), dump_json_lossy(json, 2) + "\n");
@@ -102,11 +84,19 @@ bool print_and_save(const Comparison& comparison, const Plan& plan, const std::s
                            /*keep_colors=*/true);
   }
   std::cout << std::flush;  // before anything is logged: an error of writing is thrown here
-  if (!common.json && !expectations.empty()) {
-    std::cout << "\n";
-    return report_expectations(expectations, color);
-  }
-  return std::none_of(expectations.begin(), expectations.end(), [](const Expectation& e) { return e.state == Expectation::State::unmet; });
+}
+
+bool all_claims_hold(const Comparison& comparison) {
+  const auto& claims = comparison.history.claims;
+  return std::all_of(claims.begin(), claims.end(), [](const Expectation& e) { return !e.is_asked || e.outcome == Expectation::Outcome::holds; });
+}
+
+// Parts of a study have counts and no verdicts: a look at each would be a look at the whole.
+void print_part(const TrainedStudy& trained, const CommonOptions& common) {
+  const auto& outcome = trained.outcome;
+  if (common.json)
+    print_json({{"study", trained.plan.directory.string()}, {"part", trained.part}, {"runs", outcome.total}, {"planned", trained.plan.runs.size()},
+                {"trained", outcome.trained}, {"found_finished", outcome.reused}, {"diverged", outcome.diverged}, {"failed", outcome.failed.size()}});
 }
 
 }  // namespace
@@ -164,8 +154,10 @@ TrainedStudy train_tuned(const Study& study, const TrainOptions& options, const 
   return train_runs(*tuned.study, of_one_text, common);
 }
 
-int train_study(const Study& asked, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
+int train_study(const Study& given, const std::string& source, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty()) do_without_locks();
+  Study asked = given;
+  judge_as_follow_up(asked, common.out, options.fresh);
   check_study(asked, source, common.overrides.empty());
   looks_so_far(asked, fs::path(common.out) / asked.name, options.fresh);
   const auto trained = asked.growing ? train_until_settled(asked, options, common) : train_tuned(asked, options, common);
@@ -174,13 +166,18 @@ int train_study(const Study& asked, const std::string& source, const TrainOption
   const Study& study = plan.study;
   if (outcome.directory_lost) throw SystemError("the results of this study are lost with its directory", "start it again");
   ExitCode code = exit_code_of(outcome);
-  if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-  const auto comparison = compare_plan(plan, CompareRequest().resamples);
-  const bool claims_hold = print_and_save(comparison, plan, source, common);
+  auto comparison = compare_plan(plan, CompareRequest().resamples);
+  if (part.empty()) {
+    if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
+    take_look(comparison, comparison_of(study));
+    print_and_save(comparison, plan, common);
+  } else {
+    print_part(trained, common);
+  }
   // Neither that all diverged nor a claim about the whole study is judged by a part of it.
   const bool all_diverged = part.empty() && every_run_diverged(comparison);
   if (code == ExitCode::done && all_diverged) code = ExitCode::run_failed;
-  if (code == ExitCode::done && !claims_hold && part.empty()) code = ExitCode::condition;
+  if (code == ExitCode::done && part.empty() && !all_claims_hold(comparison)) code = ExitCode::condition;
   log_info((part.empty() ? "" : part + ": ") + format_count(outcome.total) + (part.empty() ? "" : " of " + format_count(plan.runs.size())) +
            (outcome.total == 1 && part.empty() ? " run: " : " runs: ") + format_count(outcome.trained) + " trained now, " +
            format_count(outcome.reused) + " found finished" +

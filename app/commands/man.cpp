@@ -19,7 +19,7 @@ constexpr std::pair<int, const char*> kExitCodes[] = {
     {2, "usage or config"},
     {3, "data or checkpoint"},
     {4, "study finished with some runs failed"},
-    {5, "the condition of --fail-if, or an unmet expect"},
+    {5, "the condition of --fail-if, or a claim (expect) that is refuted or not shown"},
     {75, "interrupted; start again to resume"},
     {130, "stopped by a second SIGINT"},
     {143, "stopped by a second SIGTERM"},

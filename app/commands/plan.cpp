@@ -15,6 +15,7 @@
 #include "ffn/stats/power.hpp"
 #include "ffn/study/adopt.hpp"
 #include "ffn/study/estimate.hpp"
+#include "ffn/study/ledger.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
@@ -284,6 +285,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   const bool single = !is_study(document);
   if (single) document.tree()["seeds"] = seed_of(document.tree());
   auto study = read_study(document, common.config);
+  if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
   if (single) warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());

@@ -143,6 +143,20 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
   return cells;
 }
 
+// What is measured of runs, and when: another question about the same training.
+std::map<std::string, std::set<std::string>> measured_of(const std::vector<FoundRun>& runs) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const auto& run : runs) {
+    std::string target;
+    for (const auto& [key, value] : run.keys) {
+      if (key.rfind("train.target.", 0) == 0) target += key.substr(13) + "=" + value + " ";
+      if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
+    }
+    if (!target.empty()) out["target"].insert(target.substr(0, target.size() - 1));
+  }
+  return out;
+}
+
 // A pair that is to be compared: resampling it takes longer than anything else here, and pairs do not wait for each other.
 struct PairJob {
   std::size_t facet;
@@ -219,6 +233,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   if (!asked.by.empty()) note_constant(runs, varying, out);
   out.metric = metric.name;
   out.higher_is_better = metric.higher_is_better;
+  out.measured = measured_of(runs);
   out.alpha = asked.alpha;
   out.min_effect = asked.min_effect;
   if (!request.tuned) out.rate = rate_of_untuned(runs, varying, out.by);

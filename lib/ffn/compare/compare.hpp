@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "ffn/compare/expectation.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/record/run_files.hpp"
 #include "ffn/stats/centre.hpp"
@@ -164,6 +166,15 @@ struct SequentialStanding {
 /// and bad runs do not move a median.
 enum class ShownCentre { mean, geometric_mean, median };
 
+/// What came before this answer: earlier looks at its runs, earlier studies of its question, claims that were made before.
+struct AnswerHistory {
+  std::size_t earlier_looks = 0;
+  std::string qualification;  ///< why its verdicts are suggestive; empty: they are sure
+  std::optional<FollowUp> follow_up;
+  std::vector<Expectation> claims;
+  std::int64_t last_seed = -1;  ///< the largest that was looked at; larger ones are fresh
+};
+
 struct Comparison {
   std::string by, metric, reference;
   bool higher_is_better = false;
@@ -182,6 +193,8 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialStanding> sequential;
+  std::map<std::string, std::set<std::string>> measured;  ///< "target", "eval_every", "eval_examples" of the runs
+  AnswerHistory history;
 };
 
 /// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by

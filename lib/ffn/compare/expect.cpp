@@ -55,7 +55,9 @@ bool has_group(const Facet& facet, const std::string& value) {
   return std::any_of(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& group) { return group.value == value; });
 }
 
-// Adds what one facet says to the expectation: unmet beats unknown beats met.
+using Outcome = Expectation::Outcome;
+
+// Adds what one facet says to the expectation: refuted beats not shown beats holds.
 class Judge {
  public:
   Judge(const Json& check, Expectation& out) : check_(check), value_(text_or_json(check["value"])), out_(out) {}
@@ -71,38 +73,51 @@ class Judge {
       if (pair.value != value_) continue;
       const auto found = stats::to_string(pair.judgement.verdict);
       say(found);
-      if (pair.judgement.verdict == stats::Verdict::too_few_seeds) return note(Expectation::State::unknown);
-      if (check_.contains("verdict") && text_or_json(check_["verdict"]) != found) note(Expectation::State::unmet);
-      if (check_.contains("verdict_not") && text_or_json(check_["verdict_not"]) == found) note(Expectation::State::unmet);
+      if (num_pending(facet) > 0) return conclude(std::to_string(num_pending(facet)) + " runs to do", Outcome::not_shown);
+      for (const char* key : {"verdict", "verdict_not"}) {
+        if (!check_.contains(key)) continue;
+        // "Not worse" is shown by another verdict: neither doubt nor too few seeds is one.
+        const bool is_it = text_or_json(check_[key]) == found, wanted = std::string(key) == "verdict";
+        note(is_it ? (wanted ? Outcome::holds : Outcome::refuted) : !is_settled(pair) ? Outcome::not_shown : wanted ? Outcome::refuted : Outcome::holds);
+      }
       return;
     }
-    conclude("no pair for " + value_, Expectation::State::unknown);
+    conclude("no pair for " + value_, Outcome::not_shown);
+  }
+
+  // Of the value and of what it is compared with.
+  std::size_t num_pending(const Facet& facet) const {
+    std::size_t pending = 0;
+    for (const auto& group : facet.groups) pending += group.value == value_ || &group == &facet.groups[0] ? group.num_pending : 0;
+    return pending;
   }
 
   void mean(const Facet& facet) {
     for (const auto& group : facet.groups) {
       if (group.value != value_) continue;
-      if (group.num_pending > 0) return conclude("not finished", Expectation::State::unknown);
+      if (group.num_pending > 0) return conclude("not finished", Outcome::not_shown);
       if (const auto lost = group.num_diverged + group.num_failed; lost > 0 || !group.mean)
-        return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed",
-                        Expectation::State::unmet);
+        return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed", Outcome::refuted);
       std::ostringstream text;
       text << "mean " << *group.mean;
-      say(text.str());
-      if (check_.contains("mean_at_least") && *group.mean < check_["mean_at_least"].get<double>()) note(Expectation::State::unmet);
-      if (check_.contains("mean_at_most") && *group.mean > check_["mean_at_most"].get<double>()) note(Expectation::State::unmet);
+      if (group.half_width) text << " ± " << *group.half_width;
+      say(text.str() + (group.half_width ? "" : ", no interval"));
+      const double half = group.half_width.value_or(0), low = *group.mean - half, high = *group.mean + half;
+      const auto side = [&](bool holds, bool is_refuted) { note(holds ? Outcome::holds : is_refuted ? Outcome::refuted : Outcome::not_shown); };
+      if (check_.contains("mean_at_least")) side(low >= check_["mean_at_least"].get<double>(), high < check_["mean_at_least"].get<double>());
+      if (check_.contains("mean_at_most")) side(high <= check_["mean_at_most"].get<double>(), low > check_["mean_at_most"].get<double>());
       return;
     }
-    conclude("no runs for " + value_, Expectation::State::unknown);
+    conclude("no runs for " + value_, Outcome::not_shown);
   }
 
-  void conclude(const std::string& text, Expectation::State state) {
+  void conclude(const std::string& text, Outcome outcome) {
     say(text);
-    note(state);
+    note(outcome);
   }
   void say(const std::string& text) { out_.found += (out_.found.empty() ? "" : ", ") + text; }
-  void note(Expectation::State state) {
-    if (out_.state != Expectation::State::unmet) out_.state = state;
+  void note(Outcome outcome) {
+    if (out_.outcome == Outcome::holds || outcome == Outcome::refuted) out_.outcome = outcome;
   }
 
   const Json& check_;
@@ -145,7 +160,9 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
   if (!problems.empty()) throw ConfigError(source, std::move(problems));
   std::vector<Expectation> out;
   for (const auto& item : expect) {
-    Expectation expectation{Expectation::State::met, item["claim"].get<std::string>(), item.value("source", ""), ""};
+    Expectation expectation;
+    expectation.claim = item["claim"].get<std::string>();
+    expectation.source = item.value("source", "");
     Judge judge(item["check"], expectation);
     bool any = false;
     for (const auto& facet : comparison.facets) {
@@ -155,13 +172,29 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
     }
     const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
     if (!any || !has_value) {
-      expectation.state = Expectation::State::unknown;
+      expectation.outcome = Outcome::not_shown;
       expectation.is_asked = false;
       expectation.found = any ? "no variant has " + comparison.by + " = " + text_or_json(item["check"]["value"]) : "no variant has " + dump_json(item["check"]["facet"]);
     }
     out.push_back(std::move(expectation));
   }
   return out;
+}
+
+std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison, const std::string& source) {
+  auto out = check_expectations(expect, comparison, source);
+  for (std::size_t i = 0; frozen && i < out.size(); ++i) {
+    const auto is_frozen = [&](const Json& before) {
+      return before["claim"] == expect[i]["claim"] && before["check"] == expect[i]["check"] && !before.contains("after_results");
+    };
+    out[i].is_after_results = std::none_of((*frozen)->begin(), (*frozen)->end(), is_frozen);
+  }
+  return out;
+}
+
+std::string outcome_of(const Expectation& e) {
+  if (!e.is_asked) return "not asked here";
+  return e.outcome == Outcome::holds ? "holds" : e.outcome == Outcome::refuted ? "refuted" : "not shown";
 }
 
 }  // namespace ffn

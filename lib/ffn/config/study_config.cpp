@@ -56,7 +56,13 @@ void StudyConfig::describe(FieldVisitor& v) {
   v.group({"compare", "how the variants are compared at the end"}, compare);
   v.text({"question", "what the study is to answer"}, question);
   v.text({"source", "where the question comes from"}, source);
-  v.json({"expect", "claims that are checked at the end"}, *expect, Shape::list);
+  v.json({"expect",
+          "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. Each "
+          "holds, is refuted or is not shown (undecided shows nothing); exit code 5 unless all hold. A check names a \"value\" of compare.by and one or more of: "
+          "{\"value\": \"gelu\", \"verdict\": \"better\"}; {\"value\": \"gelu\", \"verdict_not\": \"worse\"}; {\"value\": \"gelu\", \"mean_at_least\": 0.9} and "
+          "{\"value\": \"gelu\", \"mean_at_most\": 40}, of the compared metric's mean with its whole interval; {\"facet\": {\"model.ffn.expansion\": 8}, "
+          "\"value\": \"gelu\", \"verdict\": \"better\"} in that group alone, otherwise in every one"},
+         *expect, Shape::list);
 }
 
 void describe_document(FieldVisitor& v) {

@@ -59,7 +59,7 @@ std::string latex_table(const Comparison& c) {
   headers.push_back(unit.header(metric_header(c.metric)));
   if (pairs) headers.insert(headers.end(), {difference_name(c), "verdict"});
   headers.push_back("seeds");
-  std::string out = "% " + std::string(kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) + "\n\\begin{tabular}{" + std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
+  std::string out = "% " + std::string(kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) + (c.history.qualification.empty() ? "" : "\n% " + latex(c.history.qualification)) + "\n\\begin{tabular}{" + std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
   for (std::size_t i = 0; i < headers.size(); ++i) out += (i > 0 ? " & " : "") + latex(headers[i]);
   out += " \\\\\n\\midrule\n";
   for (const auto& facet : c.facets) {
@@ -75,6 +75,7 @@ std::string latex_table(const Comparison& c) {
       out += row + " & " + latex(seeds_text(group)) + " \\\\\n";
     }
   }
+  if (!c.history.qualification.empty()) out += "\\midrule\n\\multicolumn{" + std::to_string(headers.size()) + "}{l}{" + latex(c.history.qualification) + "} \\\\\n";
   out += "\\bottomrule\n\\end{tabular}\n";
   for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
     if (more) out += more_tabular(*more);

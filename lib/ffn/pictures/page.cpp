@@ -12,6 +12,7 @@
 #include "ffn/pictures/series.hpp"
 #include "ffn/pictures/svg.hpp"
 #include "ffn/report/answer.hpp"
+#include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/more_comparisons.hpp"
@@ -189,6 +190,12 @@ std::string more_section(const Comparison& c) {
   return body.empty() ? "" : "<section id=\"more\">" + body + "</section>\n";
 }
 
+std::string claims_section(const Comparison& c) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& e : c.history.claims) rows.push_back({claim_text(e), outcome_of(e), e.found});
+  return rows.empty() ? "" : section("claims", "Claims", list_table({"claim", "outcome", "found"}, rows));
+}
+
 std::string origin_sections(const ReportFacts& facts) {
   std::vector<std::vector<std::string>> varying;
   for (const auto& [key, values] : facts.varying) varying.push_back({key, values});
@@ -245,8 +252,7 @@ std::string page(const Comparison& c, const std::vector<Figure>& figures, const 
   const std::string answer = answer_text(c);
   out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
   out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
-  out += more_section(c);
-  out += notes_section(c);
+  out += more_section(c) + claims_section(c) + notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
   return html_document(facts.title, facts.version, out, "", served);

@@ -112,6 +112,7 @@ StudyFile study_from(const Json& json, const std::string& source) {
     for (const auto& item : json["configs"].items()) study.configs[item.key()] = configs_from(item.value(), source);
   }
   if (json.contains("sequential")) study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
+  study.history = StudyHistory::from(json);
   study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
   return study;
 }
@@ -155,7 +156,7 @@ Json configs_of(const Study& study) {
 }  // namespace
 
 // A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
-std::string study_text(const Study& study, const std::map<std::string, std::string>& texts) {
+Json study_json(const Study& study, const std::map<std::string, std::string>& texts) {
   Json variants = Json::array();
   for (const auto& variant : study.variants) {
     Json assignments = Json::object();
@@ -174,7 +175,7 @@ std::string study_text(const Study& study, const std::map<std::string, std::stri
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
-  return study_text(out);
+  return out;
 }
 
 fs::path study_copy_path(const fs::path& study) { return study / "study.json.bak"; }

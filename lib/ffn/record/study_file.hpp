@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ffn/config/study_config.hpp"
+#include "ffn/record/looks.hpp"
 
 namespace ffn {
 
@@ -31,6 +32,7 @@ struct StudyFile {
   std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
   std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs learn, by its name; none in older files
   std::map<std::string, RunConfigs> configs;  ///< by a variant's name; none in older files
+  StudyHistory history;
   std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
   /// Directories of its runs, seed by seed as they are planned.
@@ -49,9 +51,9 @@ bool has_study_file(const std::filesystem::path& study);
 /// Where its comparison is written.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
 
+/// What stands in it, but for its history. `texts`: as in StudyFile.
+Json study_json(const Study& study, const std::map<std::string, std::string>& texts);
 /// Its text, with a checksum.
-/// `texts`: as in StudyFile.
-std::string study_text(const Study& study, const std::map<std::string, std::string>& texts);
 std::string study_text(const Json& study);
 
 /// Both.

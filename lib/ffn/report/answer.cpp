@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ffn/core/suggest.hpp"
+#include "ffn/report/answer_history.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cautions.hpp"
 #include "ffn/report/cells.hpp"
@@ -202,9 +203,10 @@ std::string how_sure(const Comparison& c) {
     sure.push_back(std::to_string(more) + " more verdicts");
   }
   if (const auto interactions = sure_interactions(c); !interactions.empty()) sure.push_back(interactions);
-  if (!sure.empty()) text += " Sure: " + join(sure, "; ") + ".";
+  const bool is_sure = c.history.qualification.empty();
+  if (!sure.empty()) text += (is_sure ? " Sure: " : " Suggestive: ") + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
-    text += " Sure that it is within " + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
+    text += (is_sure ? " Sure that it is within " : " Suggestive, within ") + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
             shown_value(c, reference) + ": " + enumeration(names) + ".";
   if (!unsure.empty()) {
     const bool named = (sure.empty() && same.empty()) || unsure.size() > 1 || unsure[0].first != c.reference;
@@ -243,7 +245,9 @@ std::string answer_text(const Comparison& c) {
   if (c.tuned) text += " " + tuned_sentence(*c.tuned);
   if (!c.rate.empty() && !text.empty()) text += " This is at lr " + c.rate + "; tuning may change it.";
   text += answer_detail::how_far(c);
-  return !text.empty() && text[0] == ' ' ? text.substr(1) : text;
+  if (text.empty()) return "";
+  if (c.history.follow_up) text += " " + ledger_text(*c.history.follow_up);
+  return qualification_text(c) + (text[0] == ' ' ? text.substr(1) : text) + ways_out_text(c);
 }
 
 }  // namespace ffn

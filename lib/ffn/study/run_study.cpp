@@ -11,6 +11,7 @@
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/study/growing.hpp"
+#include "ffn/study/ledger.hpp"
 
 namespace ffn {
 
@@ -35,8 +36,11 @@ void warn_of_lost_file(const std::filesystem::path& study) {
 
 }  // namespace
 
-void keep_study_file(const Plan& plan, bool has_work) {
-  const std::string text = study_text(plan.study, plan.texts);
+void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
+  const StudyFileTurn turn(plan.directory);
+  Json json = study_json(plan.study, plan.texts);
+  history_at_start(plan, any_finished).write_to(json);
+  const std::string text = study_text(json);
   const bool is_whole = holds(study_file_path(plan.directory), text);
   if (is_whole && holds(study_copy_path(plan.directory), text)) return;
   if (plan.study.sequential && has_come_further(plan)) return;
@@ -118,7 +122,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
     }
     if (first) {
       make_variant_directories(plan, pending);
-      keep_study_file(plan, !pending.empty());
+      const bool any_finished = std::any_of(options.found.begin(), options.found.end(), [](Progress p) { return p == Progress::finished; });
+      keep_study_file(plan, !pending.empty(), any_finished);
     }
     if (pending.empty() || is_stopped()) break;
 

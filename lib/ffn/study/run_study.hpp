@@ -32,7 +32,7 @@ struct StudyOutcome {
 StudyOutcome run_study(const Plan& plan, const StudyOptions& options);
 
 /// Writes study.json where it is damaged or says something else; not where a growing study has come further than this plan. Without work
-/// to do, a directory that cannot be written is only warned of.
-void keep_study_file(const Plan& plan, bool has_work);
+/// to do, a directory that cannot be written is only warned of. Without a finished run, claims are those of this start.
+void keep_study_file(const Plan& plan, bool has_work, bool any_finished = true);
 
 }  // namespace ffn

@@ -1,5 +1,6 @@
 #include "ffn/study/same_study.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -17,10 +18,14 @@ namespace {
 // What follows from the document and the files that it names. Older versions do not say it.
 constexpr const char* kKnowledge[] = {"configs", "texts"};
 
+// Its past, of which each part may know another piece.
+constexpr const char* kHistory[] = {"variant_keys", "looks", "declared", "follow_up", "claims"};
+
 // What the study is about: not what trains it, nor where a file lies. Runs carry their own identities beside this.
 Json essence_of(Json study) {
   for (const char* key : {"schema_version", "compare"}) study.erase(key);  // another version's; what follows from the document
   for (const char* key : kKnowledge) study.erase(key);
+  for (const char* key : kHistory) study.erase(key);
   if (study["document"].is_object()) {
     for (const char* key : {"compute", "log", "$schema", "extends"}) study["document"].erase(key);
     if (study["document"].contains("task") && study["document"]["task"].is_object()) study["document"]["task"].erase("file");
@@ -115,11 +120,29 @@ std::string difference_of(const StudyPart& a, const StudyPart& b, std::vector<st
   return "";
 }
 
+namespace {
+
+bool add_items(Json& list, const Json& more) {
+  const auto before = list.size();
+  for (const auto& item : more) {
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+  }
+  return list.size() > before;
+}
+
+}  // namespace
+
 bool take_knowledge(StudyPart& part, const StudyPart& other) {
   bool is_more = false;
   for (const char* key : kKnowledge) {
     if (part.study->contains(key) || !other.study->contains(key)) continue;
     (*part.study)[key] = (*other.study)[key];
+    is_more = true;
+  }
+  for (const char* key : kHistory) {
+    if (!other.study->contains(key)) continue;
+    if (!part.study->contains(key)) (*part.study)[key] = (*other.study)[key];
+    else if (std::string(key) != "looks" || !add_items((*part.study)[key], (*other.study)[key])) continue;
     is_more = true;
   }
   if (is_more) (*part.study)["schema_version"] = kSchemaVersion;

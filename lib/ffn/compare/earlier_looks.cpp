@@ -1,0 +1,227 @@
+#include "ffn/compare/earlier_looks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ffn/compare/expect.hpp"
+#include "ffn/config/json_writer.hpp"
+#include "ffn/config/metrics.hpp"
+#include "ffn/core/error.hpp"
+#include "ffn/core/shell.hpp"
+#include "ffn/record/study_file.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The runs of a comparison that are one study's.
+struct Member {
+  std::optional<StudyFile> file;
+  std::set<std::int64_t> seeds;
+  std::set<std::string> variants;  ///< keys; names where the file is older and has none
+  std::size_t runs = 0, unlisted = 0;
+};
+
+std::string key_of(const StudyFile& file, const std::string& variant) {
+  const auto key = file.history.keys.find(variant);
+  return key == file.history.keys.end() ? variant : key->second;
+}
+
+Member read_member(const fs::path& study) {
+  Member out;
+  try {
+    out.file = read_study_file(study);
+  } catch (const Error&) {  // find_runs says so
+  }
+  return out;
+}
+
+std::map<fs::path, Member> members_of(const Comparison& c) {
+  std::map<fs::path, Member> members;
+  std::map<fs::path, std::set<fs::path>> listed;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      for (const auto& run : group.runs) {
+        const fs::path path = fs::absolute(run.path).lexically_normal(), study = path.parent_path().parent_path();
+        const auto [at, is_new] = members.try_emplace(study);
+        Member& member = at->second;
+        if (is_new) {
+          member = read_member(study);
+          if (member.file) {
+            for (const auto& place : member.file->run_directories(study)) listed[study].insert(place.lexically_normal());
+          }
+        }
+        ++member.runs;
+        const bool is_listed = listed[study].count(path) > 0;
+        member.unlisted += !is_listed;
+        if (!is_listed) continue;
+        member.seeds.insert(run.seed);
+        member.variants.insert(key_of(*member.file, path.parent_path().filename().string()));
+      }
+    }
+  }
+  return members;
+}
+
+// Of the runs, as they vary; a list where they do.
+Json measured(const Comparison& c, const std::string& key) {
+  const auto found = c.measured.find(key);
+  if (found == c.measured.end()) return nullptr;
+  return found->second.size() == 1 ? Json(*found->second.begin()) : Json(found->second);
+}
+
+Json question_of(const Comparison& c, const CompareConfig& asked) {
+  Json out = write_json(asked);
+  out["by"] = c.by;
+  out["metric"] = c.metric;
+  out["reference"] = c.reference;
+  for (const char* key : {"target", "eval_every", "eval_examples"}) out[key] = measured(c, key);
+  out[kDesign] = c.sequential ? "until settled" : "fixed";
+  return out;
+}
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+
+// The study's own question, its defaults filled in. `asked` is what these runs were compared by.
+Json declared_question(const Comparison& c, const CompareConfig& asked, const StudyFile& file) {
+  const CompareConfig& own = file.compare;
+  Json out = question_of(c, asked);
+  out[kDesign] = file.sequential ? "until settled" : "fixed";
+  if (write_json(own) == write_json(asked)) return out;
+  const Json written = write_json(own);
+  for (const auto& item : written.items()) out[item.key()] = item.value();
+  if (own.metric.empty()) out["metric"] = measured(c, "target").is_null() ? metric::kValLoss.name : kTimesToTarget[0];
+  if (own.by.empty()) out["by"] = c.by;
+  if (!own.reference.empty() || file.variants.empty()) return out;
+  if (own.by == "variant") out["reference"] = file.variants[0].name;
+  for (const auto& assignment : file.variants[0].assignments) {
+    if (assignment.key == own.by) out["reference"] = text_of(*assignment.value);
+  }
+  return out;
+}
+
+Asked declared_by(const StudyFile& file, Json question) {
+  std::set<std::string> variants;
+  for (const auto& variant : file.variants) variants.insert(key_of(file, variant.name));
+  Asked out{std::move(question), file.seeds, {variants.begin(), variants.end()}};
+  std::sort(out.seeds.begin(), out.seeds.end());
+  return out;
+}
+
+Look look_at(const Comparison& c, Json question, const Member& member) {
+  Look look;
+  look.question = std::move(question);
+  look.seeds.assign(member.seeds.begin(), member.seeds.end());
+  look.variants.assign(member.variants.begin(), member.variants.end());
+  look.date = utc_now();
+  std::size_t pairs = 0, too_few = 0, decided = 0;
+  constexpr std::size_t kNamed = 50;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) {
+      ++pairs;
+      too_few += pair.judgement.verdict == stats::Verdict::too_few_seeds;
+      decided += is_settled(pair);
+      std::string place;
+      for (const auto& [key, value] : facet.keys) place += key + "=" + value + " ";
+      if (look.verdicts.size() < kNamed) look.verdicts.push_back(place + pair.value + ": " + stats::to_string(pair.judgement.verdict));
+    }
+  }
+  look.outcome = too_few == pairs ? Look::Outcome::too_few_seeds : decided == pairs ? Look::Outcome::decided : Look::Outcome::undecided;
+  return look;
+}
+
+// Of one seed nothing can be said, and of none even less.
+bool is_look(const Comparison& c) {
+  std::size_t seeds = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& pair : facet.pairs) seeds = std::max(seeds, pair.paired.num_seeds);
+  }
+  return seeds > 1;
+}
+
+std::string num_unfinished(const Comparison& c) {
+  std::size_t runs = 0, pending = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      runs += group.num_runs;
+      pending += group.num_pending;
+    }
+  }
+  return pending == 0 ? "" : std::to_string(pending) + " of " + std::to_string(runs) + " runs are not finished";
+}
+
+void record(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
+  try {
+    amend_study_file(study, [&](StudyHistory& history) { return add_look(history, look, declared, is_sequential); });
+  } catch (const Error&) {  // finished results can be looked at where nothing can be written
+  }
+}
+
+// The whole of one study, by its own plan.
+void look_at_study(Comparison& c, const CompareConfig& asked, const fs::path& study, const Member& member) {
+  const StudyFile& file = *member.file;
+  const Asked declared = declared_by(file, declared_question(c, asked, file));
+  Look look = look_at(c, question_of(c, asked), member);
+  const std::string unfinished = num_unfinished(c);
+  look.is_complete = c.sequential || unfinished.empty();
+  std::vector<std::string> reasons;
+  if (file.sequential && !c.sequential) reasons.push_back("this study adds seeds until its own question is settled");
+  if (!look.is_complete) reasons.push_back(unfinished);
+  const auto beside = looked_at_beside(study);
+  qualify(look, file.history, declared, c.sequential.has_value(), beside, std::move(reasons));
+  c.history.earlier_looks = look.num_earlier;
+  c.history.qualification = look.qualification;
+  c.history.follow_up = file.history.follow_up;
+  for (const auto seed : file.seeds) c.history.last_seed = std::max(c.history.last_seed, seed);
+  const auto take_seeds = [&](const Look& other) {
+    for (const auto seed : other.seeds) c.history.last_seed = std::max(c.history.last_seed, seed);
+  };
+  std::for_each(file.history.looks.begin(), file.history.looks.end(), take_seeds);
+  for (const auto& sibling : beside) {
+    for (const auto& other : sibling.history.looks) {
+      if (share_variants(other.variants, look.variants)) take_seeds(other);
+    }
+  }
+  if (*look.question == *declared.question && file.document->contains("expect"))
+    c.history.claims = check_claims((*file.document)["expect"], file.history.claims, c, study_file_path(study).string());
+  if (is_look(c)) record(study, look, declared, c.sequential.has_value());
+}
+
+// Runs of several studies, or of none: nobody knows how often they were looked at.
+void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::map<fs::path, Member>& members) {
+  const bool any_loose = std::any_of(members.begin(), members.end(), [](const auto& m) { return m.second.unlisted > 0; });
+  const std::string what = any_loose ? "runs that belong to no study's plan" : "runs of several studies";
+  Json question = question_of(c, asked);
+  question["runs"] = what;
+  std::vector<std::string> reasons = {what};
+  for (const auto& [study, member] : members) {
+    if (member.file && member.file->sequential) reasons.push_back(study.filename().string() + " adds seeds until its own question is settled");
+    if (!member.file || member.seeds.empty()) continue;
+    Look look = look_at(c, question, member);
+    look.qualification = what;
+    for (const auto& known : member.file->history.looks) c.history.earlier_looks += !(known == look);
+    record(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
+  }
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      for (const auto& run : group.runs) c.history.last_seed = std::max(c.history.last_seed, run.seed);
+    }
+  }
+  c.history.qualification = qualification_sentence(c.history.earlier_looks, reasons);
+}
+
+}  // namespace
+
+void take_look(Comparison& c, const CompareConfig& asked) {
+  const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& facet) { return !facet.pairs.empty(); });
+  const auto members = members_of(c);
+  const bool is_one = members.size() == 1 && members.begin()->second.file && members.begin()->second.unlisted == 0;
+  if (is_one) look_at_study(c, asked, members.begin()->first, members.begin()->second);
+  else if (has_pairs && is_look(c)) look_at_loose_runs(c, asked, members);
+  if (!has_pairs) c.history.qualification.clear();
+}
+
+}  // namespace ffn

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""A verdict survives its user: looks, follow-ups and claims are recorded, and an answer says what came before it."""
+import json
+import shutil
+import unittest
+
+from program import ROOT, ProgramTest, main
+
+PAIR = ("xor", "model.ffn.activation=relu,gelu", "train.eval_every=1", "train.steps=60", "-q")
+NULL = ("xor", "model.ffn.dropout=0.0,1e-12", "train.eval_every=1", "train.steps=40", "compare.metric=val/loss", "-q")
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+class LooksTest(ProgramTest):
+    def study(self, name="runs/s"):
+        return json.loads((self.tmp / name / "study.json").read_text())
+
+    def train(self, *arguments, code=0):
+        result = self.run_program(*PAIR, *arguments)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return words(result.stdout)
+
+    def assert_sure(self, text):
+        self.assertIn("Sure: gelu is ", text)
+        self.assertNotIn("uggestive", text)
+
+    def assert_suggestive(self, text, *parts):
+        self.assertNotIn("Sure", text)
+        self.assertIn("uggestive", text)
+        for part in parts:
+            self.assertIn(part, text)
+
+    def test_seeds_that_are_added_after_a_verdict_make_the_next_one_suggestive(self):
+        self.assert_sure(self.train("name=s", "seeds=8"))
+        for looks, seeds in enumerate((10, 12, 14, 16, 20), 1):
+            plural = "" if looks == 1 else "s"
+            text = self.train("name=s", f"seeds={seeds}")
+            self.assert_suggestive(text, f"After {looks} earlier look{plural} (other seeds than declared): suggestive.")
+            self.assertTrue(text.startswith("After"), text)
+            self.assertIn(f"seeds=[{seeds},{seeds + 1},…]", text)
+            self.assertIn('seeds={"until":"settled","first":%d}' % seeds, text)
+        self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "After 6 earlier looks", "other question than declared: metric")
+        self.assertEqual([len(look["seeds"]) for look in self.study()["looks"]], [8, 10, 12, 14, 16, 20, 20])
+
+    def test_the_same_answer_is_no_new_look(self):
+        self.assert_sure(self.train("name=s", "seeds=8"))
+        before = (self.tmp / "runs/s/study.json").read_text()
+        self.assert_sure(self.train("name=s", "seeds=8"))
+        for directory in ("runs/s", "runs", "runs/s/."):
+            self.assert_sure(words(self.ok("compare", directory).stdout))
+        self.assert_sure(words(self.ok("compare", "runs/s", "--metric", "steps_to_target", "--reference", "relu").stdout))
+        self.ok("report", "runs/s")
+        self.assertIn("Sure: gelu", (self.tmp / "runs/s/report.html").read_text())
+        self.assertEqual((self.tmp / "runs/s/study.json").read_text(), before)
+        self.assertEqual(len(self.study()["looks"]), 1)
+
+    def test_another_question_about_the_same_runs_is_suggestive_in_every_format(self):
+        self.train("name=s", "seeds=8")
+        for question in (["--metric", "val/loss"], ["--reference", "gelu"], ["--alpha", "0.1"], ["--min-effect", "5"], ["--metric", "val/loss", "--scale", "ranks"],
+                         ["--by", "variant"]):
+            self.assert_suggestive(words(self.ok("compare", "runs/s", *question).stdout), "other question than declared")
+        other = ("compare", "runs/s", "--metric", "val/loss")
+        for form in ("--details", "--markdown"):
+            self.assert_suggestive(words(self.ok(*other, form).stdout))
+        self.assertIn(",qualification\n", self.ok(*other, "--csv").stdout.splitlines(True)[0])
+        self.assertIn("suggestive", self.ok(*other, "--csv").stdout)
+        answer = json.loads(self.ok(*other, "--json").stdout)
+        self.assertEqual(answer["earlier_looks"], 1)
+        self.assertIn("suggestive", answer["qualification"])
+        self.ok("report", "runs/s", "--metric", "val/loss", "--figures", "pictures")
+        for file in ("runs/s/report.html", "pictures/table.tex"):
+            text = (self.tmp / file).read_text()
+            self.assertIn("suggestive", text)
+            self.assertNotIn("Sure", text)
+        self.assert_sure(words(self.ok("compare", "runs/s").stdout))
+
+    def test_the_same_runs_under_another_name_are_the_same_runs(self):
+        self.assert_sure(self.train("name=s", "seeds=8"))
+        self.assert_sure(self.train("name=copy", "seeds=8"))
+        self.assert_suggestive(self.train("name=more", "seeds=12"), "at the same runs in copy")
+        self.assert_suggestive(self.train("name=other", "seeds=8", "compare.metric=val/loss"), "at the same runs in")
+        self.assert_suggestive(self.train("name=target", "seeds=8", "train.target.at_least=0.95"), "at the same runs in")
+        self.assert_suggestive(self.train("name=wider", "seeds=8", "model.ffn.activation=relu,gelu,silu"), "at the same runs in")
+        self.assert_sure(words(self.ok("compare", "runs/copy").stdout))
+        self.assert_sure(self.train("name=third", "seeds=[7,6,5,4,3,2,1,0]"))
+        self.assert_sure(self.train("name=s", "seeds=8", "-o", "elsewhere"))
+        self.assert_suggestive(self.train("name=s", "seeds=10", "-o", "elsewhere", "--fresh"), "at the same runs in s.old-1")
+
+    def test_parts_of_a_study_and_runs_of_several_are_never_sure(self):
+        self.train("name=s", "seeds=8")
+        self.train("name=b", "seeds=8", "train.optimizer.lr=0.02")
+        self.assert_suggestive(words(self.ok("compare", *(f"runs/s/activation={a}/seed-{s}" for a in ("relu", "gelu") for s in range(6))).stdout))
+        self.assert_suggestive(words(self.ok("compare", "runs/s", "runs/b").stdout), "runs of several studies")
+        shutil.copytree(self.tmp / "runs/s/activation=gelu", self.tmp / "loose/gelu")
+        shutil.copytree(self.tmp / "runs/s/activation=relu", self.tmp / "loose/relu")
+        self.assert_suggestive(words(self.ok("compare", "loose").stdout), "belong to no study's plan")
+
+    def test_a_study_that_is_not_complete_is_never_sure_and_fewer_seeds_are_other_seeds(self):
+        self.train("name=s", "seeds=12")
+        for activation in ("relu", "gelu"):
+            shutil.rmtree(self.tmp / f"runs/s/activation={activation}/seed-11")
+        self.assert_suggestive(words(self.ok("compare", "runs/s").stdout), "2 of 24 runs are not finished")
+        self.assert_sure(self.train("name=s", "seeds=12"))
+        self.assert_suggestive(self.train("name=s", "seeds=11"), "other seeds than declared")
+
+    def test_a_look_before_the_end_does_not_spoil_the_declared_answer(self):
+        self.train("name=s", "--shard", "1/2", "seeds=16")
+        self.assert_suggestive(words(self.ok("compare", "runs/s").stdout), "are not finished", "The study's command trains the rest")
+        self.assert_sure(self.train("name=s", "seeds=16"))
+
+    def test_seeds_that_were_too_few_for_a_verdict_may_be_added_to(self):
+        for seeds in (1, 3, 5):
+            self.assertIn("too few", self.train("name=s", f"seeds={seeds}"))
+        self.assert_sure(self.train("name=s", "seeds=8"))
+
+    def test_a_shard_prints_counts_and_no_verdicts(self):
+        result = self.run_program(*PAIR[:-1], "name=s", "seeds=16", "--shard", "1/2")
+        self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+        self.assertIn("shard 1 of 2", result.stderr)
+        document = json.loads(self.ok(*PAIR, "name=s", "seeds=16", "--shard", "2/2", "--json").stdout)
+        self.assertEqual((document["runs"], document["planned"], document["part"]), (16, 32, "shard 2 of 2"))
+        self.assertNotIn("looks", self.study())
+        self.assertFalse((self.tmp / "runs/s/compare.json").exists())
+        self.assert_sure(words(self.ok("compare", "runs/s").stdout))
+
+    def test_looks_survive_a_merge(self):
+        self.train("name=s", "seeds=8")
+        self.ok("compare", "runs/s", "--metric", "val/loss")
+        self.train("name=s", "seeds=8", "-o", "elsewhere")
+        self.ok("merge", "elsewhere/s", "runs/s", "-o", "merged/s")
+        self.assertEqual(len({json.dumps(look["question"]) for look in self.study("merged/s")["looks"]}), 2)
+        self.assert_suggestive(words(self.ok("compare", "merged/s", "--metric", "val/accuracy").stdout))
+
+    def test_a_growing_study_pays_for_its_own_looks_and_for_no_others(self):
+        self.assert_sure(self.train("name=s", "seeds=auto"))
+        self.assert_sure(words(self.ok("compare", "runs/s").stdout))
+        self.assert_suggestive(words(self.ok("compare", "runs/s", "--metric", "val/loss").stdout), "adds seeds until its own question is settled")
+        self.assert_suggestive(self.train("name=again", "seeds=auto", "compare.alpha=0.1"), "at the same runs in s")
+        looked_at = self.study()["looks"][0]["seeds"]
+        self.assert_suggestive(self.train("name=fixed", f"seeds={len(looked_at)}"), "at the same runs in")
+
+    def test_a_hundred_studies_beside_it_cost_little(self):
+        self.train("name=s", "seeds=8")
+        alone = self.processor_seconds("compare", "runs/s")
+        for n in range(100):
+            (self.tmp / f"runs/b{n}").mkdir()
+            shutil.copy(self.tmp / "runs/s/study.json", self.tmp / f"runs/b{n}/study.json")
+        self.assertLess(self.processor_seconds("compare", "runs/s") - alone, 0.05)
+
+
+class FollowUpTest(ProgramTest):
+    def answer(self, *arguments):
+        return words(self.ok(*NULL, *arguments).stdout)
+
+    def alpha(self, name):
+        return json.loads((self.tmp / f"runs/{name}/study.json").read_text())["compare"]["alpha"]
+
+    def test_a_follow_up_of_an_open_question_is_judged_at_its_share_of_alpha(self):
+        pair = ("xor", "model.ffn.activation=silu,gelu_tanh", "train.steps=60", "seeds=8")
+        first = self.ok(*pair, "name=x")
+        self.assertIn("Not sure", first.stdout)
+        self.assertIn("judged at 0.5 %", words(first.stderr))
+        second = ("xor", "-q", *pair[1:3], "seeds=" + json.dumps(list(range(100, 110))), "name=y")
+        text = words(self.ok(*second).stdout)
+        self.assertIn("The 2nd study of this question (after x): verdicts at 0.5 %, so that all of them together are wrong with a chance of at most 5.5 %.", text)
+        self.assertAlmostEqual(self.alpha("y"), 0.005)
+        self.assertIn("The 2nd study", words(self.ok("compare", "runs/y").stdout))
+        self.ok(*second)  # its level stays what it was at the first start
+        self.assertAlmostEqual(self.alpha("y"), 0.005)
+        third = ("xor", "-q", *pair[1:3], "seeds=" + json.dumps(list(range(200, 210))), "name=z")
+        self.assertIn("0.25 %", words(self.ok("plan", *third[:1], *third[2:], "--no-probe").stdout))
+        self.assertIn("The 3rd study of this question (after x, y): verdicts at 0.25 %", words(self.ok(*third).stdout))
+
+    def test_a_replication_of_a_decided_study_keeps_alpha(self):
+        pair = ("xor", "-q", "model.ffn.activation=relu,gelu", "train.eval_every=1", "train.steps=60")
+        self.assertIn("Sure", self.ok(*pair, "name=x", "seeds=8").stdout)
+        again = self.ok(*pair, "name=y", "seeds=" + json.dumps(list(range(100, 120)))).stdout
+        self.assertNotIn("study of this question", again)
+        self.assertEqual(self.alpha("y"), 0.05)
+
+    def test_another_rate_is_another_question(self):
+        pair = ("xor", "-q", "model.ffn.activation=silu,gelu_tanh", "train.steps=60")
+        self.ok(*pair, "name=x", "seeds=8")
+        self.ok(*pair, "name=y", "seeds=" + json.dumps(list(range(100, 108))), "train.optimizer.lr=0.02")
+        self.assertEqual(self.alpha("y"), 0.05)
+
+
+class ClaimsTest(ProgramTest):
+    STUDY = {"extends": str(ROOT / "configs/xor.json"), "seeds": 8, "train": {"eval_every": 1, "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu", "silu"]}}}
+
+    def config(self, *claims, **more):
+        return self.write("s.json", {**self.STUDY, **more, "expect": [{"claim": text, "check": check} for text, check in claims]})
+
+    def outcomes(self, name="s"):
+        answer = json.loads(self.ok("compare", f"runs/{name}", "--json").stdout)
+        return [(e["claim"], e["outcome"], e["after_results"]) for e in answer["expect"]]
+
+    def test_a_claim_holds_is_refuted_or_is_not_shown(self):
+        config = self.config(("worse", {"value": "gelu", "verdict": "worse"}), ("better", {"value": "gelu", "verdict": "better"}),
+                             ("not better", {"value": "gelu", "verdict_not": "better"}), ("not worse", {"value": "gelu", "verdict_not": "worse"}),
+                             ("equal", {"value": "gelu", "verdict": "no meaningful difference"}),
+                             ("at most 100", {"value": "relu", "mean_at_most": 100}), ("at most 1", {"value": "relu", "mean_at_most": 1}),
+                             ("at most its mean", {"value": "relu", "mean_at_most": 6.6}), ("at least 100", {"value": "relu", "mean_at_least": 100}))
+        result = self.run_program("--config", config, "name=s", "-q")
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertEqual([(claim, outcome) for claim, outcome, late in self.outcomes()],
+                         [("worse", "holds"), ("better", "refuted"), ("not better", "holds"), ("not worse", "refuted"), ("equal", "refuted"),
+                          ("at most 100", "holds"), ("at most 1", "refuted"), ("at most its mean", "not shown"), ("at least 100", "refuted")])
+
+    def test_too_few_and_undecided_show_nothing_and_exit_with_5(self):
+        for check in ({"value": "gelu", "verdict_not": "better"}, {"value": "gelu", "verdict": "worse"}):
+            config = self.config(("c", check), seeds=3)
+            name = "a" if "verdict" in check else "b"
+            self.assertEqual(self.run_program("--config", config, f"name={name}", "-q", "-o", f"runs/{name}").returncode, 5)
+            self.assertEqual(self.outcomes(f"{name}/{name}"), [("c", "not shown", False)])
+
+    def test_claims_are_frozen_before_the_first_run(self):
+        claims = [("gelu is worse", {"value": "gelu", "verdict": "worse"})]
+        self.ok("--config", self.config(*claims), "name=s", "-q")
+        frozen = json.loads((self.tmp / "runs/s/study.json").read_text())["claims"]
+        self.assertEqual([(c["claim"], c["check"]) for c in frozen], claims)
+        self.assertRegex(frozen[0]["date"], r"^\d{4}-\d\d-\d\dT")
+        later = self.config(*claims, ("gelu is no better", {"value": "gelu", "verdict_not": "better"}), ("GELU is worse", claims[0][1]))
+        text = words(self.ok("--config", later, "name=s", "-q").stdout)
+        self.assertIn("claim: gelu is worse: holds", text)
+        self.assertIn("claim: gelu is no better (after the results): holds", text)
+        self.assertIn("claim: GELU is worse (after the results): holds", text)
+        self.assertEqual([late for _, _, late in self.outcomes()], [False, True, True])
+        self.assertEqual(json.loads((self.tmp / "runs/s/study.json").read_text())["claims"], frozen)
+        self.ok("report", "runs/s")
+        self.assertIn("GELU is worse (after the results)", (self.tmp / "runs/s/report.html").read_text())
+
+    def test_claims_about_runs_that_were_looked_at_under_another_name_come_after_the_results(self):
+        self.ok("--config", self.config(), "name=first", "-q")
+        self.ok("--config", self.config(("gelu is worse", {"value": "gelu", "verdict": "worse"})), "name=s", "-q")
+        self.assertEqual(self.outcomes(), [("gelu is worse", "holds", True)])
+
+    def test_expect_is_documented_with_an_example_of_each_check(self):
+        for text in (self.ok("list", "keys", "expect").stdout, self.ok("schema").stdout, self.ok("schema", "--markdown").stdout):
+            for check in ("verdict", "verdict_not", "mean_at_least", "mean_at_most", "facet"):
+                self.assertIn(check, text)
+
+
+if __name__ == "__main__":
+    main()

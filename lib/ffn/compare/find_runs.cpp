@@ -34,7 +34,10 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.tokens_per_step = config.value("/train/batch_size"_json_pointer, std::int64_t{1});
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= config.value("/task/length"_json_pointer, std::int64_t{1});
-  if (kind == "text") run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
+  if (kind == "text") {
+    run.tokens_per_step *= config.value("/task/context"_json_pointer, std::int64_t{1});
+    run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
+  }
   for (const char* key : {"seed", "name", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 

@@ -33,6 +33,7 @@ void ask_study(const std::filesystem::path& directory, const CompareQuestion& op
   if (asked.by.empty()) {
     asked.by = own.by;
     if (asked.reference.empty()) asked.reference = own.reference;
+    if (asked.over.empty()) asked.over = own.over;
   }
   if (asked.metric.empty()) asked.metric = own.metric;
   if (!options.alpha_given()) asked.alpha = own.alpha;
@@ -106,6 +107,7 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
   auto& asked = question.request.config;
   add_grouping_options(command, question);
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("METRIC");
+  command.option("--over", asked.over, "key whose values are a sample, such as task.file; the study's otherwise").type("KEY");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
   const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise").non_negative();

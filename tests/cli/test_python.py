@@ -94,7 +94,10 @@ def sequence_xor_data(task, train, seed):
 def text_data(task, train, seed):
     text, context = pathlib.Path(task["file"]).read_text(encoding="utf-8"), task["context"]
     alphabet = sorted(set(text))
-    held_out = [alphabet.index(c) for c in text[len(text) - math.floor(len(text) * task["validation_fraction"]):]]
+    begin, count = len(text) - math.floor(len(text) * task["validation_fraction"]), math.floor(len(text) * task["validation_fraction"])
+    if task["split"] == "per_seed":  # the first word of the split's stream, spread over all places
+        begin = next(random_words(sub_seed(sub_seed(seed, "data"), "split"))) * (begin + 1) >> 32
+    held_out = [alphabet.index(c) for c in text[begin:begin + count]]
     windows = (len(held_out) - 1) // context
     count = min(windows, train["eval_examples"])
     starts = [i * windows // count * context for i in range(count)]
@@ -392,6 +395,14 @@ class Runs(ProgramTest):
             ffn_train.generate(model, "Q")
         with self.assertRaisesRegex(ValueError, "13 tokens in a sequence; the run was trained on 12"):
             model(torch.zeros(1, 13, dtype=torch.int64))
+
+    def test_each_seed_of_a_text_is_judged_by_its_own_window_and_all_variants_by_the_same(self):
+        task = {"kind": "text", "file": "text.txt", "context": 12, "split": "per_seed"}
+        train = {"steps": 20, "batch_size": 8, "optimizer": {"lr": 0.01}}
+        runs = self.train("windows", {"task": task, "model": self.BITS["model"], "train": train}, "seeds=3", "model.ffn.activation=relu,gelu", "train.eval_examples=9")
+        self.check_all(runs, 6)  # against the window that text_data draws from the seed alone
+        starts = {seed: text_data({**task, "file": self.tmp / "text.txt", "validation_fraction": 0.1}, {"eval_examples": 1}, seed)[0] for seed in range(3)}
+        self.assertFalse(torch.equal(starts[0], starts[1]) and torch.equal(starts[1], starts[2]))
 
     def test_a_module_like_any_other(self):
         run = self.text_run()

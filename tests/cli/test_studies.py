@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import pathlib
 import random
@@ -327,6 +328,63 @@ class Comparing(ProgramTest):
         self.assertIn("shown, not judged", seconds)
         self.assertIn("did you mean", self.fails(2, "compare", "runs/study", "--metric", "val/los"))
         self.assertIn("values here", self.fails(2, "compare", "runs/study", "--by", "model.ffn.activation", "--reference", "tanh"))
+
+    def over_texts(self, *more, texts=4, seeds=8):
+        files = []
+        for i in range(texts):
+            words = ["the", "cat", "sat", "on", f"mat{i}", "and", "saw", "a", "dog", "run"]
+            files.append(f"t{i}.txt")
+            self.write(files[-1], " ".join(words[(j * j + i * j) % 10] for j in range(400)))
+        study = {"name": "texts", "seeds": seeds, "task": {"kind": "text", "file": files[0], "context": 8}, "model": {"d_model": 8, "ffn": {"d_ff": 8}},
+                 "train": {"steps": 30, "batch_size": 4, "optimizer": {"lr": 0.01}},
+                 "sweep": {"grid": {"task.file": files, "model.ffn.activation": ["relu", "gelu"]}},
+                 "compare": {"metric": "val/loss", "over": "task.file"}}
+        return self.run_program("--config", self.write("study.json", study), "-q", *more)
+
+    def test_texts_are_pooled_as_a_sample_and_crossed_with_the_seeds(self):
+        self.assertEqual(self.over_texts().returncode, 0)
+        out = json.loads(self.ok("compare", "runs/texts", "--json").stdout)
+        (facet,) = out["facets"]
+        (pair,) = facet["pairs"]
+        self.assertEqual((facet["keys"], out["over"], pair["seeds"], len(facet["groups"][0]["values"])), ({}, "task.file", 8, 8))
+        # By another route: the log ratios of each text and seed, their means, and the variance of two crossed samples.
+        loss = {}
+        for path in (self.tmp / "runs/texts").glob("*/seed-*/summary.json"):
+            config = json.loads((path.parent / "config.json").read_text())
+            loss[config["model"]["ffn"]["activation"], config["task"]["file"], config["seed"]] = json.loads(path.read_text())["metrics"]["val/loss"]["final"]
+        texts, seeds = sorted({t for _, t, _ in loss}), range(8)
+        self.assertEqual(len(loss), 2 * 4 * 8)
+        d = [[math.log(loss["gelu", t, s] / loss["relu", t, s]) for s in seeds] for t in texts]
+        mean = sum(map(sum, d)) / 32
+        row, column = [sum(r) / 8 for r in d], [sum(c) / 4 for c in zip(*d)]
+        rows, columns = 8 * sum((x - mean) ** 2 for x in row) / 3, 4 * sum((x - mean) ** 2 for x in column) / 7
+        rest = sum((d[t][s] - row[t] - column[s] + mean) ** 2 for t in range(4) for s in seeds) / 21
+        variance = max(rows, columns, rows + columns - rest) / 32
+        self.assertAlmostEqual(pair["effect"]["value"], mean, places=12)
+        self.assertAlmostEqual(pair["crossed"]["mean"], mean, places=12)
+        width = pair["crossed"]["interval"]["high"] - mean
+        self.assertAlmostEqual(mean - pair["crossed"]["interval"]["low"], width, places=12)
+        self.assertTrue(1.96 * variance ** 0.5 < width < 3.19 * variance ** 0.5)  # t of infinitely many and of 3 degrees of freedom
+        text = " ".join(self.ok("compare", "runs/texts").stdout.split())
+        self.assertIn("each seed counts by its mean over task.file, and the verdicts are about these values of it alone", text)
+        self.assertIn("intervals that cover other values like these, too (variant against relu): gelu ", text)
+        self.assertIn(", 4 × 8 seeds", text)
+        # Without it each text is judged by itself.
+        self.assertEqual(len(json.loads(self.ok("compare", "runs/texts", "--by", "model.ffn.activation", "--json").stdout)["facets"]), 4)
+
+    def test_of_two_texts_no_interval_covers_others(self):
+        self.assertEqual(self.over_texts(texts=2, seeds=6).returncode, 0)
+        self.assertNotIn("crossed", json.loads(self.ok("compare", "runs/texts", "--json").stdout)["facets"][0]["pairs"][0])
+        self.assertIn("gelu none (fewer than 3 values or 2 seeds, or a run without a value)", " ".join(self.ok("compare", "runs/texts").stdout.split()))
+
+    def test_what_cannot_be_pooled_is_refused_before_anything_trains(self):
+        for more, words in ((["compare.by=task.file"], "must be another key"), (["compare.over=train.steps"], "one value only"),
+                            (["compare.metric=steps_to_target", 'train.target={"metric":"val/loss","at_most":2}'], "needs a logged metric"),
+                            (["seeds=auto"], "needs a fixed number of seeds"), (["compare.over=task.fil"], "task.file")):
+            result = self.over_texts(*more)
+            self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertFalse((self.tmp / "runs/texts/study.json").exists())
 
     def test_too_few_seeds_give_no_verdict_and_say_how_many_would(self):
         self.ok("--config", self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 60}}))

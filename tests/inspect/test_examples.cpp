@@ -1,8 +1,12 @@
 // Trigger examples, kinds of tokens and patterns, on activations that are written down.
 #include <cmath>
 
+#include "core/helpers.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/inspect/examples.hpp"
 #include "ffn/inspect/patterns.hpp"
+#include "ffn/tasks/corpus.hpp"
+#include "ffn/train/cohort_config.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -149,4 +153,31 @@ TEST_CASE("where many examples end alike, others are found further down") {
   CHECK(text_of(found.top[1]) == "abd");
   CHECK(text_of(found.top[2]) == "aba");
   CHECK(text_of(found.top[3]) == "abb");
+}
+
+TEST_CASE("a run that holds out a window of its own is shown the text on both sides of it, and none of it") {
+  const test::ScratchDirectory scratch;
+  std::string text;
+  for (std::uint32_t i = 0; i < 200; ++i) append_utf8(text, 0x4E00 + i);  // all different: an id is a place in the text
+  TextConfig task{scratch.write("text.txt", text), 4, 0.25};
+  task.split = "per_seed";
+  RunConfig config;
+  config.task = task;
+  TensorFile weights;
+  weights.metadata["alphabet"] = text;
+  std::size_t on_both_sides = 0;
+  for (config.seed = 0; config.seed < 20; ++config.seed) {
+    const auto part = held_out(read_corpus(task), task, data_seeds({config})[0].train);
+    const auto begin = static_cast<std::int64_t>(part.begin), end = static_cast<std::int64_t>(part.end);
+    const auto inputs = training_inputs(config, weights, 100000);
+    CHECK(inputs.count == begin / 4 + (200 - end) / 4);
+    bool right = true;
+    for (std::size_t i = 0; i < inputs.tokens.size(); ++i) {
+      right = right && (inputs.tokens[i] < begin || inputs.tokens[i] >= end);
+      right = right && (i % 4 == 0 || inputs.tokens[i] == inputs.tokens[i - 1] + 1);
+    }
+    CHECK(right);
+    on_both_sides += begin >= 4 && end <= 196;
+  }
+  CHECK(on_both_sides > 10);
 }

@@ -112,19 +112,21 @@ namespace {
 // of what such a model can honestly get.
 double bigram_loss(const TextCorpus& corpus) {
   const auto v = corpus.alphabet.size();
+  const auto split = corpus.text.end() - static_cast<std::ptrdiff_t>(corpus.held_out);
+  const std::vector<std::int32_t> train(corpus.text.begin(), split), valid(split, corpus.text.end());
   std::vector<double> pairs(v * v), firsts(v);
-  for (std::size_t i = 0; i + 1 < corpus.train.size(); ++i) {
-    ++pairs[static_cast<std::size_t>(corpus.train[i]) * v + static_cast<std::size_t>(corpus.train[i + 1])];
-    ++firsts[static_cast<std::size_t>(corpus.train[i])];
+  for (std::size_t i = 0; i + 1 < train.size(); ++i) {
+    ++pairs[static_cast<std::size_t>(train[i]) * v + static_cast<std::size_t>(train[i + 1])];
+    ++firsts[static_cast<std::size_t>(train[i])];
   }
   double best = INFINITY;
   for (const double amount : {0.01, 0.03, 0.1, 0.3, 1.0}) {
     double sum = 0;
-    for (std::size_t i = 0; i + 1 < corpus.valid.size(); ++i) {
-      const auto a = static_cast<std::size_t>(corpus.valid[i]), b = static_cast<std::size_t>(corpus.valid[i + 1]);
+    for (std::size_t i = 0; i + 1 < valid.size(); ++i) {
+      const auto a = static_cast<std::size_t>(valid[i]), b = static_cast<std::size_t>(valid[i + 1]);
       sum -= std::log((pairs[a * v + b] + amount) / (firsts[a] + amount * static_cast<double>(v)));
     }
-    best = std::min(best, sum / static_cast<double>(corpus.valid.size() - 1));
+    best = std::min(best, sum / static_cast<double>(valid.size() - 1));
   }
   return best;
 }

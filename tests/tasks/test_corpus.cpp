@@ -1,7 +1,11 @@
 // Shapes of tasks, and texts as character models see them.
+#include <set>
+
 #include "core/helpers.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/core/random.hpp"
+#include "ffn/core/utf8.hpp"
 #include "ffn/tasks/corpus.hpp"
 #include "ffn/tasks/task.hpp"
 #include "support/catch_plain.hpp"
@@ -25,8 +29,8 @@ TEST_CASE("a text becomes ids in code point order, its last part held out") {
                                               "bbba"
                                               "Bφ\nb"));
   CHECK(corpus.alphabet == std::vector<std::uint32_t>{'\n', 'B', 'a', 'b', 0x3C6});
-  CHECK(corpus.train == std::vector<std::int32_t>{3, 1, 4, 0, 3, 3, 3, 2, 1});
-  CHECK(corpus.valid == std::vector<std::int32_t>{4, 0, 3});
+  CHECK(corpus.text == std::vector<std::int32_t>{3, 1, 4, 0, 3, 3, 3, 2, 1, 4, 0, 3});
+  CHECK(corpus.held_out == 3);
   CHECK(corpus.sha256 == sha256_hex("bBφ\nbbbaBφ\nb"));
 }
 
@@ -34,8 +38,8 @@ TEST_CASE("a text may use any code point") {
   const ScratchDirectory scratch;
   const auto corpus = read_corpus(text_config(scratch, repeated("a\xF4\x8F\xBF\xBF\xEF\xBB\xBF", 10)));
   CHECK(corpus.alphabet == std::vector<std::uint32_t>{'a', 0xFEFF, 0x10FFFF});
-  CHECK(corpus.train.size() + corpus.valid.size() == 30);
-  CHECK(corpus.valid.size() == 7);
+  CHECK(corpus.text.size() == 30);
+  CHECK(corpus.held_out == 7);
 }
 
 TEST_CASE("a text that is too short says how long it is and what would do") {
@@ -122,4 +126,84 @@ TEST_CASE("tasks have their shapes") {
   const ScratchDirectory scratch;
   const auto text = task_shape(text_config(scratch, repeated("abc\n", 20), 6));
   CHECK((text.tokens && text.input_width == 4 && text.sequence_length == 6 && text.num_classes == 4));
+}
+
+namespace {
+
+// A text whose characters are all different, so that an id is a place in it.
+std::string places(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) append_utf8(text, static_cast<std::uint32_t>(0x4E00 + i));
+  return text;
+}
+
+TextConfig per_seed(TextConfig config) {
+  config.split = "per_seed";
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("with split per_seed each seed holds out another window, and trains on both of its sides but on none of it") {
+  const ScratchDirectory scratch;
+  constexpr std::int64_t kText = 200, kContext = 4, kSeeds = 60, kBatch = 800;
+  const auto config = per_seed(text_config(scratch, places(kText), kContext, 0.25));
+  std::vector<DataSeeds> seeds;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) seeds.push_back({sub_seed(seed, "data"), sub_seed(seed, "validation")});
+  const auto task = make_task(config, seeds);
+  const auto set = task->validation(1000);
+  REQUIRE(!set.shared);
+  REQUIRE(set.count == 12);  // 49 characters with a target
+  std::set<std::int64_t> begins;
+  std::size_t in_the_middle = 0;
+  for (std::int64_t run = 0; run < kSeeds; ++run) {
+    const auto* held_out = set.tokens.data() + run * set.count * kContext;
+    const std::int64_t begin = held_out[0], end = begin + 50;
+    begins.insert(begin);
+    bool side_by_side = begin >= 0 && end <= kText;
+    for (std::int64_t i = 0; i < set.count * kContext; ++i)
+      side_by_side = side_by_side && held_out[i] == begin + i && set.labels[static_cast<std::size_t>(run * set.count * kContext + i)] == begin + i + 1;
+    CHECK(side_by_side);
+    // By another route: every place from which a window and its last target miss the held-out part is drawn, and no other.
+    std::set<std::int64_t> allowed, drawn;
+    for (std::int64_t start = 0; start + kContext < kText; ++start) {
+      if (start + kContext < begin || start >= end) allowed.insert(start);
+    }
+    std::vector<std::int64_t> tokens(kBatch * kContext), labels(tokens.size());
+    for (std::int64_t step = 0; step < 4; ++step) {
+      task->write_batch(static_cast<std::size_t>(run), step, kBatch, {tokens.data(), nullptr, labels.data()});
+      bool follows = true;
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (i % kContext == 0) drawn.insert(tokens[i]);
+        else follows = follows && tokens[i] == tokens[i - 1] + 1;
+        follows = follows && labels[i] == tokens[i] + 1;
+      }
+      CHECK(follows);
+    }
+    CHECK(drawn == allowed);
+    in_the_middle += begin > kContext && end < kText - kContext;
+  }
+  CHECK(begins.size() > 40);  // of 151 places, 60 times: 50 different ones are expected
+  CHECK(in_the_middle > 45);
+}
+
+TEST_CASE("the window of a seed is its own, whatever stands beside it, and the last part of the text with split fixed") {
+  const ScratchDirectory scratch;
+  const auto config = per_seed(text_config(scratch, places(200), 4, 0.25));
+  const auto corpus = read_corpus(config);
+  const auto alone = make_task(config, {{7, 0}})->validation(1000), together = make_task(config, {{3, 0}, {7, 1}})->validation(1000);
+  CHECK(std::equal(alone.tokens.begin(), alone.tokens.end(), together.tokens.begin() + static_cast<std::ptrdiff_t>(alone.tokens.size())));
+  CHECK(held_out(corpus, config, 7).begin == static_cast<std::size_t>(alone.tokens[0]));
+  auto fixed = config;
+  fixed.split = "fixed";
+  for (const std::uint64_t seed : {0u, 7u}) CHECK(held_out(corpus, fixed, seed).begin == 150);
+}
+
+TEST_CASE("with split per_seed a text needs a window on one side of any held-out part") {
+  const ScratchDirectory scratch;
+  const auto longest = per_seed(text_config(scratch, places(12), 4, 0.25 + 0.17));  // 5 held out, 7 left: 3 on one side and 4 on the other
+  const auto error = thrown<DataError>([&] { read_corpus(longest); });
+  REQUIRE(error);
+  CHECK(std::string(error->what()).find("a context of 4 needs 5 there and 9 for training") != std::string::npos);
+  CHECK(read_corpus(per_seed(text_config(scratch, places(14), 4, 0.36))).held_out == 5);
 }

@@ -187,6 +187,11 @@ inline void add_training(std::vector<Case>& out) {
       out.emplace_back(std::string("moe on ") + decltype(task)::kKind + ", norm " + norm, config);
     }
   });
+  TextConfig windows;
+  windows.split = "per_seed";
+  auto of_windows = base(some_ffn<PositionwiseConfig>("gelu"), true);
+  of_windows.task = small(windows);
+  out.emplace_back("a text of which each seed holds out another window", of_windows);
   int i = 0;
   each_alternative(OptimizerConfig{}, [&](auto optimizer) {
     each_alternative(ScheduleConfig{}, [&](auto schedule) {

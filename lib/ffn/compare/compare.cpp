@@ -12,6 +12,7 @@
 #include "ffn/compare/outcomes.hpp"
 #include "ffn/compare/pair_scale.hpp"
 #include "ffn/compare/pairs.hpp"
+#include "ffn/compare/pooled.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
 #include "ffn/compare/shown_names.hpp"
@@ -59,9 +60,12 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   if (sequential) result.waiting_seeds = cut_to_look(std::min(first_seed(runs), first_seed(reference)), a, b, *sequential);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
+  std::vector<const FoundRun*> paired_runs, paired_references;
   for (const auto& [seed, run] : a) {
     const auto other = b.find(seed);
     if (other == b.end()) continue;
+    paired_runs.push_back(run);
+    paired_references.push_back(other->second);
     if (metric.is_time()) {
       hits.push_back(hit_of(*run, metric.measure));
       reference_hits.push_back(hit_of(*other->second, metric.measure));
@@ -76,6 +80,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   const auto direction = metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
   result.paired = metric.is_time() ? stats::compare_hits(hits, reference_hits, options).paired
                                    : stats::compare_paired(values, reference_values, direction, scale.of_pair(values, reference_values), options);
+  result.crossed = crossed_effect(paired_runs, paired_references, 1 - options.alpha);
   if (metric.kind() == stats::MetricKind::minimised) result.bad = stats::bad_runs(values, reference_values);
   if (!sequential) return result;
   double horizon = INFINITY;
@@ -226,10 +231,17 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     }
     out.tuned = request.tuned;
   }
-  const auto varying = varying_keys(runs);
+  auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
   out.by = pick_by(asked.by, runs, varying);
+  const PairScale scale(asked.scale, metric.name, metric.kind(), metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
+  if (!asked.over.empty()) {
+    if (request.sequential) throw UsageError("compare.over needs a fixed number of seeds", "give a number of seeds, or leave compare.over empty");
+    out.over = pick_by(asked.over, runs, varying);
+    runs = pooled_over(runs, out.over, out.by, metric, scale.as_ratios());
+    varying = varying_keys(runs);
+  }
   if (!asked.by.empty()) note_constant(runs, varying, out);
   out.metric = metric.name;
   out.higher_is_better = metric.higher_is_better;
@@ -250,7 +262,6 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;
-  const PairScale scale(asked.scale, metric.name, metric.kind(), metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;
@@ -273,6 +284,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     note_skewed(out);
   }
   if (asked.pairs == "best") keep_pairs_of_best(out);
+  if (!out.over.empty()) note_crossed(out);
   add_notes(runs, varying, metric.is_time(), out);
   return out;
 }

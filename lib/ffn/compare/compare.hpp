@@ -12,6 +12,7 @@
 #include "ffn/config/study_config.hpp"
 #include "ffn/record/run_files.hpp"
 #include "ffn/stats/centre.hpp"
+#include "ffn/stats/crossed.hpp"
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/scale.hpp"
 #include "ffn/stats/sequential.hpp"
@@ -32,6 +33,7 @@ struct FoundRun {
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
   std::int64_t flops_per_token = 0;  ///< forward; 0 if it is not known
+  std::vector<double> parts = {};    ///< of a pooled run (compare.over): the metric or its logarithm with each value, NaN where it is missing
 };
 
 /// A run that is planned: as find_runs would report it before it has begun.
@@ -128,6 +130,7 @@ struct PairResult {
   stats::Judgement judgement;
   std::optional<stats::BadRuns> bad;  ///< of minimised logged metrics
   std::size_t unpaired_seeds = 0;  ///< seeds that only one side has finished
+  std::optional<stats::CrossedMean> crossed = {};  ///< effect on other values of Comparison::over, too
   // Of a study that adds seeds until settled; all of the above is then of the seeds that were looked at.
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
   std::size_t waiting_seeds = 0;   ///< finished, and for the next look
@@ -177,6 +180,7 @@ struct AnswerHistory {
 
 struct Comparison {
   std::string by, metric, reference;
+  std::string over;  ///< CompareConfig::over: the values of its groups are means over that key
   bool higher_is_better = false;
   double alpha = 0.05, min_effect = 0;
   bool as_ratios = false;  ///< effects are ln(variant / reference), and min_effect is relative
@@ -197,7 +201,7 @@ struct Comparison {
   AnswerHistory history;
 };
 
-/// Groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
+/// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
 /// seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
 /// reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);

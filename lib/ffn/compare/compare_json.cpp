@@ -118,6 +118,8 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                            : Json(nullptr);
   out["ratio"] = ratio_json(p);
   out["bad_runs"] = bad_json(pair.bad);
+  if (pair.crossed)
+    out["crossed"] = {{"values", pair.crossed->rows}, {"seeds", pair.crossed->columns}, {"mean", pair.crossed->value}, {"interval", interval(pair.crossed->interval)}};
   out["p_equivalence"] = maybe(p.p_equivalence);
   out["p_equivalence_adjusted"] = maybe(pair.judgement.p_equivalence_adjusted);
   out["probability_of_improvement"] = {
@@ -163,6 +165,7 @@ Json comparison_json(const Comparison& c) {
       {"scale", c.as_ratios ? "log_ratio" : "difference"}, {"shown", name_of(c.shown)},
       {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
       {"notes", c.notes}};
+  if (!c.over.empty()) out["over"] = c.over;
   if (!c.rate.empty()) out["untuned_rate"] = c.rate;
   if (!c.interaction_key.empty()) {
     Json contrasts = Json::array();

@@ -40,7 +40,10 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.tokens_per_step = count("/train/batch_size", 1, kMostTokens);
   const std::string kind = run.keys["task.kind"];
   if (kind == "sequence_xor") run.tokens_per_step *= count("/task/length", 1, kMostTokens);
-  if (kind == "text") run.tokens_per_step *= count("/task/context", 1, kMostTokens);
+  if (kind == "text") {
+    run.tokens_per_step *= count("/task/context", 1, kMostTokens);
+    run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
+  }
   for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
 }
 

@@ -21,6 +21,10 @@ void CompareConfig::describe(FieldVisitor& v) {
           "val/loss"},
          metric);
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
+  v.text({"over",
+          "dotted key whose values are a sample of what could be asked about, such as task.file over several texts: each seed counts by its mean "
+          "over them, and a second interval covers other values like these, too"},
+         over);
   v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.real({"min_effect",
           "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is a factor of 1.05 either way"},
@@ -351,6 +355,7 @@ Study read_study(const Document& document, const std::string& source) {
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
   if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
+  if (study.growing && !study.config.compare.over.empty()) expansion.problem("/compare/over", "needs a fixed number of seeds; set \"seeds\" to a number");
   if (study.growing && study.config.compare.metric == "seconds_to_target")
     expansion.problem("/compare/metric", "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
   if (study.growing && study.config.compare.pairs == "best")

@@ -19,6 +19,7 @@ struct CompareConfig {
   std::string by;         ///< dotted key; "" takes the first key that varies
   std::string metric;     ///< "" takes steps_to_target where there is a target, else val/loss
   std::string reference;  ///< value of `by`, as text; "" takes the first
+  std::string over;       ///< dotted key whose values are a sample, such as texts: no facets, but crossed with the seeds
   double alpha = 0.05;
   double min_effect = 0.0;
   std::string scale = "auto";       ///< one of kCompareScales

@@ -30,11 +30,14 @@ struct SequenceXorConfig {
 /// Next-character prediction on any UTF-8 file.
 struct TextConfig {
   static constexpr const char* kKind = "text";
-  static constexpr const char* kDoc = "Next-character prediction on a UTF-8 file; the last part of the file is held out for validation.";
+  static constexpr const char* kDoc = "Next-character prediction on a UTF-8 file; a part of the file is held out for validation.";
   std::string file;
   std::int64_t context = 64;
   double validation_fraction = 0.1;
+  std::string split = "fixed";  ///< or "per_seed"
   void describe(FieldVisitor& v);
+
+  bool per_seed() const { return split == "per_seed"; }
 };
 
 using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig>;

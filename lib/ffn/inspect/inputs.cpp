@@ -57,15 +57,18 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   return out;
 }
 
-// Windows side by side over a text, evenly spread where there are more than are wanted. A text shorter than one is a window.
+// Windows side by side over a text but for its held-out part, evenly spread where there are more than are wanted. A text shorter than one
+// is a window.
 template <class Id>
-void take_windows(Inputs& to, const std::vector<Id>& text, std::int64_t most_tokens, const std::string& which) {
-  const auto size = static_cast<std::int64_t>(text.size());
+void take_windows(Inputs& to, const std::vector<Id>& text, const HeldOut& held_out, std::int64_t most_tokens, const std::string& which) {
+  const auto before = static_cast<std::int64_t>(held_out.begin), after = static_cast<std::int64_t>(text.size() - held_out.end), size = before + after;
   to.length = std::min(to.length, size);
-  const std::int64_t windows = size / to.length;
+  const std::int64_t first = before / to.length, windows = first + after / to.length;
   to.count = std::min(windows, std::max<std::int64_t>(1, most_tokens / to.length));
   for (std::int64_t i = 0; i < to.count; ++i) {
-    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(i * windows / to.count * to.length);
+    const std::int64_t window = i * windows / to.count;
+    const std::int64_t start = window < first ? window * to.length : static_cast<std::int64_t>(held_out.end) + (window - first) * to.length;
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(start);
     to.tokens.insert(to.tokens.end(), begin, begin + static_cast<std::ptrdiff_t>(to.length));
   }
   to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " characters of " + which + ", in windows of " + format_count(to.length);
@@ -83,7 +86,7 @@ struct TrainingInputs {
     const auto corpus = read_corpus(text);
     if (corpus.alphabet != alphabet_of(weights)) throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
     Inputs out = empty_inputs(config, weights);
-    take_windows(out, corpus.train, most_tokens, "the text that it was trained on");
+    take_windows(out, corpus.text, held_out(corpus, text, data_seeds({config})[0].train), most_tokens, "the text that it was trained on");
     return out;
   }
 
@@ -141,7 +144,7 @@ Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std
   Inputs out = empty_inputs(config, weights);
   const auto ids = encode(read_text(file), alphabet_of(weights), file);
   if (ids.empty()) throw DataError(file + " is empty");
-  take_windows(out, ids, most_tokens, file);
+  take_windows(out, ids, {ids.size(), ids.size()}, most_tokens, file);
   return out;
 }
 

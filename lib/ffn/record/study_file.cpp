@@ -30,13 +30,20 @@ CompareConfig compare_from(const Json& json, const std::string& source) {
   return compare;
 }
 
+// The first key that varies, is no label, and is not pooled.
+std::string first_compared(const std::vector<Assignment>& assignments, const CompareConfig& compare) {
+  for (const auto& assignment : assignments) {
+    if (assignment.key != compare.over && assignment.key != "label") return assignment.key;
+  }
+  return "";
+}
+
 // Version 0.1 did not write down what came of the study's wish.
 CompareConfig compare_of_document(const StudyFile& study, const std::string& source) {
   const Json& document = *study.document;
   CompareConfig compare;
   if (document.is_object() && document.contains("compare")) compare = compare_from(document["compare"], source);
-  if (compare.by.empty() && !study.variants.empty() && !study.variants[0].assignments.empty())
-    compare.by = study.variants[0].assignments[0].key;
+  if (compare.by.empty() && !study.variants.empty()) compare.by = first_compared(study.variants[0].assignments, compare);
   return compare;
 }
 
@@ -129,10 +136,7 @@ std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
 
 CompareConfig comparison_of(const Study& study) {
   CompareConfig compare = study.config.compare;
-  if (!compare.by.empty()) return compare;
-  for (const auto& assignment : study.variants[0].assignments) {
-    if (compare.by.empty() && assignment.key != "label") compare.by = assignment.key;
-  }
+  if (compare.by.empty()) compare.by = first_compared(study.variants[0].assignments, compare);
   return compare;
 }
 

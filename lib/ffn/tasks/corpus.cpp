@@ -8,6 +8,7 @@
 
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/core/random.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 
@@ -68,19 +69,27 @@ TextCorpus read_corpus(const TextConfig& config) {
   }
   const auto count = static_cast<double>(characters.size());
   constexpr double kRounding = 1e-6;  // 0.29 of 100 characters are 28.999999999999996
-  const auto held_out = static_cast<std::size_t>(std::floor(count * config.validation_fraction + kRounding));
-  const auto split = characters.size() - held_out;
-  for (std::size_t i = 0; i < characters.size(); ++i) (i < split ? corpus.train : corpus.valid).push_back(id[characters[i]]);
+  corpus.held_out = static_cast<std::size_t>(std::floor(count * config.validation_fraction + kRounding));
+  corpus.text.reserve(characters.size());
+  for (const auto c : characters) corpus.text.push_back(id[c]);
 
-  // A window needs context + 1 characters: the targets are the inputs moved by one.
-  const auto needed = static_cast<std::size_t>(config.context) + 1;
-  if (corpus.valid.size() < needed || corpus.train.size() < needed) {
-    throw DataError(config.file + " has " + std::to_string(characters.size()) + " characters, " + std::to_string(corpus.valid.size()) +
+  // A window needs context + 1 characters: the targets are the inputs moved by one. What is left around a held-out part in the middle
+  // has a window on one side at least.
+  const auto needed = static_cast<std::size_t>(config.context) + 1, needed_to_train = config.per_seed() ? 2 * needed - 1 : needed;
+  if (corpus.held_out < needed || characters.size() - corpus.held_out < needed_to_train) {
+    throw DataError(config.file + " has " + std::to_string(characters.size()) + " characters, " + std::to_string(corpus.held_out) +
                         " of them for validation; a context of " + std::to_string(config.context) + " needs " + std::to_string(needed) +
-                        " in each part",
+                        (config.per_seed() ? " there and " + std::to_string(needed_to_train) + " for training" : " in each part"),
                     "use a longer text, a shorter task.context or a larger task.validation_fraction");
   }
   return corpus;
+}
+
+HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64_t data_seed) {
+  const std::size_t last = corpus.text.size() - corpus.held_out;
+  if (!config.per_seed()) return {last, corpus.text.size()};
+  const std::size_t begin = RandomStream(sub_seed(data_seed, "split"), 0).below(static_cast<std::uint32_t>(last + 1));
+  return {begin, begin + corpus.held_out};
 }
 
 std::string file_identity(const std::string& file) {

@@ -24,7 +24,10 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json["train"].erase("checkpoint_every");
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert) json["model"]["ffn"].erase("expert");  // as before there were any
-  if (std::holds_alternative<TextConfig>(config.task)) json["task"]["file"] = text;
+  if (const auto* task = std::get_if<TextConfig>(&config.task)) {
+    json["task"]["file"] = text;
+    if (!task->per_seed()) json["task"].erase("split");  // as before there were any
+  }
   return json;
 }
 

@@ -178,6 +178,7 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
   }
   set_key(words, "name", name, common.description);
   set_key(words, "tune.train.optimizer.lr", join(rates, ","), common.description);
+  if (!plan.study.config.expect->empty()) set_key(words, "expect", "[]", common.description);  // claims are about the study's own settings
   set_key(words, "tune.retune", "per_seed", common.description);  // one choice for all seeds is drawn by chance, too
   return shell_command(words);
 }

@@ -126,9 +126,31 @@ class Ending(ProgramTest):
         return self.ok(*arguments).stderr.strip().splitlines()[-1]
 
     def test_a_decided_study_names_the_report(self):
-        study = {**STUDY, "seeds": 12, "sweep": {"grid": {"model.ffn.activation": ["identity", "relu"]}}}
+        study = {**STUDY, "seeds": 12, "sweep": {"grid": {"train.optimizer.lr": [0.0001, 0.02]}}}
         self.assertEqual(self.last_line(self.write("study.json", study)), "next: ffn-train report runs/study")
         self.ok("report", "runs/study")
+
+    def test_layers_that_were_decided_at_one_rate_are_offered_tuning_that_runs(self):
+        layers = {"model.ffn.activation": ["identity", "relu"]}
+        study = {**STUDY, "seeds": 12, "sweep": {"grid": layers}}
+        done = self.ok(self.write("study.json", study), "train.optimizer.lr=0.02", "--fresh")
+        self.assertIn("This is at lr 0.02; tuning may change it.", " ".join(done.stdout.split()))
+        self.assertIn("pictures: ffn-train report runs/study", done.stderr)
+        why, _, command = done.stderr.strip().splitlines()[-1].partition(": ")
+        self.assertEqual(why, "next, each at the learning rate that suits it")
+        words = shlex.split(command)
+        self.assertEqual(words[1:], [str(self.tmp / "study.json"), "train.optimizer.lr=0.02", "name=study-tuned",
+                                     "tune.train.optimizer.lr=0.002,0.006,0.02,0.06,0.2", "tune.retune=per_seed"])
+        tuned = self.ok(*words[1:])
+        self.assertEqual(tuned.stderr.strip().splitlines()[-1], "next: ffn-train report runs/study-tuned")
+        self.assertNotIn("This is at lr", tuned.stdout)
+        self.assertEqual(self.last_line("study.json", "train.optimizer.lr=0.02"), "next: ffn-train report runs/study")  # it is there
+        # Where the rate is compared, or makes groups, there is nothing to tune.
+        for number, grid in enumerate(({**layers, "train.optimizer.lr": [0.005, 0.02]}, {"train.batch_size": [2, 4]})):
+            study["sweep"] = {"grid": grid}
+            other = self.ok(self.write("other.json", study), f"name=other{number}")
+            self.assertNotIn("This is at lr", other.stdout)
+            self.assertNotIn("tune", other.stderr)
 
     def test_a_study_that_is_not_sure_names_what_settles_it(self):
         study = {**STUDY, "seeds": 6, "train": {**STUDY["train"], "steps": 100, "eval_every": 1}, "sweep": {"grid": {"model.ffn.activation": ["gelu", "gelu_tanh", "silu"]}}}
@@ -146,7 +168,8 @@ class Ending(ProgramTest):
         named = self.ok("study.json", *(word for word in words[2:-2]), "name=named", "seeds=3").stderr.strip().splitlines()[-1]
         words = shlex.split(named.partition(": ")[2])
         self.assertEqual([word for word in words if word.startswith(("name=", "seeds="))], ["name=named-settled", 'seeds={"until":"settled","first":3}'])
-        self.assertIn("next: ffn-train report runs/study-settled", done.stderr)
+        self.assertIn("pictures: ffn-train report runs/study-settled", done.stderr)
+        self.assertIn("name=study-settled-tuned", done.stderr)  # now that it is decided, and at one rate
         seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
         self.assertEqual(min(seeds), 6)  # that nobody has looked at
         self.assertEqual(len(list((self.tmp / "runs/study").glob("*/seed-*"))), 18)

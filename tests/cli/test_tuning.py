@@ -69,6 +69,39 @@ class Tuning(ProgramTest):
             for seed in range(6):
                 self.assertEqual(self.rate_of(self.tmp / f"runs/study/{variant['name']}/seed-{seed}"), chosen[0]["values"][0])
 
+    def test_values_are_chosen_by_what_is_compared_and_another_metric_gets_a_note(self):
+        target = {"steps": 60, "eval_every": 20, "target": {"metric": "val/accuracy", "at_least": 0.99}}
+        plain = {k: v for k, v in STUDY.items() if k != "compare"}
+        note = "values were chosen by val/loss and are compared by steps_to_target, which other values may suit better; tune.metric=steps_to_target chooses by what is compared"
+        for number, (study, chosen, noted) in enumerate((
+                (STUDY, "val/loss", False),
+                (plain, "val/loss", False),
+                ({**plain, "train": target}, "steps_to_target", False),
+                ({**plain, "train": target, "compare": {"metric": "val/accuracy"}}, "val/accuracy", False),
+                ({**plain, "train": target, "compare": {"metric": "seconds_to_target"}}, "steps_to_target", False),
+                ({**plain, "train": target, "tune": {**STUDY["tune"], "metric": "val/loss"}}, "val/loss", True))):
+            with self.subTest(number=number):
+                self.assertEqual(self.trained(study, "--fresh")["metric"], chosen)
+                said = " ".join(self.ok("compare", "runs/study").stdout.split())
+                self.assertEqual("values were chosen by" in said, noted)
+                if noted:
+                    self.assertIn(note, said)
+
+    def test_one_value_of_0_moves_all_variants_to_ranks(self):
+        target = {"steps": 60, "eval_every": 1, "target": {"metric": "val/accuracy", "at_least": 0.75}}
+        plain = {k: v for k, v in STUDY.items() if k != "compare"}
+        tuning = self.trained({**plain, "train": target, "tune": {"train.optimizer.lr": [0.003, 0.01, 0.03], "seeds": 8}})
+        hits = {run.parent.name: [] for run in (self.tmp / "runs/study-tuning").glob("*/seed-*")}
+        for run in (self.tmp / "runs/study-tuning").glob("*/seed-*"):
+            hits[run.parent.name].append(json.loads((run / "summary.json").read_text())["hit"]["step"])
+        at_once = {name.partition("+")[0] for name, steps in hits.items() if 0 in steps}
+        self.assertEqual(len(at_once), 1, at_once)  # of one variant alone
+        self.assertTrue(tuning["by_ranks"])
+        for variant in tuning["variants"]:
+            self.assertFalse(variant["logarithms"])
+            self.assertEqual({point["judged"] for point in variant["curve"]}, {None})
+        self.assertIn("chosen by mean ranks", " ".join(self.ok("compare", "runs/study", "--details").stdout.split()))
+
     def test_a_grid_whose_end_is_best_grows_for_all_variants_at_most_twice(self):
         tuning = self.trained({**STUDY, "tune": {**STUDY["tune"], "train.optimizer.lr": [0.00001, 0.00002]}})
         for variant in tuning["variants"]:

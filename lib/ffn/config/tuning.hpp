@@ -75,9 +75,9 @@ struct TuningResult {
   std::string metric;
   bool per_seed = false;
   std::size_t seeds = 0;  ///< as in TuningConfig
-  bool by_ranks = false;  ///< the choices, of a metric that has no logarithms
   std::vector<std::string> keys;
   std::vector<TunedVariant> variants;
+  bool by_ranks = false;  ///< the choices, of a metric that has no logarithms
 };
 
 Json to_json(const TuningResult& result);

@@ -1,0 +1,122 @@
+// What stands beside a verdict in its sentence, over runs that were never trained.
+#include <cmath>
+
+#include "ffn/compare/cautions.hpp"
+#include "ffn/report/answer.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+
+namespace {
+
+using Losses = std::vector<stats::Outcome>;
+
+/// One run a seed; no value: it diverged, or with a target never got there.
+std::vector<FoundRun> runs_of(const std::string& activation, const Losses& values, bool times = false, const std::string& rate = "0.002") {
+  std::vector<FoundRun> runs;
+  for (std::size_t seed = 0; seed < values.size(); ++seed) {
+    FoundRun run;
+    run.variant = "activation=" + activation;
+    run.path = "study/" + run.variant + "/seed-" + std::to_string(seed);
+    run.seed = static_cast<std::int64_t>(seed);
+    run.keys = {{"model.ffn.activation", activation}, {"task.kind", "xor"}, {"train.optimizer.lr", rate}};
+    if (times) run.keys["train.target.metric"] = "val/loss";
+    const bool done = times || values[seed];
+    run.state = done ? RunState::done : RunState::diverged;
+    RunSummary summary;
+    summary.end = done ? RunEnd::done : RunEnd::diverged;
+    if (times && values[seed]) summary.hit = Hit{static_cast<std::int64_t>(*values[seed]), 0.1};
+    MetricSummary measured{};
+    measured.name = "val/loss";
+    measured.final_value = times ? 0.1 : values[seed].value_or(NAN);
+    summary.metrics.push_back(measured);
+    run.summary = summary;
+    run.budget_steps = 1000;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+std::vector<FoundRun> operator+(std::vector<FoundRun> a, const std::vector<FoundRun>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Comparison compare(const std::vector<FoundRun>& runs, const std::string& by = "model.ffn.activation") {
+  CompareRequest request;
+  request.config.by = by;
+  request.in_given_order = true;
+  request.resamples = 10;
+  return compare_runs(runs, request);
+}
+
+/// `value` with slight differences between seeds; none with the last `failing` seeds.
+Losses near(double value, std::size_t failing = 0, std::size_t n = 20) {
+  Losses out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(i + failing < n ? stats::Outcome(value * (1 + .001 * static_cast<double>((7 * i) % 5))) : std::nullopt);
+  return out;
+}
+
+bool says(const Comparison& comparison, const std::string& words) { return answer_text(comparison).find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a sentence for a variant that fails with a tenth of its seeds or more says so") {
+  const auto better = compare(runs_of("relu", near(1)) + runs_of("gelu", near(.8, 2)));
+  INFO(answer_text(better));
+  CHECK(says(better, "gelu is better than relu"));
+  CHECK(says(better, ", but gelu fails with 2 of 20 seeds (relu with 0)"));
+  CHECK(says(better, "(2 of 20 runs fail)"));
+  CHECK_FALSE(says(compare(runs_of("relu", near(1)) + runs_of("gelu", near(.8, 1))), "fails with"));
+  const auto worse = compare(runs_of("relu", near(1, 3)) + runs_of("gelu", near(1.2, 1)));
+  INFO(answer_text(worse));
+  CHECK(says(worse, "gelu is worse than relu"));
+  CHECK(says(worse, ", but relu fails with 3 of 20 seeds (gelu with 1)"));
+}
+
+TEST_CASE("a loss far above the others counts as a failure") {
+  auto losses = near(.8);
+  for (const std::size_t seed : {3u, 11u}) losses[seed] = 60.0;
+  const auto bad = compare(runs_of("relu", near(1)) + runs_of("gelu", losses));
+  INFO(answer_text(bad));
+  CHECK(says(bad, "gelu is better than relu"));
+  CHECK(says(bad, ", but gelu fails with 2 of 20 seeds (relu with 0)"));
+}
+
+TEST_CASE("a variant that gets there first and sometimes never is not recommended without saying it") {
+  const auto times = compare(runs_of("relu", near(400), true) + runs_of("gelu", near(100, 3), true));
+  INFO(answer_text(times));
+  REQUIRE(times.metric == "steps_to_target");
+  CHECK(says(times, ", but gelu does not get there with 3 of 20 seeds (relu with 0)"));
+  CHECK(says(times, "(3 of 20 runs never get there)"));
+  CHECK_FALSE(says(compare(runs_of("relu", near(400), true) + runs_of("gelu", near(100), true)), "get there with"));
+}
+
+TEST_CASE("a verdict on the mean of skewed differences says so, with a note") {
+  auto skewed = near(.9);
+  for (const std::size_t seed : {3u, 11u}) skewed[seed] = .5;  // ln 1/0.5 is six times ln 1/0.9
+  const auto comparison = compare(runs_of("relu", near(1)) + runs_of("gelu", skewed));
+  INFO(answer_text(comparison));
+  const auto& pair = comparison.facets.at(0).pairs.at(0);
+  REQUIRE(pair.paired.test == stats::PairedTest::sign_flip_of_mean);
+  CHECK(rests_on_skewed_mean(pair));
+  CHECK(says(comparison, ", on average: the differences are skewed"));
+  const auto noted = [](const Comparison& c) {
+    for (const auto& note : c.notes)
+      if (note.find("the differences of gelu are skewed: ") == 0) return true;
+    return false;
+  };
+  CHECK(noted(comparison));
+  const auto plain = compare(runs_of("relu", near(1)) + runs_of("gelu", near(.9)));
+  CHECK_FALSE(says(plain, "skewed"));
+  CHECK_FALSE(noted(plain));
+}
+
+TEST_CASE("an untuned comparison of layers names its learning rate") {
+  const auto untuned = runs_of("relu", near(1)) + runs_of("gelu", near(.9));
+  CHECK(says(compare(untuned), "This is at lr 0.002; tuning may change it."));
+  CHECK(compare(untuned).rate == "0.002");
+  CHECK(compare(untuned, "variant").rate == "0.002");
+  CHECK(compare(runs_of("relu", near(1)) + runs_of("gelu", near(.9), false, "0.01")).rate.empty());  // goes along, as a note says
+  CHECK(compare(runs_of("relu", near(1)) + runs_of("relu", near(.9), false, "0.01"), "train.optimizer.lr").rate.empty());
+}

@@ -37,7 +37,7 @@ std::string other_encoding(const std::string& bytes) {
 
 }  // namespace
 
-std::string read_text(const std::string& file) {
+std::string text_of_file(const std::string& file) {
   std::string bytes = read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31);
   const auto invalid = first_invalid_utf8(bytes);
   const auto zero = bytes.find('\0');
@@ -54,7 +54,7 @@ std::string read_text(const std::string& file) {
 }
 
 TextCorpus read_corpus(const TextConfig& config) {
-  const std::string bytes = read_text(config.file);
+  const std::string bytes = text_of_file(config.file);
   const auto characters = decode_utf8(bytes);
   TextCorpus corpus;
   corpus.sha256 = sha256_hex(bytes);
@@ -95,7 +95,7 @@ std::string file_identity(const std::string& file) {
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);
   if (!error && found != cache.end() && found->second.time == time && found->second.size == size) return found->second.hash;
-  const std::string hash = sha256_hex(read_text(file));
+  const std::string hash = sha256_hex(text_of_file(file));
   cache[file] = {time, size, hash};
   return hash;
 }

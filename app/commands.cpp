@@ -130,7 +130,8 @@ void require_command(const std::string& word, const CommonOptions& common) {
   static const Elsewhere elsewhere[] = {
       {{"train", "run", "start"}, "training needs none: `ffn-train xor`, `ffn-train my.json`"},
       {{"resume", "continue"}, "the command that began the training goes on with it: type it again, for example `ffn-train xor`"},
-      {{"rm", "remove", "delete"}, "results are plain directories, which `rm -r runs/NAME` removes; `ffn-train clean DIR` removes what was moved aside"},
+      {{"rm", "remove", "delete"},
+       "results are plain directories, which `rm -r runs/NAME` removes; `ffn-train clean DIR` removes what was moved aside"},
       {{"ls"}, "`ffn-train runs` lists runs, `ffn-train list` what is shipped"},
       {{"tune", "sweep"}, "a config does it: `ffn-train xor model.ffn.activation=relu,gelu seeds=10 tune.train.optimizer.lr=0.01,0.03`"},
   };

@@ -74,7 +74,10 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
     const auto extension = fs::path(path).extension();
     if (extension != ".yaml" && extension != ".yml") throw;
     const std::string json = fs::path(path).replace_extension(".json").string();
-    throw ConfigError(path, error.problems(), "configs are JSON; this converts it: python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin), indent=2))' < " + shell_word(path) + " > " + shell_word(json));
+    throw ConfigError(path, error.problems(),
+                      "configs are JSON; this converts it: python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin), "
+                      "indent=2))' < " +
+                          shell_word(path) + " > " + shell_word(json));
   }
 }
 

@@ -214,7 +214,9 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);
-    const std::string note = "Set compare.min_effect to the smallest difference that matters to you (below it is " + finer.min_effect + "): without it, variants that do not differ take all the seeds and end undecided.";
+    const std::string note = "The command below sets compare.min_effect to " + finer.min_effect +
+                             "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
+                             "the seeds and end undecided.";
     return {next_sentence(plan, c), settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};

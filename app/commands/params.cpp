@@ -158,7 +158,8 @@ void add_params(CommandLine program, CommonOptions& common) {
   add_config_options(command, common);
   const auto width = command.option("--d-model", options->d_model, "width of the residual stream").integer_in(1, 1 << 20);
   const auto d_ff = command.option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default").integer_in(1, 1 << 22);
-  const auto sequence = command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
+  const auto sequence =
+      command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
   const auto experts = command.option("--experts", options->experts, "mixture of this many experts").integer_in(1, 1 << 16);
   const auto top_k = command.option("--top-k", options->top_k, "experts per token").integer_in(1, 1 << 16);
   const auto gated = command.flag("--gated", options->gated, "gated FFN");
@@ -176,9 +177,11 @@ void add_params(CommandLine program, CommonOptions& common) {
       print_model(common);
     } else if (width.given()) {
       if (!common.overrides.empty())
-        throw UsageError("--d-model describes a layer without a config, so " + common.overrides[0] + " would have no effect",
-                         "use --d-ff, --gated, --experts, …, or change a config: ffn-train params xor model.d_model=512 model.ffn.kind=gated");
-      if (top_k.given() && options->experts == 0) throw UsageError("--top-k is of a mixture, and --experts is not given", "for example: --experts 8 --top-k 2");
+        throw UsageError(
+            "--d-model describes a layer without a config, so " + common.overrides[0] + " would have no effect",
+            "use --d-ff, --gated, --experts, …, or change a config: ffn-train params xor model.d_model=512 model.ffn.kind=gated");
+      if (top_k.given() && options->experts == 0)
+        throw UsageError("--top-k is of a mixture, and --experts is not given", "for example: --experts 8 --top-k 2");
       print_layer(*options, common);
     } else {
       throw UsageError("params needs a config or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");

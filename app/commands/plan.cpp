@@ -267,7 +267,8 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power, c
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
     std::string text = "from a short probe of each cohort: about " + format_duration(*e.seconds);
-    if (*e.seconds > 0) text += ", " + format_percent(e.evaluation_seconds / *e.seconds, 0) + " of it for evaluations (train.eval_every, train.eval_examples)";
+    if (*e.seconds > 0)
+      text += ", " + format_share(e.evaluation_seconds / *e.seconds) + " of it for evaluations (train.eval_every, train.eval_examples)";
     if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (e.workers > 1 ? " for each worker" : "");
     print_text(text);
   }

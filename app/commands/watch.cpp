@@ -48,7 +48,9 @@ std::string drawn_page(const CompareQuestion& question, std::uint64_t version, s
   auto& facts = report->facts;
   if (!beginning) beginning = {Clock::now(), facts.done};
   const double since = facts.done - beginning->done;
-  if (since > 0) facts.seconds_left = std::chrono::duration<double>(Clock::now() - beginning->at).count() / since * (static_cast<double>(facts.num_runs) - facts.done);
+  if (since > 0)
+    facts.seconds_left =
+        std::chrono::duration<double>(Clock::now() - beginning->at).count() / since * (static_cast<double>(facts.num_runs) - facts.done);
   return pictures::page(report->comparison, report->figures, facts, version);
 }
 
@@ -77,7 +79,11 @@ std::string state_of(const std::vector<std::string>& names) {
 class Page {
  public:
   Page(const CompareQuestion& question, serve::Server& server)
-      : question_(question), server_(server), state_(state_of(question.directories)), html_(drawn_page(question, version_, beginning_)), policy_(pictures::served_policy()) {}
+      : question_(question),
+        server_(server),
+        state_(state_of(question.directories)),
+        html_(drawn_page(question, version_, beginning_)),
+        policy_(pictures::served_policy()) {}
 
   serve::Response respond(const std::string& path, const std::string& query) {
     if (path != "" && path != "state") return {404};

@@ -37,7 +37,7 @@ class Keys(ProgramTest):
         self.assertEqual(len(variants), 2, variants)
         rows = json.loads(self.ok("compare", "runs/two", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual(len({row["value"] for row in rows}), 2)
-        self.assertIn("nothing left to train", self.ok(*study[:-1]).stderr.replace("already trained", "nothing left to train"))
+        self.assertIn("4 runs: 0 trained now, 4 found finished", self.ok(*study[:-1]).stderr)
         for name in ("foo/bar.txt", "foo_bar.txt"):
             self.write(name, f"a text, {name}\n" * 40)
         self.write("t.json", TEXT)
@@ -47,6 +47,30 @@ class Keys(ProgramTest):
     def test_a_number_may_be_a_name_and_a_reference(self):
         self.ok("xor", "name=20240101", "model.ffn.expansion=1,2", "compare.reference=2", "seeds=2", "train.steps=5", "-q")
         self.assertEqual(json.loads(self.ok("compare", "runs/20240101", "--json").stdout)["reference"], "2")
+
+    def test_what_a_study_sets_itself_is_refused(self):
+        self.assertIn("write seeds=[7]", self.fails(2, "activations", "seed=7"))
+        self.assertIn("the study tunes train.optimizer.lr", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
+        self.assertIn("a tuned study has at most 121 characters, not 122", self.fails(2, "activations-tuned", "name=" + "a" * 122))
+
+    def test_a_list_names_what_it_does_not_take(self):
+        self.assertIn("`list activations` lists all of them, so relu would have no effect", self.fails(2, "list", "activations", "relu"))
+
+    def test_kinds_that_vary_take_their_own_keys_by_include(self):
+        error = self.fails(2, "xor", "model.ffn.kind=positionwise,moe", "model.ffn.num_experts=1", "seeds=2")
+        include = re.search(r"write '(sweep.include=.*)'", error)[1]
+        self.assertEqual(json.loads(include.partition("=")[2]), [{"model.ffn.kind": "positionwise"}, {"model.ffn.kind": "moe", "model.ffn.num_experts": 1}])
+        self.ok("xor", include.replace("1}", '1, "model.ffn.top_k": 1}'), "name=inc", "seeds=2", "train.steps=5", "-q")
+
+    def test_a_list_without_quotes_is_told_how_values_are_compared(self):
+        self.assertIn("model.ffn.activation=relu,gelu", self.fails(2, "xor", "model.ffn.activation=[relu,gelu]"))
+
+    def test_dropout_that_a_formula_does_not_have_names_the_remedy(self):
+        self.assertIn("set model.ffn.dropout=0", self.fails(2, "text", "model.ffn.kind=formula", "model.ffn.name=swiglu"))
+
+    def test_a_metric_without_its_beginning_is_named_whole(self):
+        self.ok("xor", "train.steps=5", "seeds=2", "-q")
+        self.assertIn('did you mean "train/loss" or "val/loss"?', self.fails(2, "compare", "runs/xor", "--metric", "loss"))
 
     def test_a_study_of_whole_layers_refuses_a_key_of_the_layer(self):
         error = self.fails(2, "own-layer", "model.ffn.kind=gated")
@@ -95,12 +119,12 @@ class Texts(ProgramTest):
 class Signals(ProgramTest):
     def test_a_signal_ends_a_long_evaluation_and_the_run_goes_on_to_the_same_bits(self):
         config = {"task": {"kind": "sequence_xor", "length": 64}, "model": {"d_model": 64, "attention": {"heads": 4}, "residual": True},
-                  "train": {"steps": 4, "eval_every": 2, "eval_examples": 30000, "batch_size": 4}}
+                  "train": {"steps": 4, "eval_every": 2, "eval_examples": 3000, "batch_size": 4}}
         path = self.write("long.json", config)
         began = time.monotonic()
         self.ok(path, "name=whole", "-q")
         one = (time.monotonic() - began) / 3
-        self.assertGreater(one, 1, "the evaluation is too short to be interrupted")
+        self.assertGreater(one, 0.1, "the evaluation is too short to be interrupted")
         for name, evaluation in (("first", 0.3), ("second", 1.4), ("last", 2.3)):
             process = subprocess.Popen(self.command(path, "name=" + name), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             time.sleep(evaluation * one)
@@ -108,7 +132,7 @@ class Signals(ProgramTest):
             began = time.monotonic()
             _, said = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 75, said)
-            self.assertLess(time.monotonic() - began, max(1.0, one / 2))
+            self.assertLess(time.monotonic() - began, max(2.0, 0.6 * one))
             self.ok(path, "name=" + name, "-q")
             whole, resumed = (self.tmp / "runs" / n / "seed-0" for n in ("whole", name))
             rows = [[{k: v for k, v in json.loads(line).items() if k != "time_s"} for line in (d / "metrics.jsonl").read_text().splitlines()] for d in (whole, resumed)]
@@ -118,7 +142,7 @@ class Signals(ProgramTest):
 
     def test_progress_shows_a_long_evaluation(self):
         config = {"name": "long", "task": {"kind": "sequence_xor", "length": 64}, "model": {"d_model": 64, "attention": {"heads": 4}, "residual": True},
-                  "train": {"steps": 1, "eval_examples": 120000, "batch_size": 4}}
+                  "train": {"steps": 1, "eval_examples": 60000, "batch_size": 4}}
         process = subprocess.Popen(self.command(self.write("long.json", config)), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             for line in process.stderr:
@@ -159,7 +183,7 @@ class Printed(ProgramTest):
 class FirstMinutes(ProgramTest):
     def test_plan_prints_its_table_before_it_probes_and_says_what_evaluation_costs(self):
         config = {"name": "slow", "task": {"kind": "sequence_xor", "length": 64}, "model": {"d_model": 64, "attention": {"heads": 4}, "residual": True},
-                  "train": {"steps": 20, "eval_every": 5, "eval_examples": 100000, "batch_size": 4}}
+                  "train": {"steps": 20, "eval_every": 5, "eval_examples": 20000, "batch_size": 4}}
         began = time.monotonic()
         process = subprocess.Popen(self.command("plan", self.write("slow.json", config)), cwd=self.tmp, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = process.stdout.readline()
@@ -168,9 +192,9 @@ class FirstMinutes(ProgramTest):
         whole = time.monotonic() - began
         self.assertIn("variant", first)
         self.assertLess(table, 0.5 * whole, "the table waits for the probe")
-        said = re.search(r"about (.*), (\d+) % of it for evaluations", rest)
+        said = re.search(r"about (.*), ([\d.]+) % of it for evaluations", " ".join(rest.split()))
         self.assertTrue(said, rest + errors)
-        self.assertGreater(int(said[2]), 80)
+        self.assertGreater(float(said[2]), 80)
 
     def test_a_probe_takes_no_longer_than_the_study(self):
         began = time.monotonic()

@@ -213,6 +213,7 @@ class Watch(ProgramTest):
             self.watch("runs/slow")
             first = self.version(self.get()[1])
             self.wait_for_news(first)
+            self.assertRegex(self.get()[1], r"\d+ of \d+ runs have ended, \d+ % of the steps are done, about [^<]* left")
         finally:
             training.send_signal(signal.SIGINT)
             training.wait(60)

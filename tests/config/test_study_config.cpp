@@ -181,7 +181,7 @@ TEST_CASE("values that are equal as numbers are one value") {
 }
 
 TEST_CASE("variants whose names become equal get a hash of their values, whatever their order") {
-  const auto of = [](const std::string& one, const std::string& other) { return study_from("{\"seeds\": 2}", {"task.kind=text", "task.file=" + one + "," + other}); };
+  const auto of = [](const std::string& one, const std::string& other) { return study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=" + one + "," + other}); };
   const auto both = of("/a/b.txt", "/a_b.txt"), turned = of("/a_b.txt", "/a/b.txt");
   REQUIRE(both.variants.size() == 2);
   CHECK(both.variants[0].name.rfind("file=_a_b.txt-", 0) == 0);
@@ -215,7 +215,7 @@ TEST_CASE("keys of text take what was typed") {
   CHECK(study_from("{\"seeds\": 2}", {"name=\"quoted\""}).name == "quoted");
   CHECK(study_from("{\"seeds\": 2}", {"model.ffn.expansion=1,2", "compare.reference=2"}).config.compare.reference == "2");
   CHECK(study_from("{\"seeds\": 2}", {"question=null"}).config.question == "null");
-  CHECK(names(study_from("{\"seeds\": 2}", {"task.kind=text", "task.file=1,2"})) == "file=1 file=2");
+  CHECK(names(study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=1,2"})) == "file=1 file=2");
 }
 
 TEST_CASE("a mistake that several variants share is said once") {

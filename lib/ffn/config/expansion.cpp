@@ -64,6 +64,9 @@ namespace {
 
 constexpr std::size_t kMaxVariants = 10000;
 
+// The same for values that are equal, as 1 and 1.0 are.
+std::string value_text(const Json& value) { return dump_json(value.is_number_float() ? as_number(value.get<double>()) : value); }
+
 }  // namespace
 
 std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -77,10 +80,9 @@ std::vector<std::vector<Combination>> Expansion::axes(const SweepConfig& sweep) 
   std::set<std::string> taken;
   for (const auto& item : sweep.grid->items()) {
     out.emplace_back();
-    auto& axis = out.back();
+    std::set<std::string> numbers;  // 1 and 1.0 are one value
     for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) {
-      const auto is_same_number = [&](const Combination& other) { return entry.value.is_number() && other[0].value == entry.value; };
-      if (std::none_of(axis.begin(), axis.end(), is_same_number)) axis.push_back({entry});  // 1 and 1.0 are one value
+      if (!entry.value.is_number() || numbers.insert(value_text(entry.value)).second) out.back().push_back({entry});
     }
     taken.insert(item.key());
   }
@@ -234,7 +236,7 @@ namespace {
 // Equal where two combinations assign the same values.
 std::string values_text(const Combination& combination) {
   std::map<std::string, std::string> values;
-  for (const auto& entry : combination) values[entry.key] = dump_json(entry.value.is_number() ? as_number(entry.value.get<double>()) : entry.value);
+  for (const auto& entry : combination) values[entry.key] = value_text(entry.value);
   std::string text;
   for (const auto& [key, value] : values) text += key + "=" + value + "\n";
   return text;

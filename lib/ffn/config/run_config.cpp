@@ -9,8 +9,8 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/config/names.hpp"
 #include "ffn/config/named_formulas.hpp"
+#include "ffn/config/names.hpp"
 #include "ffn/core/marked_names.hpp"
 
 namespace ffn {

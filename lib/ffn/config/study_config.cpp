@@ -159,8 +159,11 @@ void check_metric(const Study& study, Expansion& expansion) {
 // The document that all variants share, with the variant's values in place.
 Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
   Document document = common;
-  // A section before what is set in it; and a kind before the keys beside it: it takes away what was another's, not what is given beside it.
-  const auto rank = [](const Entry* entry) { return std::pair(std::count(entry->key.begin(), entry->key.end(), '.'), last_segment(entry->key) != "kind"); };
+  // A section before what is set in it; and a kind before the keys beside it: it takes away what was another's, not what is given beside
+  // it.
+  const auto rank = [](const Entry* entry) {
+    return std::pair(std::count(entry->key.begin(), entry->key.end(), '.'), last_segment(entry->key) != "kind");
+  };
   std::vector<const Entry*> in_order;
   for (const auto& entry : combination) in_order.push_back(&entry);
   std::stable_sort(in_order.begin(), in_order.end(), [&](const Entry* a, const Entry* b) { return rank(a) < rank(b); });
@@ -331,7 +334,9 @@ Study read_study(const Document& document, const std::string& source) {
   study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
   study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   if (study.tune && study.name.size() > kLongestTunedName)
-    expansion.problem("/name", "the tuning runs are the study NAME" + std::string(kTuningSuffix) + ", so the name of a tuned study has at most " + std::to_string(kLongestTunedName) + " characters, not " + std::to_string(study.name.size()));
+    expansion.problem("/name", "the tuning runs are the study NAME" + std::string(kTuningSuffix) +
+                                   ", so the name of a tuned study has at most " + std::to_string(kLongestTunedName) + " characters, not " +
+                                   std::to_string(study.name.size()));
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
   for (const auto& combination : combinations) {

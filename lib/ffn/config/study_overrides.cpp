@@ -118,12 +118,31 @@ Json typed_value(const std::string& key, const std::string& typed, const std::st
   return is_text(key) && !value.is_string() ? Json(typed) : value;
 }
 
+// What a study sets itself for each of its runs.
+void refuse_overruled(const Document& document, const std::vector<std::string>& overrides) {
+  if (!is_study(document)) return;
+  const Json tune = document.tree().value("tune", Json::object());
+  for (const auto& text : overrides) {
+    const auto [key, typed, shown] = split_override(text);
+    if (key == "seed")
+      throw UsageError(shown + " would have no effect: a study's runs have seeds",
+                       "write seeds=[" + typed + "] for this one, or seeds=10 for ten");
+    if (tune.is_object() && tune.contains(key))
+      throw UsageError(shown + " would have no effect: the study tunes " + key,
+                       "tune." + key + "=" + typed + " names the values that it is tuned over");
+  }
+}
+
 }  // namespace
 
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
     if (takes_tuning(document, key, typed, shown)) continue;
+    if (!is_text(key) && typed.size() > 1 && typed.front() == '[' && typed.back() == ']' && override_value(typed, shown).is_string()) {
+      throw UsageError(shown + " is no list in JSON, whose strings stand in quotes",
+                       "values to compare stand without brackets: " + key + "=" + typed.substr(1, typed.size() - 2));
+    }
     const bool describes_the_study = key == "seeds" || key.rfind("seeds.", 0) == 0 || key == "tune" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
     if (key == "seeds" && typed == "auto") {  // written out, so that seeds.max=200 may follow
@@ -148,7 +167,8 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     }
     if (const auto section = describes_the_study || parts.size() > 1 ? "" : set_whole_by_sweep(document.tree(), key); !section.empty()) {
       throw UsageError(shown + " would have no effect: the sweep sets " + section + " whole",
-                       "put " + key.substr(section.size() + 1) + " into each value of " + section + " in the file, or give two values or more to sweep it, too: " + key + "=a,b");
+                       "put " + key.substr(section.size() + 1) + " into each value of " + section +
+                           " in the file, or give two values or more to sweep it, too: " + key + "=a,b");
     }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
       set_value(document, key, typed_value(key, typed, shown), {shown, current_directory().string(), 0});
@@ -159,6 +179,7 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     grid_of(document, key, shown)[key] = std::move(values);
     document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, current_directory().string(), 0});
   }
+  refuse_overruled(document, overrides);
 }
 
 }  // namespace ffn

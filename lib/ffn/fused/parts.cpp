@@ -147,7 +147,8 @@ std::optional<CrossEntropySums> PartedNetwork::evaluate(std::size_t threads, con
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(count))) return std::nullopt;
     team_.run(threads, std::min(together, count - begin), [&](std::size_t offset, std::size_t thread) {
       const auto first = static_cast<std::int64_t>(begin + offset) * at_once;
-      parts[begin + offset] = networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
+      parts[begin + offset] =
+          networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
     });
   }
   CrossEntropySums sums;

@@ -225,7 +225,8 @@ std::string header_of(const ReportFacts& facts, const std::string& state) {
 std::string runs_text(const ReportFacts& facts) {
   const std::string all = format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs";
   if (facts.num_ended >= facts.num_runs) return all;
-  return format_count(static_cast<std::int64_t>(facts.num_ended)) + " of " + all + " have ended, " + format_percent(facts.done / static_cast<double>(facts.num_runs), 0) + " of the steps are done" +
+  return format_count(static_cast<std::int64_t>(facts.num_ended)) + " of " + all + " have ended, " +
+         format_percent(facts.done / static_cast<double>(facts.num_runs), 0) + " of the steps are done" +
          (facts.seconds_left ? ", about " + format_duration(*facts.seconds_left) + " left" : "");
 }
 

@@ -22,7 +22,9 @@ double steady_seconds() { return std::chrono::duration<double>(std::chrono::stea
 
 std::string speed(const ProgressView& view) { return view.steps_per_s ? format_short(*view.steps_per_s) + " " + view.unit + "s/s" : ""; }
 
-std::string loss_text(const ProgressView& view) { return !view.doing.empty() ? view.doing : view.loss ? "loss " + format_significant(*view.loss) : ""; }
+std::string loss_text(const ProgressView& view) {
+  return !view.doing.empty() ? view.doing : view.loss ? "loss " + format_significant(*view.loss) : "";
+}
 
 std::string time_left(const ProgressView& view) {
   if (!view.steps_per_s || *view.steps_per_s <= 0) return "";

@@ -221,7 +221,9 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
   constexpr double kShort = 1;
   const std::size_t share = thread_share(cores, std::min(jobs, cohorts.size()));
   const auto with_threads = [&engine](std::size_t threads) { engine.set_threads([threads] { return threads; }); };
-  const auto key_of = [&](const PlannedCohort& cohort) { return cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size()); };
+  const auto key_of = [&](const PlannedCohort& cohort) {
+    return cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
+  };
   Use out;
   std::map<std::string, Tried> known;
   std::vector<const PlannedCohort*> of_each_kind;
@@ -247,7 +249,8 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
     }
     all_seconds += found->second.seconds;
   }
-  // Short ones as a whole, files and all, as long as that takes no longer than the study; what that adds to the parts counts for the others.
+  // Short ones as a whole, files and all, as long as that takes no longer than the study; what that adds to the parts counts for the
+  // others.
   const double affordable = all_seconds / static_cast<double>(std::max<std::size_t>(1, std::min({jobs, cores, cohorts.size()})));
   const Scratch scratch(plan.directory);
   double spent = 0, of_parts = 0, processor_of_parts = 0, processor_spent = 0;
@@ -255,7 +258,8 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
   for (const auto* cohort : of_each_kind) {
     Tried& tried = known.at(key_of(*cohort));
     if (tried.seconds >= kShort) continue;
-    const auto whole = spent == 0 || spent + tried.seconds <= affordable ? tried_as_a_whole(plan, *cohort, engine, scratch.path()) : std::nullopt;
+    const auto whole =
+        spent == 0 || spent + tried.seconds <= affordable ? tried_as_a_whole(plan, *cohort, engine, scratch.path()) : std::nullopt;
     if (!whole) {
       others.push_back(&tried);
       continue;

@@ -38,24 +38,28 @@ std::string other_encoding(const std::string& bytes) {
 
 }  // namespace
 
-std::string read_text(const std::string& file) {
+std::string text_of_file(const std::string& file) {
   std::string bytes = read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31);
   const auto invalid = first_invalid_utf8(bytes);
   const auto zero = bytes.find('\0');
-  const auto convert = [&](const std::string& from) { return "iconv -f " + from + " -t UTF-8 " + shell_word(file) + " > " + shell_word(fs::path(file).stem().string() + "-utf8.txt"); };
+  const auto convert = [&](const std::string& from) {
+    return "iconv -f " + from + " -t UTF-8 " + shell_word(file) + " > " + shell_word(fs::path(file).stem().string() + "-utf8.txt");
+  };
   if (const auto encoding = invalid || zero != std::string::npos ? other_encoding(bytes) : ""; !encoding.empty())
     throw DataError(file + " is " + encoding + ", and texts are read as UTF-8", "convert it: " + convert(encoding));
   if (zero != std::string::npos)
-    throw DataError(file + " is no text: byte " + std::to_string(zero) + " is NUL", "name a plain text file in UTF-8; the text of a document or an archive has to be taken out first");
+    throw DataError(file + " is no text: byte " + std::to_string(zero) + " is NUL",
+                    "name a plain text file in UTF-8; the text of a document or an archive has to be taken out first");
   if (invalid)
     throw DataError(file + " is not valid UTF-8 at byte " + std::to_string(*invalid),
-                    "if it is a text in another encoding, convert it: " + convert("ENCODING") + "; `file -i` guesses the encoding, often WINDOWS-1252 or ISO-8859-1");
+                    "if it is a text in another encoding, convert it: " + convert("ENCODING") +
+                        "; `file -i` guesses the encoding, often WINDOWS-1252 or ISO-8859-1");
   if (begins_with(bytes, kUtf8Mark)) bytes.erase(0, 3);
   return bytes;
 }
 
 TextCorpus read_corpus(const TextConfig& config) {
-  const std::string bytes = read_text(config.file);
+  const std::string bytes = text_of_file(config.file);
   const auto characters = decode_utf8(bytes);
   TextCorpus corpus;
   corpus.sha256 = sha256_hex(bytes);
@@ -104,7 +108,7 @@ std::string file_identity(const std::string& file) {
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);
   if (!error && found != cache.end() && found->second.time == time && found->second.size == size) return found->second.hash;
-  const std::string hash = sha256_hex(read_text(file));
+  const std::string hash = sha256_hex(text_of_file(file));
   cache[file] = {time, size, hash};
   return hash;
 }

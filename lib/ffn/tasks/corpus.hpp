@@ -23,9 +23,9 @@ HeldOut held_out(const TextCorpus& corpus, const TextConfig& config, std::uint64
 
 /// A text in UTF-8, without a byte order mark. Throws DataError for a missing file, and for one that is no such text, with its encoding
 /// where that shows and what to do.
-std::string read_text(const std::string& file);
+std::string text_of_file(const std::string& file);
 
-/// Reads the file. Throws DataError as read_text() does, and for a part too short for one window.
+/// Reads the file. Throws DataError as text_of_file() does, and for a part too short for one window.
 TextCorpus read_corpus(const TextConfig& config);
 
 /// SHA-256 of a text's bytes; a study asks once per run, so unchanged files (by size and time) are read once.

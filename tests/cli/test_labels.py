@@ -57,6 +57,14 @@ class Labels(ProgramTest):
         self.ok("xor", "name=one", "train.steps=20", "label=first", "-q")
         self.assertIn("already trained", self.ok("xor", "name=one", "train.steps=20", "label=second").stderr)
 
+    def test_a_tuned_study_calls_its_variants_by_their_labels(self):
+        said = self.ok("--config", self.study({"include": NAMED}, tune={"train.optimizer.lr": [0.01, 0.03], "seeds": 2}), "-q").stdout
+        page = self.ok("report", "runs/study", "-o", "/dev/stdout").stdout
+        for text in (said, self.ok("compare", "runs/study", "--details").stdout, page):
+            self.assertNotIn("kind=gated", text.split("Commands that reproduce it")[0])
+        self.assertRegex(said, r"(?m)^SwiGLU +0\.0")
+        self.assertEqual({path.parent.name for path in self.tmp.glob("runs/study/*/seed-0")}, {"activation=relu", "kind=gated+activation=silu"})
+
     def test_a_label_that_would_name_several_variants_is_refused(self):
         twice = [NAMED[0], {**NAMED[1], "label": "ReLU 4×"}]
         for sweep, more, said in (({"include": twice}, {}, 'the label "ReLU 4×" names two variants'),

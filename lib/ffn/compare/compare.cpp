@@ -230,6 +230,10 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
       }
     }
     out.tuned = request.tuned;
+    for (auto& variant : out.tuned->variants) {
+      const auto run = std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return r.variant == variant.name && !r.label.empty(); });
+      if (run != runs.end()) variant.name = run->label;
+    }
   }
   auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);

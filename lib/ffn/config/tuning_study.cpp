@@ -22,6 +22,7 @@ Study tuning_study(const Study& study) {
   Document document = *study.common;
   Json& tree = document.tree();
   tree["name"] = study.name + kTuningSuffix;
+  tree.erase("label");
   tree["question"] = "which values suit each variant of " + study.name + "?";
   tree["compare"] = {{"by", "variant"}, {"metric", tune.metric}};
   Json include = Json::array();
@@ -29,6 +30,7 @@ Study tuning_study(const Study& study) {
     for (std::size_t point = 0; point < tune.num_points(); ++point) {
       Json assignments = Json::object();
       for (const auto& [key, value] : at_point(variant, tune, point)) assignments[key] = *value;
+      assignments.erase("label");  // it would name every point of the grid
       include.push_back(std::move(assignments));
     }
   }

@@ -218,7 +218,7 @@ Json StudyOrder::in_its_words(const std::string& name, Json config) const {
   const Json::json_pointer ffn("/model/ffn");
   const auto* variant = expected_->find(name);
   if (!variant) return config;
-  config.erase("label");  // that of an earlier start
+  config["label"] = expected_->study.common->tree().value("label", Json(""));  // the run's may be that of an earlier start
   for (const auto& [key, value] : variant->assignments) {
     if (key == "label") config[key] = *value;
   }

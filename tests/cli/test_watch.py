@@ -170,10 +170,10 @@ class Watch(ProgramTest):
         self.ok("study.json", "seeds=5", "-q")
         self.wait_for_news(version)
         end = time.monotonic() + 60
-        while "20 runs" not in (page := self.get()[1]) and time.monotonic() < end:
+        while "20 runs · written" not in (page := self.get()[1]) and time.monotonic() < end:
             self.status("state?v=0")
             time.sleep(0.5)
-        self.assertIn("20 runs", page)
+        self.assertIn("20 runs · written", page)  # all have ended
         version = self.version(page)
         (self.tmp / "runs/study").rename(self.tmp / "runs/elsewhere")
         end = time.monotonic() + 60

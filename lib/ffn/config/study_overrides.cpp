@@ -127,7 +127,7 @@ void refuse_overruled(const Document& document, const std::vector<std::string>& 
     if (key == "seed")
       throw UsageError(shown + " would have no effect: a study's runs have seeds",
                        "write seeds=[" + typed + "] for this one, or seeds=10 for ten");
-    if (tune.is_object() && tune.contains(key))
+    if (key.find('.') != std::string::npos && tune.is_object() && tune.contains(key))  // "seeds" of tune is how
       throw UsageError(shown + " would have no effect: the study tunes " + key,
                        "tune." + key + "=" + typed + " names the values that it is tuned over");
   }

@@ -56,12 +56,62 @@ TEST_CASE("a text that is not UTF-8, missing or a directory is refused with its 
   const auto error = thrown<DataError>([&] { read_corpus(latin1); });
   REQUIRE(error);
   CHECK(error->what() == latin1.file + " is not valid UTF-8 at byte 4");
-  CHECK(error->hint() == "convert it first, for example: iconv -f latin1 -t utf-8 FILE");
+  CHECK(error->hint().rfind("if it is a text in another encoding, convert it: iconv -f ENCODING -t UTF-8 " + latin1.file + " > ", 0) == 0);
   CHECK(error->code() == ExitCode::data);
   CHECK(message<DataError>([&] { read_corpus({scratch / "no.txt", 2, 0.1}); }) == "no text file at " + scratch / "no.txt");
   CHECK(message<DataError>([&] {
           read_corpus({scratch.path().string(), 2, 0.1});
         }) == scratch.path().string() + " is a directory, not a text file");
+}
+
+TEST_CASE("a text in another encoding is refused by its name, with the command that converts it") {
+  using namespace std::string_literals;
+  const ScratchDirectory scratch;
+  // "ab\n" as each encoding writes it.
+  const std::pair<std::string, std::string> cases[] = {
+      {"UTF-16", "\xFF\xFE" + repeated("a\0b\0\n\0"s, 20)},     {"UTF-16", "\xFE\xFF" + repeated("\0a\0b\0\n"s, 20)},
+      {"UTF-16LE", repeated("a\0b\0\n\0"s, 20)},                  {"UTF-16BE", repeated("\0a\0b\0\n"s, 20)},
+      {"UTF-32", "\xFF\xFE\0\0"s + repeated("a\0\0\0"s, 20)},    {"UTF-32", "\0\0\xFE\xFF"s + repeated("\0\0\0a"s, 20)},
+      {"UTF-32LE", repeated("a\0\0\0b\0\0\0"s, 20)},              {"UTF-32BE", repeated("\0\0\0a\0\0\0b"s, 20)},
+      {"UTF-16LE", repeated("\xE9\0b\0\n\0"s, 20)},
+  };
+  for (const auto& [encoding, bytes] : cases) {
+    const auto config = text_config(scratch, bytes);
+    const auto error = thrown<DataError>([&] { read_corpus(config); });
+    REQUIRE(error);
+    CHECK(error->what() == config.file + " is " + encoding + ", and texts are read as UTF-8");
+    CHECK(error->hint() == "convert it: iconv -f " + encoding + " -t UTF-8 " + config.file + " > text-utf8.txt");
+  }
+}
+
+TEST_CASE("a file with NUL characters is no text") {
+  using namespace std::string_literals;
+  const ScratchDirectory scratch;
+  for (const auto& bytes : {repeated("plain text ", 20) + "\0"s + repeated("and more ", 20), "\x7F" "ELF\x02\x01\x01\0\0\xFF\0\0"s + std::string(64, 'x')}) {
+    const auto config = text_config(scratch, bytes);
+    CHECK(message<DataError>([&] { read_corpus(config); }) == config.file + " is no text: byte " + std::to_string(bytes.find('\0')) + " is NUL");
+  }
+}
+
+TEST_CASE("a byte order mark of UTF-8 is no character, and no other text") {
+  const ScratchDirectory scratch;
+  const std::string plain = repeated("ab\n", 20);
+  const auto with = read_corpus(text_config(scratch, "\xEF\xBB\xBF" + plain));
+  const auto without = read_corpus(text_config(scratch, plain));
+  CHECK(with.alphabet == std::vector<std::uint32_t>{'\n', 'a', 'b'});
+  CHECK((with.train == without.train && with.valid == without.valid && with.sha256 == without.sha256));
+  CHECK(file_identity(scratch.write("marked.txt", "\xEF\xBB\xBF" + plain)) == with.sha256);
+}
+
+TEST_CASE("a carriage return is a character as any other") {
+  const ScratchDirectory scratch;
+  CHECK(read_corpus(text_config(scratch, repeated("ab\r\n", 20))).alphabet == std::vector<std::uint32_t>{'\n', '\r', 'a', 'b'});
+}
+
+TEST_CASE("the validation part is the fraction that was typed") {
+  const ScratchDirectory scratch;
+  for (const auto& [fraction, held_out] : {std::pair(0.29, 29), {0.07, 7}, {0.28, 28}, {0.1, 10}, {0.299, 29}, {0.5, 50}})
+    CHECK(static_cast<int>(read_corpus(text_config(scratch, std::string(100, 'x'), 2, fraction)).valid.size()) == held_out);
 }
 
 TEST_CASE("tasks have their shapes") {

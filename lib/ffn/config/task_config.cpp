@@ -26,7 +26,7 @@ void SequenceXorConfig::describe(FieldVisitor& v) {
 }
 
 void TextConfig::describe(FieldVisitor& v) {
-  v.path({"file", "any UTF-8 text; its characters are the vocabulary"}, file);
+  v.path({"file", "any UTF-8 text; its characters are the vocabulary, line ends as they are; a byte order mark is passed over"}, file);
   v.integer({"context", "characters T that the model sees at once"}, context, between(std::int64_t{2}, 65536));
   v.real({"validation_fraction", "the last part of the file, held out; the same for all seeds, so that intervals leave out what another text would say"}, validation_fraction, between(0.01, 0.5));
   v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file of yours");

@@ -139,7 +139,7 @@ Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::
 Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens) {
   if (!std::holds_alternative<TextConfig>(config.task)) throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
   Inputs out = empty_inputs(config, weights);
-  const auto ids = encode(read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31), alphabet_of(weights), file);
+  const auto ids = encode(text_of_file(file), alphabet_of(weights), file);
   if (ids.empty()) throw DataError(file + " is empty");
   take_windows(out, ids, most_tokens, file);
   return out;

@@ -1,21 +1,64 @@
 #include "ffn/tasks/corpus.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
 
 #include "ffn/core/files.hpp"
 #include "ffn/core/hash.hpp"
+#include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
 
 namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kUtf8Mark = "\xEF\xBB\xBF";
+
+bool begins_with(const std::string& bytes, const std::string& mark) { return bytes.compare(0, mark.size(), mark) == 0; }
+
+// The encoding of a text that is not UTF-8, by its byte order mark or where its zero bytes stand; "" where neither tells.
+std::string other_encoding(const std::string& bytes) {
+  using namespace std::string_literals;
+  if (begins_with(bytes, "\xFF\xFE\0\0"s) || begins_with(bytes, "\0\0\xFE\xFF"s)) return "UTF-32";
+  if (begins_with(bytes, "\xFF\xFE"s) || begins_with(bytes, "\xFE\xFF"s)) return "UTF-16";
+  const std::size_t head = std::min<std::size_t>(bytes.size(), 4096) / 4 * 4;
+  std::array<std::size_t, 4> zeros = {};
+  for (std::size_t i = 0; i < head; ++i) zeros[i % 4] += bytes[i] == '\0';
+  const auto most = [&](std::size_t place) { return head > 0 && zeros[place] > head / 8; };  // of every fourth byte more than half
+  if (most(1) && most(2) && (most(3) || most(0))) return most(3) ? "UTF-32LE" : "UTF-32BE";
+  if (most(1) && most(3) && !most(0) && !most(2)) return "UTF-16LE";
+  if (most(0) && most(2) && !most(1) && !most(3)) return "UTF-16BE";
+  return "";
+}
+
+}  // namespace
+
+std::string text_of_file(const std::string& file) {
+  std::string bytes = read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31);
+  const auto invalid = first_invalid_utf8(bytes);
+  const auto zero = bytes.find('\0');
+  const auto convert = [&](const std::string& from) {
+    return "iconv -f " + from + " -t UTF-8 " + shell_word(file) + " > " + shell_word(fs::path(file).stem().string() + "-utf8.txt");
+  };
+  if (const auto encoding = invalid || zero != std::string::npos ? other_encoding(bytes) : ""; !encoding.empty())
+    throw DataError(file + " is " + encoding + ", and texts are read as UTF-8", "convert it: " + convert(encoding));
+  if (zero != std::string::npos)
+    throw DataError(file + " is no text: byte " + std::to_string(zero) + " is NUL",
+                    "name a plain text file in UTF-8; the text of a document or an archive has to be taken out first");
+  if (invalid)
+    throw DataError(file + " is not valid UTF-8 at byte " + std::to_string(*invalid),
+                    "if it is a text in another encoding, convert it: " + convert("ENCODING") +
+                        "; `file -i` guesses the encoding, often WINDOWS-1252 or ISO-8859-1");
+  if (begins_with(bytes, kUtf8Mark)) bytes.erase(0, 3);
+  return bytes;
+}
 
 TextCorpus read_corpus(const TextConfig& config) {
-  const std::string bytes = read_file(config.file, "text file", ExitCode::data, std::uintmax_t{1} << 31);
-  if (const auto offset = first_invalid_utf8(bytes)) {
-    throw DataError(config.file + " is not valid UTF-8 at byte " + std::to_string(*offset),
-                    "convert it first, for example: iconv -f latin1 -t utf-8 FILE");
-  }
+  const std::string bytes = text_of_file(config.file);
   const auto characters = decode_utf8(bytes);
   TextCorpus corpus;
   corpus.sha256 = sha256_hex(bytes);
@@ -28,7 +71,8 @@ TextCorpus read_corpus(const TextConfig& config) {
     corpus.alphabet.push_back(c);
   }
   const auto count = static_cast<double>(characters.size());
-  const auto held_out = static_cast<std::size_t>(std::floor(count * config.validation_fraction));
+  constexpr double kRounding = 1e-6;  // 0.29 of 100 characters are 28.999999999999996
+  const auto held_out = static_cast<std::size_t>(std::floor(count * config.validation_fraction + kRounding));
   const auto split = characters.size() - held_out;
   for (std::size_t i = 0; i < characters.size(); ++i) (i < split ? corpus.train : corpus.valid).push_back(id[characters[i]]);
 
@@ -44,7 +88,6 @@ TextCorpus read_corpus(const TextConfig& config) {
 }
 
 std::string file_identity(const std::string& file) {
-  namespace fs = std::filesystem;
   struct Known {
     fs::file_time_type time;
     std::uintmax_t size;
@@ -56,7 +99,7 @@ std::string file_identity(const std::string& file) {
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);
   if (!error && found != cache.end() && found->second.time == time && found->second.size == size) return found->second.hash;
-  const std::string hash = sha256_hex(read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31));
+  const std::string hash = sha256_hex(text_of_file(file));
   cache[file] = {time, size, hash};
   return hash;
 }

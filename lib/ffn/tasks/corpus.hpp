@@ -9,13 +9,17 @@ namespace ffn {
 struct TextCorpus {
   std::vector<std::uint32_t> alphabet;     ///< V distinct code points, ascending
   std::vector<std::int32_t> train, valid;  ///< ids; `valid` is the last part of the file
-  std::string sha256;                      ///< of the file's bytes: part of a run's identity
+  std::string sha256;                      ///< of the text's bytes: part of a run's identity
 };
 
-/// Reads and splits the file. Throws DataError: missing file, not UTF-8 (with the offset), a part too short for one window.
+/// A text in UTF-8, without a byte order mark. Throws DataError for a missing file, and for one that is no such text, with its encoding
+/// where that shows and what to do.
+std::string text_of_file(const std::string& file);
+
+/// Reads and splits the file. Throws DataError as text_of_file() does, and for a part too short for one window.
 TextCorpus read_corpus(const TextConfig& config);
 
-/// SHA-256 of a file's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
+/// SHA-256 of a text's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
 std::string file_identity(const std::string& file);
 
 }  // namespace ffn

@@ -123,6 +123,10 @@ class Dummy final : public TrainObserver {
   void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
   void finished(std::size_t, const RunResult& result) override { end_ = result.end; }
   bool stop_requested() override { return app::stop_requested(); }
+  bool evaluating(std::int64_t step, double share) override {
+    bar_.update(step, std::nullopt, evaluating_text(share));
+    return !app::stop_requested();
+  }
 
   Evaluation last_;
   RunEnd end_ = RunEnd::done;

@@ -13,12 +13,19 @@ struct Collected : TrainObserver {
   std::map<std::size_t, RunResult> results;
   std::map<std::size_t, std::vector<Checkpoint>> checkpoints;
   std::int64_t steps = 0, stop_at = -1;
+  std::int64_t leave_evaluation_at = -1, asked = 0;  // in the middle, at that step
+  bool left = false;
 
   void evaluated(std::size_t run, const Evaluation& e) override { evaluations[run].push_back(e); }
   void stepped(std::int64_t step, double) override { steps = step; }
   void checkpointed(std::size_t run, const Checkpoint& c) override { checkpoints[run].push_back(c); }
   void finished(std::size_t run, const RunResult& r) override { results[run] = r; }
   bool stop_requested() override { return stop_at >= 0 && steps >= stop_at; }
+  bool evaluating(std::int64_t step, double share) override {
+    ++asked;
+    left = left || (step == leave_evaluation_at && share > 0.3);
+    return !left;
+  }
 
   double last(std::size_t run, const std::string& metric) const {
     for (const auto& [name, value] : evaluations.at(run).back().metrics) {

@@ -137,3 +137,34 @@ TEST_CASE("a hit stays where it was first reached, whether the run stops before 
     CHECK(after.results.at(0).hit->tokens == hit * 64);
   }
 }
+
+TEST_CASE("a run that stops in the middle of a long evaluation repeats it and ends in the same bits", "[train]") {
+  auto config = test::base(test::some_ffn<PositionwiseConfig>("gelu", 0.0), true);
+  config.train.steps = 8;
+  config.train.eval_every = 4;
+  config.train.checkpoint_every = 4;
+  config.train.eval_examples = 40'000;
+  const auto runs = two_seeds(config);
+  const auto whole = test::train(runs);
+  for (const std::int64_t step : {0, 4, 8}) {
+    INFO("stopped in the evaluation at step " << step);
+    Collected collected;
+    collected.leave_evaluation_at = step;
+    test::fused_trainer({runs, {}}, collected).train();
+    REQUIRE(collected.left);
+    CHECK(collected.asked > 1);
+    CHECK(static_cast<std::int64_t>(collected.evaluations[0].size()) == step / 4);
+    CHECK((collected.results.at(0).end == RunEnd::interrupted && collected.results.at(0).steps == step));
+    if (step == 0) {
+      CHECK(collected.checkpoints.empty());
+      continue;
+    }
+    const auto after = resume(runs, collected, step);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      auto& all = collected.evaluations.at(r);
+      all.insert(all.end(), after.evaluations.at(r).begin(), after.evaluations.at(r).end());
+      collected.results[r] = after.results.at(r);
+      CHECK((test::bits_of(collected, r) == test::bits_of(whole, r)));
+    }
+  }
+}

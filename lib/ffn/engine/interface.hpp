@@ -82,6 +82,9 @@ class TrainObserver {
   /// Asked at least after every evaluation, and where steps are short every 20 ms or so; true makes the engine checkpoint every live run
   /// and finish it as interrupted.
   virtual bool stop_requested() { return false; }
+  /// Every now and then during an evaluation that takes a while; `share` of it is done. False ends it, as stop_requested() does: the
+  /// resumed run repeats it.
+  virtual bool evaluating(std::int64_t /*step*/, double /*share*/) { return !stop_requested(); }
 };
 
 /// What a result was computed with: whatever its bits may depend on beside the config.
@@ -196,6 +199,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 6";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 7";
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,9 @@ class Learner {
 
   /// Takes the steps begin … end - 1 of every live run. `out` has one entry per run; those of the others stay empty.
   virtual void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) = 0;
-  /// Each live run on its validation set, without dropout. `out` has one entry per run.
-  virtual void evaluate(const LiveRuns& live, std::vector<Score>& out) = 0;
+  /// Each live run on its validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done) is
+  /// asked; after a false one it returns false, and `out` means nothing.
+  virtual bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) = 0;
 
   /// Logits (classes) of the last position of one sequence of token ids, at most as long as the task's, by run 0.
   virtual std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) = 0;

@@ -136,15 +136,21 @@ double PartedNetwork::sum_of_squares(std::size_t threads, const float* gradients
   return sum;
 }
 
-CrossEntropySums PartedNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples) {
+std::optional<CrossEntropySums> PartedNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples,
+                                                        const std::function<bool(double)>& go_on) {
   const std::int64_t at_once = std::max<std::int64_t>(1, kTokensAtOnce / examples.sequence_length);
   const auto count = static_cast<std::size_t>((examples.count + at_once - 1) / at_once);
-  network(std::min(threads, std::max<std::size_t>(count, 1)) - 1);
+  const std::size_t together = std::min(threads, std::max<std::size_t>(count, 1));
+  network(together - 1);
   std::vector<CrossEntropySums> parts(count);
-  team_.run(threads, count, [&](std::size_t part, std::size_t thread) {
-    const auto first = static_cast<std::int64_t>(part) * at_once;
-    parts[part] = networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
-  });
+  for (std::size_t begin = 0; begin < count; begin += together) {
+    if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(count))) return std::nullopt;
+    team_.run(threads, std::min(together, count - begin), [&](std::size_t offset, std::size_t thread) {
+      const auto first = static_cast<std::int64_t>(begin + offset) * at_once;
+      parts[begin + offset] =
+          networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
+    });
+  }
   CrossEntropySums sums;
   for (const auto& part : parts) {
     sums.loss += part.loss;

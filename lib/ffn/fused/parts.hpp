@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ffn/core/thread_team.hpp"
@@ -28,8 +29,10 @@ class PartedNetwork {
   /// Network::step() in parts, by up to `threads` threads. The batch has an example for each part at least.
   Network::Loss step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch, const DropoutKey& dropout,
                      double balance_weight);
-  /// Sums over examples, without dropout, some thousand tokens at a time.
-  CrossEntropySums evaluate(std::size_t threads, const float* parameters, const Examples& examples);
+  /// Sums over examples, without dropout, some thousand tokens at a time; in between go_on(share that is done) is asked, and false ends
+  /// it without a result.
+  std::optional<CrossEntropySums> evaluate(std::size_t threads, const float* parameters, const Examples& examples,
+                                           const std::function<bool(double)>& go_on);
   /// Σ gradient²: in one go where there is one part, piece by piece otherwise.
   double sum_of_squares(std::size_t threads, const float* gradients);
   /// Calls work(begin, end) for pieces that make up a row of parameters.

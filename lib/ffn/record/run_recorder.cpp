@@ -202,6 +202,10 @@ void RunRecorder::commit() {
 
 bool RunRecorder::stop_requested() { return (stop_ && stop_()) || (second_ && second_->stop_requested()); }
 
+bool RunRecorder::evaluating(std::int64_t step, double share) {
+  return !(stop_ && stop_()) && (!second_ || second_->evaluating(step, share));
+}
+
 void RunRecorder::fail_unfinished(const std::string& reason) {
   try {
     commit();

@@ -47,6 +47,7 @@ class RunRecorder final : public TrainObserver {
   void checkpointed(std::size_t run, const Checkpoint& checkpoint) override;
   void finished(std::size_t run, const RunResult& result) override;
   bool stop_requested() override;
+  bool evaluating(std::int64_t step, double share) override;
 
   /// Marks every run that has not finished as failed; for the catch around train(). Checkpoints stay, and what was waiting
   /// for other runs appears.

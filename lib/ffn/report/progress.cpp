@@ -22,7 +22,9 @@ double steady_seconds() { return std::chrono::duration<double>(std::chrono::stea
 
 std::string speed(const ProgressView& view) { return view.steps_per_s ? format_short(*view.steps_per_s) + " " + view.unit + "s/s" : ""; }
 
-std::string loss_text(const ProgressView& view) { return view.loss ? "loss " + format_significant(*view.loss) : ""; }
+std::string loss_text(const ProgressView& view) {
+  return !view.doing.empty() ? view.doing : view.loss ? "loss " + format_significant(*view.loss) : "";
+}
 
 std::string time_left(const ProgressView& view) {
   if (!view.steps_per_s || *view.steps_per_s <= 0) return "";
@@ -81,6 +83,8 @@ std::string progress_bar(const ProgressView& view, int width) {
   return cut(text(""), columns);
 }
 
+std::string evaluating_text(double share) { return "evaluating " + std::to_string(static_cast<int>(100 * share)) + " %"; }
+
 ProgressBar::ProgressBar(ProgressOptions options) : options_(std::move(options)) {
   if (!options_.out) options_.out = &std::cerr;
   if (!options_.width) options_.width = [] { return terminal_width_of(kStderr); };
@@ -89,7 +93,7 @@ ProgressBar::ProgressBar(ProgressOptions options) : options_(std::move(options))
 
 ProgressBar::~ProgressBar() { finish(); }
 
-void ProgressBar::update(std::int64_t step, std::optional<double> loss) {
+void ProgressBar::update(std::int64_t step, std::optional<double> loss, const std::string& doing) {
   if (finished_) return;
   const double now = options_.clock();
   if (!first_time_) {
@@ -100,7 +104,7 @@ void ProgressBar::update(std::int64_t step, std::optional<double> loss) {
   if (last_time_ && now - *last_time_ < (options_.animate ? kRedrawSeconds : options_.line_every_s)) return;
   last_time_ = now;
 
-  ProgressView view{options_.label, step, options_.total, loss, {}, options_.unit};
+  ProgressView view{options_.label, step, options_.total, loss, {}, options_.unit, doing};
   if (now > *first_time_) view.steps_per_s = static_cast<double>(step - first_step_) / (now - *first_time_);
   if (options_.animate) {
     draw(progress_bar(view, options_.width() - 1));  // the last column stays free: some terminals wrap once it is written

@@ -31,7 +31,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void update(std::int64_t step, std::optional<double> loss = std::nullopt);
+  /// `doing`: what takes a while instead of steps.
+  void update(std::int64_t step, std::optional<double> loss = std::nullopt, const std::string& doing = "");
   /// Takes the bar off the screen so that something else can be printed; the next update draws it again.
   void clear();
   /// Nothing is drawn after this.
@@ -53,6 +54,7 @@ struct ProgressView {
   std::optional<double> loss;
   std::optional<double> steps_per_s;
   std::string unit = "step";
+  std::string doing = {};  ///< stands in the loss's place: "evaluating 40 %"
 };
 
 /// "label: step 1,200 of 2,000, loss 0.0123, 3.4k steps/s, 12 s left"
@@ -62,11 +64,18 @@ std::string progress_line(const ProgressView& view);
 /// first, then the loss, the bar, the time left; at last the text is cut.
 std::string progress_bar(const ProgressView& view, int width);
 
+/// "evaluating 40 %"
+std::string evaluating_text(double share);
+
 /// Shows a cohort's steps in a bar; to be given to RunRecorder::forward_to.
 class ProgressObserver final : public TrainObserver {
  public:
   explicit ProgressObserver(ProgressBar& bar) : bar_(bar) {}
   void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
+  bool evaluating(std::int64_t step, double share) override {
+    bar_.update(step, std::nullopt, evaluating_text(share));
+    return true;
+  }
 
  private:
   ProgressBar& bar_;

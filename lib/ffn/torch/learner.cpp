@@ -211,7 +211,7 @@ void TorchLearner::silence(const LiveRuns& live) {
   alive_.copy_(torch::from_blob(alive.data(), {options_.stack_width, 1}, torch::kInt8).to(torch::kBool));
 }
 
-void TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
+bool TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) {
   const StepStream::Scope scope(stream_);
   const torch::InferenceMode inference;
   const auto width = options_.stack_width, length = shape_.sequence_length;
@@ -233,6 +233,7 @@ void TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
   Tensor sums = torch::zeros({3, width}, loss_.options());
   for (std::int64_t begin = 0; begin < validation_count_; begin += chunk) {
+    if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(validation_count_))) return false;
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor labels = validation_.labels.narrow(1, begin * length, count * length).index_select(0, rows);
@@ -247,6 +248,7 @@ void TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
     const auto r = static_cast<std::int64_t>(run);
     if (live[run]) out[run] = {at[0][r] / at[2][r], at[1][r] / at[2][r]};
   }
+  return true;
 }
 
 std::vector<float> TorchLearner::next_logits(const std::vector<std::int64_t>& tokens) {

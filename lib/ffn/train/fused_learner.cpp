@@ -93,23 +93,30 @@ void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
   }
 }
 
-void FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out) {
+bool FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) {
   threads_ = threads();
   out.assign(runs_.size(), {});
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (live[run]) out[run] = score(run);
+    if (!live[run]) continue;
+    const auto share = [&](double of_run) { return (static_cast<double>(run) + of_run) / static_cast<double>(runs_.size()); };
+    if (run > 0 && go_on && !go_on(share(0))) return false;
+    const auto scored = score(run, [&](double of_run) { return !go_on || go_on(share(of_run)); });
+    if (!scored) return false;
+    out[run] = *scored;
   }
+  return true;
 }
 
-Score FusedLearner::score(std::size_t run) {
+std::optional<Score> FusedLearner::score(std::size_t run, const std::function<bool(double)>& go_on) {
   const auto length = shape_.sequence_length;
   const auto row = static_cast<std::int64_t>(run), first = validation_.shared ? 0 : row * validation_.count;
   fused::Examples examples{validation_.count, length, nullptr, nullptr, validation_.labels.data() + first * length};
   if (shape_.tokens) examples.tokens = validation_.tokens.data() + first * length;
   else examples.vectors = validation_.vectors.data() + first * shape_.input_width;
-  const auto sums = network_.evaluate(threads_, parameters_.row(row), examples);
-  const auto scored = static_cast<double>(sums.scored);
-  return {sums.loss / scored, static_cast<double>(sums.correct) / scored};
+  const auto sums = network_.evaluate(threads_, parameters_.row(row), examples, go_on);
+  if (!sums) return std::nullopt;
+  const auto scored = static_cast<double>(sums->scored);
+  return Score{sums->loss / scored, static_cast<double>(sums->correct) / scored};
 }
 
 std::vector<float> FusedLearner::next_logits(const std::vector<std::int64_t>& tokens) {

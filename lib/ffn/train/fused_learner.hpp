@@ -23,7 +23,7 @@ class FusedLearner final : public Learner {
   void read_state(std::size_t run, std::size_t row, float* values) const override;
   void write_state(std::size_t run, std::size_t row, const float* values) override;
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
-  void evaluate(const LiveRuns& live, std::vector<Score>& out) override;
+  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) override;
   std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
 
   /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
@@ -38,7 +38,7 @@ class FusedLearner final : public Learner {
   };
   std::size_t threads() const;
   StepReport take_step(std::size_t run, std::int64_t step);
-  Score score(std::size_t run);
+  std::optional<Score> score(std::size_t run, const std::function<bool(double)>& go_on);
   const Rows& state_rows(std::size_t row) const;
 
   const Task& task_;

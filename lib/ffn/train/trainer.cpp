@@ -63,22 +63,23 @@ void Trainer::train() {
   const auto& t = runs_[0].train;
   for (std::int64_t step = start_; step < t.steps && any_live();) {
     // A checkpoint holds what was measured up to it, so a resumed run goes on with the step itself.
-    if (step > start_ || start_ == 0) {
-      if (step % t.eval_every == 0) evaluate(step);
+    if (step > start_ || start_ == 0 || !start_evaluated_) {
+      if (step % t.eval_every == 0 && !evaluate(step)) return interrupt(step, false);
       if (step > 0 && step % t.checkpoint_every == 0) checkpoint(step);
     }
-    if (observer_.stop_requested()) {
-      if (step > 0) checkpoint(step);  // before the first step there is nothing to keep
-      for (std::size_t run = 0; run < runs_.size(); ++run) finish(run, step, RunEnd::interrupted);
-      return;
-    }
+    if (observer_.stop_requested()) return interrupt(step, true);
     const std::int64_t end = step + steps_at_once(step);
     advance(step, end);
     step = end;
   }
   if (!any_live()) return;
-  evaluate(t.steps);
+  if (!evaluate(t.steps)) return interrupt(t.steps, false);
   finish_all(t.steps);
+}
+
+void Trainer::interrupt(std::int64_t step, bool evaluated) {
+  if (step > 0) checkpoint(step, evaluated);  // before the first step there is nothing to keep
+  for (std::size_t run = 0; run < runs_.size(); ++run) finish(run, step, RunEnd::interrupted);
 }
 
 void Trainer::finish_all(std::int64_t step) {
@@ -174,8 +175,17 @@ void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, dou
   for (std::size_t b = 0; b < blocks.size() && runs_[run].log.layers; ++b) add(blocks[b], "." + std::to_string(b));
 }
 
-void Trainer::evaluate(std::int64_t step) {
-  learner_->evaluate(live_, scores_);
+// False if the observer ended it, and nothing has changed.
+bool Trainer::evaluate(std::int64_t step) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kUnnoticed{20};
+  auto asked = Clock::now();
+  const auto go_on = [&](double share) {
+    if (Clock::now() - asked < kUnnoticed) return true;
+    asked = Clock::now();
+    return observer_.evaluating(step, share);
+  };
+  if (!learner_->evaluate(live_, scores_, go_on)) return false;
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     if (!live_[run]) continue;
     auto& state = states_[run];
@@ -191,9 +201,10 @@ void Trainer::evaluate(std::int64_t step) {
     }
     observer_.evaluated(run, evaluation);
   }
+  return true;
 }
 
-void Trainer::checkpoint(std::int64_t step) {
+void Trainer::checkpoint(std::int64_t step, bool evaluated) {
   const auto names = learner_->state_names();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     if (!live_[run]) continue;
@@ -207,6 +218,7 @@ void Trainer::checkpoint(std::int64_t step) {
                    {"balance_sum", state.balance_sum},
                    {"loss_count", static_cast<double>(state.loss_count)},
                    {"grad_norm", state.grad_norm}};
+    if (!evaluated) out.numbers["evaluation_pending"] = 1;
     if (state.hit) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
       out.numbers["hit_time_s"] = state.hit->time_s;
@@ -245,6 +257,7 @@ void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
   state.grad_norm = number("grad_norm");
   state.seconds = number("train_seconds");
   state.computed_by = saved.computed_by;
+  start_evaluated_ = saved.numbers.count("evaluation_pending") == 0;
   if (saved.numbers.count("hit_step")) {
     const auto step = static_cast<std::int64_t>(number("hit_step"));
     state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};

@@ -39,8 +39,9 @@ class Trainer {
   std::int64_t steps_at_once(std::int64_t step) const;
   void advance(std::int64_t begin, std::int64_t end);
   void take_in(std::size_t run, std::int64_t step, const StepReport& report);
-  void evaluate(std::int64_t step);
-  void checkpoint(std::int64_t step);
+  bool evaluate(std::int64_t step);
+  void checkpoint(std::int64_t step, bool evaluated = true);
+  void interrupt(std::int64_t step, bool evaluated);
   void finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
   void finish_all(std::int64_t step);
 
@@ -62,6 +63,7 @@ class Trainer {
   std::vector<RunSteps> steps_;
   std::vector<Score> scores_;
   std::int64_t start_ = 0;
+  bool start_evaluated_ = true;  ///< false: the run was stopped during the evaluation at that step
   double step_seconds_ = 0;  ///< of the whole cohort, lately
 };
 

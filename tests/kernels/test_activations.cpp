@@ -243,6 +243,30 @@ TEST_CASE("NaN in is NaN out, forward and backward, in every build") {
   CHECK(seen == builds().size() * activations().size());
 }
 
+TEST_CASE("values and slopes of finite numbers are no NaN, however large they are, in every build") {
+  int checked = 0;
+  for (const auto& [isa, rows] : builds()) {
+    for (const auto& row : rows) {
+      INFO(isa << " " << row.name);
+      const bool unbounded = std::string(row.name) == "relu2";  // z² and 2z
+      for (const double size : {1e4, 1e7, 1e12, 1e19, 2e19, 1e20, 1e30, 1e38}) {
+        for (const double z : {size, -size}) {
+          INFO(z);
+          const auto x = static_cast<float>(z);
+          CHECK_FALSE(std::isnan(value_f(row, x)));
+          CHECK_FALSE(std::isnan(value(row, z)));
+          const double limit = std::abs(slope(row, z > 0 ? 60.0 : -60.0));  // where every slope has come to its end
+          CHECK((unbounded ? !std::isnan(slope_f(row, x)) : std::abs(std::abs(static_cast<double>(slope_f(row, x))) - limit) < 1e-6));
+          CHECK((unbounded ? !std::isnan(slope(row, z)) : std::abs(std::abs(slope(row, z)) - limit) < 1e-6));
+          ++checked;
+        }
+      }
+      for (const double z : {1e160, -1e160, 1e300, -1e300}) CHECK((unbounded || std::abs(slope(row, z)) <= 1));
+    }
+  }
+  CHECK(checked >= 16 * 13);
+}
+
 TEST_CASE("the piecewise and the saturating activations are exact at infinity, and the former give no negative zero") {
   for (const auto& [isa, rows] : builds()) {
     CAPTURE(isa);

@@ -90,7 +90,8 @@ std::size_t activation_rows(const Activation** rows) {
           [](auto z) {
             using T = decltype(z);
             const T t = tanh_(T(0.7978845608028654) * (z + T(0.044715) * z * z * z));
-            return T(0.5) * (1 + t) + T(0.5) * z * (1 - t * t) * T(0.7978845608028654) * (1 + T(0.134145) * z * z);
+            const T near = select(abs_(z) > T(1e6), T(1e6), z);  // beyond, 1 - t² is 0, and z² would overflow: 0·∞
+            return T(0.5) * (1 + t) + T(0.5) * z * (1 - t * t) * T(0.7978845608028654) * (1 + T(0.134145) * near * near);
           }),
       row("quick_gelu", "z·σ(1.702 z)", "Hendrycks & Gimpel 2016, §2, arXiv:1606.08415; CLIP", kSmooth,
           [](auto z) { return z * sigmoid(decltype(z)(1.702) * z); },

@@ -104,6 +104,7 @@ Option Option::not_empty(const char* what) {
 Option Option::directory() {
   const auto expand = [](std::string& given) {
     given = expand_home(given);
+    if (!given.empty() && given[0] == '-') given = "./" + given;  // commands that are printed name it, and would take it for an option
     return std::string();
   };
   option_->transform(CLI::Validator(expand, ""));
@@ -321,7 +322,11 @@ int run_command_line(int argc, char** argv) {
   // After the commands: those added later would inherit it.
   app.footer(std::string("Examples:\n") + kExamples);
   if (std::getenv(kCompleteVariable)) return print_completions(common.description, {argv + 1, argv + argc});
-  const auto words = words_of(argc, argv);
+  auto words = words_of(argc, argv);
+  if (!words.empty() && words[0] == "help") {  // "help plan" is "plan --help"
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
   if (!words.empty() && !is_command(words[0], common)) require_command(words[0], common);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

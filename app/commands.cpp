@@ -121,8 +121,21 @@ bool is_command(const std::string& word, const CommonOptions& common) {
 
 void require_command(const std::string& word, const CommonOptions& common) {
   if (word.empty() || word[0] == '-' || is_override(word) || names_config(word)) return;
-  if (word == "help") throw UsageError("no command 'help'", "`ffn-train --help` shows the commands, `ffn-train COMMAND --help` one of them");
-  if (word == "train" || word == "run") throw UsageError("no command '" + word + "'", "training needs none: `ffn-train xor`, `ffn-train my.json`");
+  struct Elsewhere {
+    std::vector<const char*> words;
+    const char* hint;
+  };
+  static const Elsewhere elsewhere[] = {
+      {{"train", "run", "start"}, "training needs none: `ffn-train xor`, `ffn-train my.json`"},
+      {{"resume", "continue"}, "the command that began the training goes on with it: type it again, for example `ffn-train xor`"},
+      {{"rm", "remove", "delete"},
+       "results are plain directories, which `rm -r runs/NAME` removes; `ffn-train clean DIR` removes what was moved aside"},
+      {{"ls"}, "`ffn-train runs` lists runs, `ffn-train list` what is shipped"},
+      {{"tune", "sweep"}, "a config does it: `ffn-train xor model.ffn.activation=relu,gelu seeds=10 tune.train.optimizer.lr=0.01,0.03`"},
+  };
+  for (const auto& [words, hint] : elsewhere) {
+    if (std::find(words.begin(), words.end(), word) != words.end()) throw UsageError("no command '" + word + "'", hint);
+  }
   std::vector<std::string> names;
   for (const auto& command : common.description.subcommands) names.push_back(command.name);
   const auto meant = did_you_mean(word, names);

@@ -37,7 +37,7 @@ inline constexpr const char *kFastDevRun = "--fast-dev-run", *kFastDevRunSteps =
 /// For the help and the manual.
 inline constexpr const char* kExamples =
     "  ffn-train xor\n"
-    "  ffn-train xor model.ffn.activation=relu,silu seeds=10\n"
+    "  ffn-train xor name=two model.ffn.activation=relu,silu seeds=10\n"
     "  ffn-train text task.file=my-notes.txt && ffn-train sample runs/text/seed-0\n"
     "  ffn-train cp activations my-study.json && ffn-train my-study.json\n"
     "  ffn-train list keys model.ffn";

@@ -5,6 +5,7 @@
 
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
+#include "ffn/core/shell.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/record/moved_aside.hpp"
 #include "ffn/record/run_check.hpp"
@@ -67,9 +68,20 @@ std::string resolve_config(const std::string& config) {
 }
 
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
-  Document document = load_document(resolve_config(config), shipped_files());
-  apply_overrides(document, overrides);
-  return document;
+  const std::string path = resolve_config(config);
+  try {
+    Document document = load_document(path, shipped_files());
+    apply_overrides(document, overrides);
+    return document;
+  } catch (const ConfigError& error) {
+    const auto extension = fs::path(path).extension();
+    if (extension != ".yaml" && extension != ".yml") throw;
+    const std::string json = fs::path(path).replace_extension(".json").string();
+    throw ConfigError(path, error.problems(),
+                      "configs are JSON; this converts it: python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin), "
+                      "indent=2))' < " +
+                          shell_word(path) + " > " + shell_word(json));
+  }
 }
 
 namespace {

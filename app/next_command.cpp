@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/config/names.hpp"
 #include "ffn/core/json.hpp"
 #include "ffn/core/shell.hpp"
 #include "ffn/core/utf8.hpp"
@@ -133,13 +135,15 @@ std::string more_seeds_command(const Plan& plan, const Comparison& c, const Comm
   return shell_command(words);
 }
 
+constexpr const char* kSettled = "-settled";
+
 std::string settling_command(const Plan& plan, const CommonOptions& common, const Finer& finer) {
   const auto& study = plan.study;
   auto words = words_again(common);
   const auto first = first_of_fresh_seeds(study, GrowingSeeds().max);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
-  set_key(words, "name", study.name + "-settled", common.description);
+  set_key(words, "name", study.name.substr(0, kLongestTunedName - std::strlen(kSettled)) + kSettled, common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);
 }
@@ -156,7 +160,9 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
   if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);
-    const std::string note = "compare.min_effect=" + finer.min_effect + ", or what matters to you: without it variants that do not differ take all the seeds and end undecided";
+    const std::string note = "The command below sets compare.min_effect to " + finer.min_effect +
+                             "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
+                             "the seeds and end undecided.";
     return {"next, for what is not sure:", settling_command(plan, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
@@ -182,7 +188,10 @@ std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& en
     const std::string above = results + "    " + next.beside_why + " " + next.beside;
     out = fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO);
   }
-  if (!next.note.empty()) out += "\n" + next.note;
+  if (!next.note.empty()) {
+    const std::string note = wrapped(next.note, width);
+    out += "\n" + note.substr(0, note.find_last_not_of('\n') + 1);
+  }
   if (!next.command.empty()) out += "\n" + sentence_and_command(next.why, next.command, STDERR_FILENO);
   return out;
 }

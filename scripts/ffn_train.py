@@ -664,7 +664,9 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
     unknown = sorted(set(prompt) - set(model.alphabet))
     if unknown:
         raise ValueError(f"the prompt's {unknown[0]!r} does not occur in the training text; known: {model.alphabet!r}")
-    ids = [model.alphabet.index(c) for c in prompt or "\n"]
+    # Without a prompt a line begins; a text without lines begins with its first character in order.
+    begin = prompt or ("\n" if "\n" in model.alphabet else model.alphabet[0])
+    ids = [model.alphabet.index(c) for c in begin]
     draws = torch.Generator().manual_seed(seed)
     for _ in range(length):
         logits = model(torch.tensor([ids[-model.task["length"]:]]))[0, -1]
@@ -672,7 +674,7 @@ def generate(model, prompt="", length=200, temperature=0.0, seed=0):
             ids.append(int(logits.argmax()))
         else:
             ids.append(int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draws)))
-    return prompt + "".join(model.alphabet[i] for i in ids[len(prompt or "\n"):])
+    return prompt + "".join(model.alphabet[i] for i in ids[len(begin):])
 
 
 # ---- tables

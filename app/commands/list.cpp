@@ -212,6 +212,9 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
   const bool draws = options.plot || !options.figures.empty();
   if (draws && options.what != "activations") throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
   if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
+  if (!options.prefix.empty() && options.what != "keys")
+    throw UsageError("`list " + options.what + "` lists all of them, so " + options.prefix + " would have no effect",
+                     "`ffn-train list keys PREFIX` takes the beginning of a key");
   if (draws) plot_activations(options, common);
   else print_listing(options.what, list(options.what, options.prefix), common);
   return 0;

@@ -1,4 +1,5 @@
 // ffn-train params: where the parameters and FLOPs of a Transformer layer are, by closed formula.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -156,19 +157,35 @@ void add_params(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<LayerOptions>();
   add_config_options(command, common);
   const auto width = command.option("--d-model", options->d_model, "width of the residual stream").integer_in(1, 1 << 20);
-  command.option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default").integer_in(1, 1 << 22);
-  command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
-  command.option("--experts", options->experts, "mixture of this many experts").integer_in(1, 1 << 16);
-  command.option("--top-k", options->top_k, "experts per token").integer_in(1, 1 << 16);
-  command.flag("--gated", options->gated, "gated FFN");
-  command.flag("--no-bias", options->no_bias, "FFN without biases");
-  command.flag("--attention-bias", options->attention_bias, "attention projections with biases");
+  const auto d_ff = command.option("--d-ff", options->d_ff, "hidden width; 4 · d_model by default").integer_in(1, 1 << 22);
+  const auto sequence =
+      command.option("--sequence", options->sequence, "tokens T that attention looks at; adds 4·T·d_model FLOPs").integer_in(0, 1 << 22);
+  const auto experts = command.option("--experts", options->experts, "mixture of this many experts").integer_in(1, 1 << 16);
+  const auto top_k = command.option("--top-k", options->top_k, "experts per token").integer_in(1, 1 << 16);
+  const auto gated = command.flag("--gated", options->gated, "gated FFN");
+  const auto no_bias = command.flag("--no-bias", options->no_bias, "FFN without biases");
+  const auto attention_bias = command.flag("--attention-bias", options->attention_bias, "attention projections with biases");
+  const std::vector<Option> of_layer = {width, d_ff, sequence, experts, top_k, gated, no_bias, attention_bias};
   add_output_options(command, common);
-  command.run([&common, options, width] {
+  command.run([&common, options, of_layer, width, top_k] {
+    const bool describes_layer = std::any_of(of_layer.begin(), of_layer.end(), [](const Option& option) { return option.given(); });
     take_config(common);
-    if (!common.config.empty()) print_model(common);
-    else if (width.given()) print_layer(*options, common);
-    else throw UsageError("params needs a config or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
+    if (!common.config.empty()) {
+      if (describes_layer)
+        throw UsageError("--d-model and the options beside it describe a layer without a config, so they would not change " + common.config,
+                         "change the config with key=value, for example model.d_model=512, model.ffn.d_ff=2048 or model.ffn.kind=gated");
+      print_model(common);
+    } else if (width.given()) {
+      if (!common.overrides.empty())
+        throw UsageError(
+            "--d-model describes a layer without a config, so " + common.overrides[0] + " would have no effect",
+            "use --d-ff, --gated, --experts, …, or change a config: ffn-train params xor model.d_model=512 model.ffn.kind=gated");
+      if (top_k.given() && options->experts == 0)
+        throw UsageError("--top-k is of a mixture, and --experts is not given", "for example: --experts 8 --top-k 2");
+      print_layer(*options, common);
+    } else {
+      throw UsageError("params needs a config or --d-model N", "for example: ffn-train params --d-model 512 --d-ff 2048");
+    }
     return 0;
   });
 }

@@ -180,7 +180,7 @@ class Ending(ProgramTest):
             else:
                 self.assertRegex(given[0], r"^[1-9]$")  # a tenth of some tens of steps, which evaluations every 20 could not tell
                 self.assertEqual([word for word in words if word.startswith("train.eval_every=")], [f"train.eval_every={given[0]}" if number == 0 else changes[0]])
-            self.assertIn(f"compare.min_effect={given[0]}, or what matters to you", lines[-2])
+            self.assertIn(f"The command below sets compare.min_effect to {given[0]}; set it to the smallest difference that matters to you.", lines[-2])
 
     def test_one_seed_names_as_many_as_a_verdict_takes(self):
         self.write("study.json", STUDY)

@@ -170,10 +170,10 @@ class Watch(ProgramTest):
         self.ok("study.json", "seeds=5", "-q")
         self.wait_for_news(version)
         end = time.monotonic() + 60
-        while "20 runs" not in (page := self.get()[1]) and time.monotonic() < end:
+        while "20 runs · written" not in (page := self.get()[1]) and time.monotonic() < end:
             self.status("state?v=0")
             time.sleep(0.5)
-        self.assertIn("20 runs", page)
+        self.assertIn("20 runs · written", page)  # all have ended
         version = self.version(page)
         (self.tmp / "runs/study").rename(self.tmp / "runs/elsewhere")
         end = time.monotonic() + 60
@@ -213,6 +213,7 @@ class Watch(ProgramTest):
             self.watch("runs/slow")
             first = self.version(self.get()[1])
             self.wait_for_news(first)
+            self.assertRegex(self.get()[1], r"\d+ of \d+ runs have ended, \d+ % of the steps are done, about [^<]* left")
         finally:
             training.send_signal(signal.SIGINT)
             training.wait(60)

@@ -171,7 +171,51 @@ TEST_CASE("problems of the sweep itself are reported together") {
         "s.json:1  /sweep/exclude/0: matches no variant; it names keys or values that are not swept");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") ==
         "s.json:1  /sweep: no variant is left");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1, 1]}}})") == "s.json:1  /sweep: the variant blocks=1 occurs twice");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.activation": ["relu", "relu"]}}})") == "s.json:1  /sweep: the variant activation=relu occurs twice");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "include": [{"model.blocks": 1.0}]}})") == "s.json:1  /sweep: the variant blocks=1.0 occurs twice");
+}
+
+TEST_CASE("values that are equal as numbers are one value") {
+  CHECK(names(study_from(R"({"sweep": {"grid": {"model.ffn.expansion": [1, 1.0, 2]}}})")) == "expansion=1 expansion=2");
+  CHECK(names(study_from("{\"seeds\": 2}", {"model.ffn.expansion=1,1.0,2,2"})) == "expansion=1 expansion=2");
+}
+
+TEST_CASE("variants whose names become equal get a hash of their values, whatever their order") {
+  const auto of = [](const std::string& one, const std::string& other) { return study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=" + one + "," + other}); };
+  const auto both = of("/a/b.txt", "/a_b.txt"), turned = of("/a_b.txt", "/a/b.txt");
+  REQUIRE(both.variants.size() == 2);
+  CHECK(both.variants[0].name.rfind("file=_a_b.txt-", 0) == 0);
+  CHECK(both.variants[0].name != both.variants[1].name);
+  CHECK(both.variants[0].name == turned.variants[1].name);
+  CHECK(both.variants[1].name == turned.variants[0].name);
+  CHECK(names(of("/a/b.txt", "/c.txt")) == "file=_a_b.txt file=_c.txt");
+}
+
+TEST_CASE("a key of a section that the sweep sets whole is refused, or swept within each of its values") {
+  const std::string whole = R"({"sweep": {"grid": {"model.ffn": [{"kind": "positionwise", "activation": "relu"}, {"kind": "positionwise", "activation": "gelu"}]}}})";
+  CHECK(message<UsageError>([&] { study_from(whole, {"model.ffn.kind=gated"}); }) == "override 'model.ffn.kind=gated' would have no effect: the sweep sets model.ffn whole");
+  const std::string zipped = R"({"sweep": {"zip": [{"model.ffn": [{"kind": "gated"}], "seed": [1]}]}})";
+  CHECK(message<UsageError>([&] { study_from(zipped, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
+  const std::string included = R"({"sweep": {"include": [{"model.ffn": {"kind": "gated"}}, {"model.ffn": {"kind": "none"}}]}})";
+  CHECK(message<UsageError>([&] { study_from(included, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
+  for (const std::vector<std::string> swept : {std::vector<std::string>{"model.ffn.kind=positionwise,gated"}, {"model.ffn.kind=positionwise,gated", "train.steps=7"}}) {
+    const auto study = study_from(whole, swept);
+    REQUIRE(study.variants.size() == 4);
+    CHECK(std::holds_alternative<GatedConfig>(study.variants[1].config.model.ffn));
+    CHECK(std::holds_alternative<PositionwiseConfig>(study.variants[2].config.model.ffn));
+  }
+  CHECK(std::holds_alternative<GatedConfig>(study_from("{}", {"model.ffn.kind=positionwise,gated", R"(model.ffn={"kind": "positionwise"},{"kind": "positionwise", "expansion": 2})"}).variants[3].config.model.ffn));
+  // Some variants have the section of the file: the key reaches them.
+  CHECK(study_from(R"({"sweep": {"include": [{"model.attention": null}, {"model.ffn.d_ff": 8}]}})", {"model.attention.heads=2"}).variants.size() == 2);
+}
+
+TEST_CASE("keys of text take what was typed") {
+  CHECK(study_from("{\"seeds\": 2}", {"name=20240101"}).name == "20240101");
+  CHECK(study_from("{\"seeds\": 2}", {"name=1e3"}).name == "1e3");
+  CHECK(study_from("{\"seeds\": 2}", {"name=\"quoted\""}).name == "quoted");
+  CHECK(study_from("{\"seeds\": 2}", {"model.ffn.expansion=1,2", "compare.reference=2"}).config.compare.reference == "2");
+  CHECK(study_from("{\"seeds\": 2}", {"question=null"}).config.question == "null");
+  CHECK(names(study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=1,2"})) == "file=1 file=2");
 }
 
 TEST_CASE("a mistake that several variants share is said once") {

@@ -50,6 +50,7 @@ TEST_CASE("nothing is suggested when nothing is near") {
 TEST_CASE("suggestions and lists are ready to be put into a sentence") {
   CHECK(did_you_mean("step", {"steps"}) == "; did you mean \"steps\"?");
   CHECK(did_you_mean("zzz", {"steps"}) == "");
+  CHECK(did_you_mean("loss", {"train/loss", "val/loss", "lost"}) == "; did you mean \"train/loss\" or \"val/loss\"?");
   CHECK(join({}) == "");
   CHECK(join({"a"}) == "a");
   CHECK(join({"a", "b", "c"}) == "a, b, c");

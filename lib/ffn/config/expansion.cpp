@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -63,6 +64,9 @@ namespace {
 
 constexpr std::size_t kMaxVariants = 10000;
 
+// The same for values that are equal, as 1 and 1.0 are.
+std::string value_text(const Json& value) { return dump_json(value.is_number_float() ? as_number(value.get<double>()) : value); }
+
 }  // namespace
 
 std::string last_segment(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -76,7 +80,10 @@ std::vector<std::vector<Combination>> Expansion::axes(const SweepConfig& sweep) 
   std::set<std::string> taken;
   for (const auto& item : sweep.grid->items()) {
     out.emplace_back();
-    for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) out.back().push_back({entry});
+    std::set<std::string> numbers;  // 1 and 1.0 are one value
+    for (const auto& entry : entries(item.key(), item.value(), "/sweep/grid")) {
+      if (!entry.value.is_number() || numbers.insert(value_text(entry.value)).second) out.back().push_back({entry});
+    }
     taken.insert(item.key());
   }
   for (std::size_t i = 0; i < sweep.zip->size(); ++i) out.push_back(zipped("/sweep/zip/" + std::to_string(i), (*sweep.zip)[i], taken));
@@ -221,6 +228,34 @@ std::string variant_name(const Combination& combination, const std::set<std::str
   constexpr std::size_t kLongest = 100;  // file systems allow 255 bytes
   if (name.size() > kLongest) name = name.substr(0, kLongest - 9) + "-" + sha256_hex(name).substr(0, 8);
   return name.empty() ? "base" : name;
+}
+
+namespace {
+
+// Equal where two combinations assign the same values.
+std::string values_text(const Combination& combination) {
+  std::map<std::string, std::string> values;
+  for (const auto& entry : combination) values[entry.key] = value_text(entry.value);
+  std::string text;
+  for (const auto& [key, value] : values) text += key + "=" + value + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Expansion::variant_names(const std::vector<Combination>& all, const std::set<std::string>& keys) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  std::map<std::string, int> sharing;  // how many different variants would have the name
+  for (const auto& combination : all) {
+    names.push_back(variant_name(combination, keys));
+    if (known.insert(values_text(combination)).second) ++sharing[names.back()];
+    else problem("/sweep", "the variant " + names.back() + " occurs twice");
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (sharing[names[i]] > 1) names[i] += "-" + sha256_hex(values_text(all[i])).substr(0, 8);
+  }
+  return names;
 }
 
 }  // namespace ffn::config_detail

@@ -26,6 +26,8 @@ class Expansion {
 
   /// One combination per variant, without those that are excluded.
   std::vector<Combination> combinations(const SweepConfig& sweep);
+  /// The directories' names. Different variants whose names are equal (a/b.txt and a_b.txt) get a hash of their values behind them.
+  std::vector<std::string> variant_names(const std::vector<Combination>& all, const std::set<std::string>& keys);
   void problem(const std::string& pointer, const std::string& message);
 
   const Document& document;

@@ -46,10 +46,27 @@ std::string or_known(const std::string& typed, const std::vector<std::string>& n
 
 std::string in_grid(const std::string& path) { return "; the keys that vary stand in \"sweep\": {\"grid\": {\"" + path + "\": [...]}}"; }
 
+// Where the kinds vary: each with its own keys.
+std::string by_include(const Json& tree, const std::string& section, const std::string& key, const std::vector<std::string>& owners) {
+  std::string path = section.empty() ? section : section.substr(1);
+  std::replace(path.begin(), path.end(), '/', '.');
+  const Json::json_pointer axis("/sweep/grid/" + escape_pointer(path + ".kind"));
+  const Json* grid = tree.contains(axis) ? &tree[axis] : nullptr;
+  if (!grid || !grid->is_array()) return "";
+  Json include = Json::array();
+  for (const auto& kind : *grid) {
+    include.push_back({{path + ".kind", kind}});
+    if (kind.is_string() && std::find(owners.begin(), owners.end(), kind.get<std::string>()) != owners.end())
+      include.back()[path + "." + key] = tree[Json::json_pointer(section + "/" + escape_pointer(key))];
+  }
+  return "; the kinds vary, so each takes its own keys by include: instead of both write 'sweep.include=" + dump_json_lossy(include) + "'";
+}
+
 // What to do about a key that is not known here: it is another kind's or a study's, it stands elsewhere, it is mistyped.
-std::string key_remedy(const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
+std::string key_remedy(const Json& tree, const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
                        const std::vector<std::string>& names) {
-  if (const auto owners = kinds.find(key); owners != kinds.end()) return "; only kind " + join(owners->second, " or ") + " has it";
+  if (const auto owners = kinds.find(key); owners != kinds.end())
+    return "; only kind " + join(owners->second, " or ") + " has it" + by_include(tree, section, key, owners->second);
   const auto& all = override_paths();
   if (section == "/sweep" || section.rfind("/sweep/", 0) == 0) {
     std::string path = section.substr(std::min(section.size(), sizeof("/sweep"))) + (section == "/sweep" ? "" : "/") + key;
@@ -126,7 +143,8 @@ void JsonReader::members(const Json* node, const std::string& pointer, const Des
       // A kind that was chosen on top of a config leaves the older kind's keys without meaning, not wrong.
       const auto layer = [&](const std::string& key) { return document_.origin(pointer + "/" + escape_pointer(key)).layer; };
       if (kinds.count(item.key()) && layer(item.key()) < layer("kind")) continue;
-      problem(pointer + "/" + escape_pointer(item.key()), "unknown key " + shortened(item.key()) + key_remedy(pointer, item.key(), kinds, names));
+      problem(pointer + "/" + escape_pointer(item.key()),
+              "unknown key " + shortened(item.key()) + key_remedy(document_.tree(), pointer, item.key(), kinds, names));
     }
   }
   scopes_.pop_back();

@@ -316,7 +316,9 @@ void require_formula(FieldVisitor& v, const ModelConfig& model) {
   const auto graph = compile_formula(text, model.d_model, size.hidden_width(model.d_model), size.activation, problems);
   for (const auto& problem : problems) v.require(false, (place + problem.key).c_str(), problem.message, {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.activation"});
   if (!problems.empty()) return;
-  v.require(size.dropout == 0 || graph.drops(), "ffn.dropout", "the formula says nowhere dropout(…), so nothing would be dropped");
+  v.require(
+      size.dropout == 0 || graph.drops(), "ffn.dropout",
+      "the formula says nowhere dropout(…), so nothing would be dropped; set model.ffn.dropout=0, or write dropout(…) into the formula");
 }
 
 }  // namespace ffn

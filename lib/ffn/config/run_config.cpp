@@ -10,6 +10,7 @@
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/named_formulas.hpp"
+#include "ffn/config/names.hpp"
 #include "ffn/core/marked_names.hpp"
 
 namespace ffn {
@@ -20,7 +21,7 @@ bool is_path_safe(const std::string& name) {
   const auto safe = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == '+' || c == '=';
   };
-  if (!std::all_of(name.begin(), name.end(), safe) || name.empty() || name.size() > 128) return false;
+  if (!std::all_of(name.begin(), name.end(), safe) || name.empty() || name.size() > kLongestName) return false;
   return name[0] != '.' && name[0] != '-';  // hidden, or an option to whatever command is given it
 }
 

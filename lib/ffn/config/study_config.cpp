@@ -8,6 +8,7 @@
 #include "ffn/config/expansion.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/names.hpp"
 #include "ffn/config/study_problems.hpp"
 #include "ffn/core/suggest.hpp"
 
@@ -142,15 +143,19 @@ void check_metric(const Study& study, Expansion& expansion) {
 // The document that all variants share, with the variant's values in place.
 Document with_assignments(const Document& common, const Combination& combination, Expansion& expansion) {
   Document document = common;
-  const auto is_kind = [](const Entry& entry) { return last_segment(entry.key) == "kind"; };
-  for (const bool kinds : {true, false}) {  // first: a kind takes away what was another's, not what is given beside it
-    for (const auto& entry : combination) {
-      if (is_kind(entry) != kinds) continue;
-      try {
-        set_value(document, entry.key, entry.value, expansion.document.origin(entry.pointer));
-      } catch (const UsageError& error) {
-        expansion.problem(entry.pointer, error.what());
-      }
+  // A section before what is set in it; and a kind before the keys beside it: it takes away what was another's, not what is given beside
+  // it.
+  const auto rank = [](const Entry* entry) {
+    return std::pair(std::count(entry->key.begin(), entry->key.end(), '.'), last_segment(entry->key) != "kind");
+  };
+  std::vector<const Entry*> in_order;
+  for (const auto& entry : combination) in_order.push_back(&entry);
+  std::stable_sort(in_order.begin(), in_order.end(), [&](const Entry* a, const Entry* b) { return rank(a) < rank(b); });
+  for (const auto* entry : in_order) {
+    try {
+      set_value(document, entry->key, entry->value, expansion.document.origin(entry->pointer));
+    } catch (const UsageError& error) {
+      expansion.problem(entry->pointer, error.what());
     }
   }
   return document;
@@ -262,11 +267,11 @@ namespace {
 
 void add_variants(Study& study, const std::vector<Combination>& combinations, const std::set<std::string>& keys, const std::string& source,
                   Expansion& expansion, SharedProblems& problems) {
-  std::set<std::string> names;
-  for (const auto& combination : combinations) {
-    Variant variant{variant_name(combination, keys), {}, {}, {}};
+  const auto names = expansion.variant_names(combinations, keys);
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    const auto& combination = combinations[i];
+    Variant variant{names[i], {}, {}, {}};
     for (const auto& entry : combination) variant.assignments.push_back({entry.key, entry.value});
-    if (!names.insert(variant.name).second) expansion.problem("/sweep", "the variant " + variant.name + " occurs twice");
     try {
       variant.config = read_run_config(with_assignments(*study.common, combination, expansion), source);
       refuse_name_of_another(variant.config, combination, expansion, problems, variant.name);
@@ -306,6 +311,10 @@ Study read_study(const Document& document, const std::string& source) {
   Expansion expansion(base);
   study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
   study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
+  if (study.tune && study.name.size() > kLongestTunedName)
+    expansion.problem("/name", "the tuning runs are the study NAME" + std::string(kTuningSuffix) +
+                                   ", so the name of a tuned study has at most " + std::to_string(kLongestTunedName) + " characters, not " +
+                                   std::to_string(study.name.size()));
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
   for (const auto& combination : combinations) {

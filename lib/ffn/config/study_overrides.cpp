@@ -1,6 +1,10 @@
 // Overrides of the command line that may also widen a sweep: key=a,b,c.
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "ffn/config/names.hpp"
+#include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/core/files.hpp"
 
@@ -53,6 +57,22 @@ bool moves_along(const Json& tree, const std::string& key) {
   return false;
 }
 
+// The section above the key that every variant sets whole, so that the key would reach none of them; "" if there is none.
+std::string set_whole_by_sweep(const Json& tree, const std::string& key) {
+  if (!tree.contains("sweep") || !tree["sweep"].is_object()) return "";
+  const auto list = [&](const char* name) { return tree["sweep"].value(name, Json::array()); };
+  const Json grid = tree["sweep"].value("grid", Json::object()), zip = list("zip"), include = list("include");
+  const auto has = [](const Json& object, const std::string& section) { return object.is_object() && object.contains(section); };
+  for (auto dot = key.rfind('.'); dot != std::string::npos && dot > 0; dot = key.rfind('.', dot - 1)) {
+    const std::string section = key.substr(0, dot);
+    const auto sets = [&](const Json& entry) { return has(entry, section); };
+    const bool crossed = has(grid, section) || std::any_of(zip.begin(), zip.end(), sets);
+    const bool only_included = grid.empty() && zip.empty() && !include.empty();
+    if (crossed || (only_included && std::all_of(include.begin(), include.end(), sets))) return section;
+  }
+  return "";
+}
+
 // The key that the file sweeps, in whatever way, and that would overrule a width on the command line; null if there is none.
 const char* swept_width(const Document& document, const std::string& key) {
   const char* other = other_width(key);
@@ -80,12 +100,49 @@ bool takes_tuning(Document& document, const std::string& key, const std::string&
   return true;
 }
 
+// Keys whose values are words: name=20240101 is that name and no number.
+bool is_text(const std::string& key) {
+  static const std::set<std::string> keys = [] {
+    std::set<std::string> out;
+    for (const auto& doc : key_docs(describe_document)) {
+      if (doc.type == "text" || doc.type == "path") out.insert(override_path(doc.path));
+    }
+    return out;
+  }();
+  return keys.count(key) > 0;
+}
+
+// A value as its key takes it; a text may stand in quotes.
+Json typed_value(const std::string& key, const std::string& typed, const std::string& shown) {
+  Json value = override_value(typed, shown);
+  return is_text(key) && !value.is_string() ? Json(typed) : value;
+}
+
+// What a study sets itself for each of its runs.
+void refuse_overruled(const Document& document, const std::vector<std::string>& overrides) {
+  if (!is_study(document)) return;
+  const Json tune = document.tree().value("tune", Json::object());
+  for (const auto& text : overrides) {
+    const auto [key, typed, shown] = split_override(text);
+    if (key == "seed")
+      throw UsageError(shown + " would have no effect: a study's runs have seeds",
+                       "write seeds=[" + typed + "] for this one, or seeds=10 for ten");
+    if (key.find('.') != std::string::npos && tune.is_object() && tune.contains(key))  // "seeds" of tune is how
+      throw UsageError(shown + " would have no effect: the study tunes " + key,
+                       "tune." + key + "=" + typed + " names the values that it is tuned over");
+  }
+}
+
 }  // namespace
 
 void apply_overrides(Document& document, const std::vector<std::string>& overrides) {
   for (const auto& text : overrides) {
     const auto [key, typed, shown] = split_override(text);
     if (takes_tuning(document, key, typed, shown)) continue;
+    if (!is_text(key) && typed.size() > 1 && typed.front() == '[' && typed.back() == ']' && override_value(typed, shown).is_string()) {
+      throw UsageError(shown + " is no list in JSON, whose strings stand in quotes",
+                       "values to compare stand without brackets: " + key + "=" + typed.substr(1, typed.size() - 2));
+    }
     const bool describes_the_study = key == "seeds" || key.rfind("seeds.", 0) == 0 || key == "tune" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
     if (key == "seeds" && typed == "auto") {  // written out, so that seeds.max=200 may follow
@@ -108,15 +165,21 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
       throw UsageError(shown + " would have no effect: the file sweeps " + width + ", which is the same width",
                        "sweep this one instead of it: change the file, or extend it with another sweep");
     }
+    if (const auto section = describes_the_study || parts.size() > 1 ? "" : set_whole_by_sweep(document.tree(), key); !section.empty()) {
+      throw UsageError(shown + " would have no effect: the sweep sets " + section + " whole",
+                       "put " + key.substr(section.size() + 1) + " into each value of " + section +
+                           " in the file, or give two values or more to sweep it, too: " + key + "=a,b");
+    }
     if (describes_the_study || (parts.size() == 1 && !sweeps(document, key))) {
-      apply_override(document, text);
+      set_value(document, key, typed_value(key, typed, shown), {shown, current_directory().string(), 0});
       continue;
     }
     Json values = Json::array();
-    for (const auto& part : parts) values.push_back(override_value(part, shown));
+    for (const auto& part : parts) values.push_back(typed_value(key, part, shown));
     grid_of(document, key, shown)[key] = std::move(values);
     document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, current_directory().string(), 0});
   }
+  refuse_overruled(document, overrides);
 }
 
 }  // namespace ffn

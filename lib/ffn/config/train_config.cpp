@@ -80,13 +80,17 @@ void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_ste
 
 void CosineSchedule::describe(FieldVisitor& v) {
   describe_warmup(v, warmup_steps);
-  v.real({"final_fraction", "the last rate as a fraction of lr"}, final_fraction, between(0.0, 1.0));
+  v.real({"final_fraction",
+          "where the schedule ends, as a fraction of lr: at a step behind the last one, so that the last step is still above it"},
+         final_fraction, between(0.0, 1.0));
 }
 
 void WsdSchedule::describe(FieldVisitor& v) {
   describe_warmup(v, warmup_steps);
   v.real({"decay_fraction", "the part of all steps over which the rate decays"}, decay_fraction, between(0.0, 1.0));
-  v.real({"final_fraction", "the last rate as a fraction of lr"}, final_fraction, between(0.0, 1.0));
+  v.real({"final_fraction",
+          "where the schedule ends, as a fraction of lr: at a step behind the last one, so that the last step is still above it"},
+         final_fraction, between(0.0, 1.0));
 }
 
 void TargetConfig::describe(FieldVisitor& v) {

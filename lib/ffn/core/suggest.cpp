@@ -48,6 +48,13 @@ std::string nearest(const std::string& typed, const std::vector<std::string>& na
 }
 
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names) {
+  // "loss" is the end of "train/loss" and of "val/loss".
+  std::vector<std::string> ending;
+  for (const auto& name : names) {
+    const auto slash = name.rfind('/');
+    if (slash != std::string::npos && lower(name.substr(slash + 1)) == lower(typed)) ending.push_back("\"" + name + "\"");
+  }
+  if (!ending.empty()) return "; did you mean " + join(ending, " or ") + "?";
   const auto name = nearest(typed, names);
   return name.empty() ? "" : "; did you mean \"" + name + "\"?";
 }

@@ -13,7 +13,7 @@ size_t edit_distance(const std::string& a, const std::string& b);
 /// within a third of the length (at least 1, at most 3), or a name that `typed` begins (3 letters or more).
 std::string nearest(const std::string& typed, const std::vector<std::string>& names);
 
-/// `; did you mean "x"?` or "".
+/// `; did you mean "x"?` or "". Names that end in what was typed behind a slash are all named: "loss" is train/loss or val/loss.
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names);
 
 /// "a, b, c".

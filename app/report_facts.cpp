@@ -11,6 +11,7 @@
 #include "ffn/core/side_by_side.hpp"
 #include "ffn/core/suggest.hpp"
 #include "ffn/core/version.hpp"
+#include "ffn/record/metrics_file.hpp"
 #include "ffn/record/run_directory.hpp"
 #include "ffn/record/study_file.hpp"
 #include "ffn/report/shown.hpp"
@@ -98,6 +99,19 @@ std::string why_lost(const FoundRun& run) {
   }
 }
 
+// 1: it has ended; of a run that trains, by its last evaluation.
+double share_done(const FoundRun& run) {
+  if (run.state == RunState::done || run.state == RunState::diverged || run.state == RunState::failed) return 1;
+  if (run.state == RunState::pending || run.budget_steps <= 0) return 0;
+  try {
+    const auto evaluations = read_metrics(RunDirectory(run.path).metrics_path());
+    const double share = evaluations.empty() ? 0 : static_cast<double>(evaluations.back().step) / static_cast<double>(run.budget_steps);
+    return std::min(share, 0.999);  // its files are still to come
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Report> make_report(const CompareQuestion& question) {
@@ -135,6 +149,11 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
     }
   }
   facts.num_runs = found.runs.size();
+  for (const auto& run : found.runs) {
+    const double done = share_done(run);
+    facts.done += done;
+    facts.num_ended += done == 1;
+  }
   facts.written = utc_now();
   facts.version = kVersion;
   for (const auto& run : found.runs) {

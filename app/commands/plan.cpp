@@ -39,16 +39,18 @@ struct Line {
 struct PlanEstimate {
   std::vector<Line> lines;  ///< per variant
   std::size_t runs = 0, pending = 0, cohorts = 0, jobs = 0;
+  std::vector<PlannedCohort> planned;
   std::size_t workers = 1;  ///< that have something to do at once
   std::string few_workers;  ///< why there are fewer than cores for want of memory
   double bytes = 0, flops = 0;
   std::optional<double> seconds;  ///< of a probe
+  double evaluation_seconds = 0;  ///< of these
   double peak_bytes = 0;          ///< likewise, of one worker; 0 where nothing is known
   std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
-PlanEstimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
+PlanEstimate counted(const Plan& plan, std::size_t jobs) {
   PlanEstimate out;
   for (const auto& variant : plan.study.variants) {
     const auto& train = variant.config.train;
@@ -76,32 +78,39 @@ PlanEstimate estimate(const Plan& plan, std::size_t jobs, bool probe) {
     pending.push_back(i);
     out.flops += line.flops;
   }
-  const auto cohorts = make_cohorts(plan, pending, jobs);
+  auto cohorts = make_cohorts(plan, pending, jobs);
   out.runs = plan.runs.size();
   out.pending = pending.size();
   out.cohorts = cohorts.size();
   out.jobs = jobs;
   out.workers = std::max<std::size_t>(1, std::min(jobs, cohorts.size()));
-  if (!probe) return out;
-  for (const auto& cohort : cohorts) require_memory(plan.runs[cohort[0]].config);
-  const auto use = estimate_use(plan, cohorts, jobs, usable_cores(), training_engine(), [](const RunConfig& config) {
+  out.planned = std::move(cohorts);
+  return out;
+}
+
+// Time and memory, from trying a little.
+void measure(const Plan& plan, PlanEstimate& out) {
+  for (const auto& cohort : out.planned) require_memory(plan.runs[cohort[0]].config);
+  const auto use = estimate_use(plan, out.planned, out.jobs, usable_cores(), training_engine(), [](const RunConfig& config) {
     const auto least = least_memory(config, task_shape(config.task));
     return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
   });
   out.seconds = use.seconds;
+  out.evaluation_seconds = use.seconds * use.evaluation_share;
   out.peak_bytes = use.peak_bytes;
-  return out;
 }
 
 // Grids may grow: that is known later.
 void add_tuning(const Plan& plan, bool probe, PlanEstimate& out) {
-  const PlanEstimate tuning = estimate(plan, out.jobs, probe);
+  PlanEstimate tuning = counted(plan, out.jobs);
+  if (probe) measure(plan, tuning);
   out.tuning_runs = tuning.runs;
   out.tuning_pending = tuning.pending;
   out.workers = std::max(out.workers, tuning.workers);
   out.bytes += tuning.bytes;
   out.flops += tuning.flops;
   if (out.seconds && tuning.seconds) *out.seconds += *tuning.seconds;
+  out.evaluation_seconds += tuning.evaluation_seconds;
   out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
 }
 
@@ -187,6 +196,7 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
           {"tuning_pending", e.tuning_pending},
           {"refused", e.refusal ? Json(e.refusal->what()) : Json(nullptr)},
           {"seconds", e.seconds ? Json(*e.seconds) : Json(nullptr)},
+          {"evaluation_seconds", e.seconds ? Json(e.evaluation_seconds) : Json(nullptr)},
           {"peak_bytes", e.peak_bytes > 0 ? Json(e.peak_bytes) : Json(nullptr)},
           {"until_settled", growing},
           {"smallest_detectable_difference_sd", !study.growing && power.seeds >= power.needed ? Json(power.detectable) : Json(nullptr)}};
@@ -245,8 +255,8 @@ std::string power_text(const Power& power) {
          " standard deviations of the paired differences (one comparison, 5 %, power 80 %)";
 }
 
+// All but the table, which stands above.
 void print_plan(const Study& study, const PlanEstimate& e, const Power& power, const CommonOptions& common) {
-  print_table(variants_table(e.lines), common);
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
              " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
@@ -254,6 +264,8 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power, c
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
     std::string text = "from a short probe of each cohort: about " + format_duration(*e.seconds);
+    if (*e.seconds > 0)
+      text += ", " + format_share(e.evaluation_seconds / *e.seconds) + " of it for evaluations (train.eval_every, train.eval_examples)";
     if (e.peak_bytes > 0) text += ", and " + format_bytes(e.peak_bytes) + " of memory" + (e.workers > 1 ? " for each worker" : "");
     print_text(text);
   }
@@ -280,8 +292,13 @@ int plan_study(const CommonOptions& common, bool probe) {
                                : plan_as_it_stands(study, common.out);
   if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
   const auto few_workers = few_workers_line(common, plan.study);  // before a probe takes memory
-  PlanEstimate found = estimate(plan, job_count(common, plan.study), probe);
+  PlanEstimate found = counted(plan, job_count(common, plan.study));
   if (found.cohorts > found.jobs) found.few_workers = few_workers;
+  if (!common.json) {  // before the probe, which may take a while
+    print_table(variants_table(found.lines), common);
+    std::cout.flush();
+  }
+  if (probe) measure(plan, found);
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;

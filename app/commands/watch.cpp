@@ -35,11 +35,23 @@ bool waits_for_the_first_run(const std::vector<std::string>& names) {
   return places.there.empty() && !places.missing.empty();
 }
 
-std::string drawn_page(const CompareQuestion& question, std::uint64_t version) {
+/// How much of the runs was done when watching began: from there on time counts.
+struct Beginning {
+  Clock::time_point at;
+  double done;
+};
+
+std::string drawn_page(const CompareQuestion& question, std::uint64_t version, std::optional<Beginning>& beginning) {
   if (waits_for_the_first_run(question.directories))
     return pictures::waiting_page(facts_of({}, {question.directories.begin(), question.directories.end()}), version);
   const auto report = make_report(question);
-  return pictures::page(report->comparison, report->figures, report->facts, version);
+  auto& facts = report->facts;
+  if (!beginning) beginning = {Clock::now(), facts.done};
+  const double since = facts.done - beginning->done;
+  if (since > 0)
+    facts.seconds_left =
+        std::chrono::duration<double>(Clock::now() - beginning->at).count() / since * (static_cast<double>(facts.num_runs) - facts.done);
+  return pictures::page(report->comparison, report->figures, facts, version);
 }
 
 // Other than before where a run has begun, gone on or ended, or a study has grown.
@@ -67,7 +79,11 @@ std::string state_of(const std::vector<std::string>& names) {
 class Page {
  public:
   Page(const CompareQuestion& question, serve::Server& server)
-      : question_(question), server_(server), state_(state_of(question.directories)), html_(drawn_page(question, version_)), policy_(pictures::served_policy()) {}
+      : question_(question),
+        server_(server),
+        state_(state_of(question.directories)),
+        html_(drawn_page(question, version_, beginning_)),
+        policy_(pictures::served_policy()) {}
 
   serve::Response respond(const std::string& path, const std::string& query) {
     if (path != "" && path != "state") return {404};
@@ -90,7 +106,8 @@ class Page {
     if (state == state_) return complaint_.clear();
     coming_state_ = state;
     started_ = Clock::now();
-    renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1); });
+    if (!beginning_) beginning_ = {started_, 0};  // the first run has begun
+    renderer_.start([this] { server_.leave(); }, [this] { return drawn_page(question_, version_ + 1, beginning_); });
   }
 
   bool is_drawing() const { return renderer_.is_working(); }
@@ -126,6 +143,7 @@ class Page {
   const CompareQuestion& question_;
   serve::Server& server_;
   std::uint64_t version_ = 1;
+  std::optional<Beginning> beginning_;
   std::string state_, html_, policy_, coming_state_, complaint_;
   Clock::time_point asked_{}, next_look_{}, started_{};
   RenderAside renderer_;

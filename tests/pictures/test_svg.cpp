@@ -14,6 +14,14 @@ const std::string kHostile = "<script>alert('1')</script>\" onload=\"x\x07\xff\u
 
 }  // namespace
 
+TEST_CASE("four panels make a square, other numbers of them stand in a row") {
+  Figure figure;
+  for (int count = 1; count <= 5; ++count) {
+    figure.panels.push_back({"p", [](const Form& form, const std::string&) { return Svg(1, 1, form.id, "t", "").element(); }});
+    CHECK((html_figure(figure).find("class=\"panels four\"") != std::string::npos) == (count == 4));
+  }
+}
+
 TEST_CASE("text from files can be neither an element, an attribute nor a control") {
   CHECK(escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
   CHECK(escaped(kHostile) == "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; onload=&quot;x???&amp;");

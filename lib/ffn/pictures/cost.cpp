@@ -72,6 +72,11 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
     xs.push_back(offer.cost);
     ys.insert(ys.end(), {offer.estimate.centre, offer.estimate.low, offer.estimate.high});
   }
+  // Costs that are equal but for a per mille stand at one place, not at the two ends of the axis.
+  constexpr double kLeastSpan = 1.25;
+  const auto [least, most] = std::minmax_element(xs.begin(), xs.end());
+  if (const double middle = std::sqrt(*least * *most); *most < kLeastSpan * *least)
+    xs = {middle / std::sqrt(kLeastSpan), middle * std::sqrt(kLeastSpan)};
   std::vector<const Offer*> best;
   for (const auto& offer : offers) {
     if (standing_of(offer, offers, c.higher_is_better) == OfferStanding::best) best.push_back(&offer);

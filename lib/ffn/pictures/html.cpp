@@ -153,7 +153,7 @@ std::string html_figure(const Figure& figure) {
     for (const auto& entry : figure.legend) out += "<span class=\"key\" data-series=\"" + std::to_string(entry.series) + "\">" + legend_swatch(entry.series) + escaped(entry.name) + "</span>";
     out += "</div>\n";
   }
-  out += "<div class=\"panels\">\n";
+  out += std::string("<div class=\"panels") + (figure.panels.size() == 4 ? " four" : "") + "\">\n";
   for (std::size_t i = 0; i < figure.panels.size(); ++i) out += html_panel(figure, i);
   out += "</div>\n";
   for (const auto& note : figure.notes) out += "<p class=\"note\">" + escaped(sentence(note)) + "</p>\n";
@@ -184,7 +184,7 @@ std::string page_style() {
          R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1484px;margin:0 auto;padding:24px 16px 48px}h1{font-size:1.5rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 2px}h3{font-size:.9rem;margin:0 0 4px;overflow-wrap:anywhere}
 p{margin:0 0 10px;max-width:78ch}p,li{overflow-wrap:anywhere}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}
-section,figure{margin:32px 0 0;padding:0;break-inside:avoid}figure.chart{break-inside:auto}.panel{break-inside:avoid}.panels{display:flex;flex-wrap:wrap;gap:20px}.panel{flex:0 0 auto}
+section,figure{margin:32px 0 0;padding:0;break-inside:avoid}figure.chart{break-inside:auto}.panel{break-inside:avoid}.panels{display:flex;flex-wrap:wrap;gap:20px}.panels.four{max-width:716px}.panel{flex:0 0 auto}
 svg{display:block;max-width:100%;height:auto;overflow:visible}.legend{display:flex;flex-wrap:wrap;gap:4px 14px;margin:0 0 8px;font-size:.9rem}.key{display:inline-flex;align-items:center;gap:5px;max-width:100%;overflow-wrap:anywhere}
 button.key{font:inherit;color:inherit;background:none;border:1px solid transparent;border-radius:4px;padding:1px 5px;margin:0 -6px;cursor:pointer}button.key:hover{border-color:var(--axis)}button.key[aria-pressed=false]{text-decoration:line-through;opacity:.6}
 .switches{display:flex;gap:16px;font-size:.9rem;margin:0 0 6px}.switches[hidden]{display:none}.switches label{cursor:pointer}

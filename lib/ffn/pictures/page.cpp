@@ -186,6 +186,15 @@ std::string header_of(const ReportFacts& facts, const std::string& state) {
   return out + paragraph((facts.question.empty() ? "" : facts.title + " · ") + state + " · written " + facts.written, "meta") + "</header>\n";
 }
 
+// "240 runs", or how far they are.
+std::string runs_text(const ReportFacts& facts) {
+  const std::string all = format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs";
+  if (facts.num_ended >= facts.num_runs) return all;
+  return format_count(static_cast<std::int64_t>(facts.num_ended)) + " of " + all + " have ended, " +
+         format_percent(facts.done / static_cast<double>(facts.num_runs), 0) + " of the steps are done" +
+         (facts.seconds_left ? ", about " + format_duration(*facts.seconds_left) + " left" : "");
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
@@ -205,7 +214,7 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
 }
 
 std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
-  std::string out = header_of(facts, format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs");
+  std::string out = header_of(facts, runs_text(facts));
   const std::string answer = answer_text(c);
   out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
   out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";

@@ -26,7 +26,9 @@ struct ReportFacts {
   std::vector<std::pair<std::string, std::string>> environment;  ///< "CPU", "AMD EPYC"
   std::vector<std::string> commands;                             ///< that reproduce it
   std::string config;                                            ///< of the study, as it was trained; empty without one
-  std::size_t num_runs = 0;
+  std::size_t num_runs = 0, num_ended = 0;
+  double done = 0;                                               ///< of the runs, begun ones in part
+  std::optional<double> seconds_left;                            ///< of a study that trains; for `watch`
   std::string written;  ///< UTC
   std::string version;
 };

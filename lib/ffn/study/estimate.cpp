@@ -45,6 +45,7 @@ class BusyCores {
 // What one cohort takes.
 struct Tried {
   double seconds = 0, processor_seconds = 0;
+  double evaluation_share = 0;  ///< of the seconds
 };
 
 // Mean time of what is measured in pieces; the first piece, which touches memory for the first time, counts only if it is the only one.
@@ -67,17 +68,37 @@ class Pieces {
 };
 
 // Tells the time of steps from that of evaluations. The trainer asks whether to stop after every evaluation and reports after
-// every few steps, and the two take turns.
+// every few steps, and the two take turns. An evaluation that takes longer than `limit` is left in the middle and counts by its share.
 class Stopwatch final : public TrainObserver {
  public:
   Pieces steps, evaluations;
 
-  explicit Stopwatch(double limit) : limit_(limit) {}
+  /// `train`: of one of `runs` that train one after the other, as they are planned. A tenth of their time is enough.
+  Stopwatch(double limit, const TrainConfig& train, std::size_t runs) : limit_(limit), train_(train), runs_(runs) {}
+
+  double evaluation_seconds() const {
+    return evaluations.mean().value_or(0) * static_cast<double>((train_.steps + train_.eval_every - 1) / train_.eval_every + 1);
+  }
+  double run_seconds() const { return steps.mean().value_or(0) * static_cast<double>(train_.steps) + evaluation_seconds(); }
+  bool left_evaluation() const { return left_evaluation_; }
+
   void evaluated(std::size_t, const Evaluation&) override { evaluated_ = true; }
   bool stop_requested() override {
     end_evaluation();
     began_ = Clock::now();
-    return seconds_since(start_) > limit_ && evaluations.mean() && steps.mean();
+    if (left_evaluation_) return true;
+    return evaluations.mean() && steps.mean() && seconds_since(start_) > std::min(limit_, 0.1 * static_cast<double>(runs_) * run_seconds());
+  }
+  bool evaluating(std::int64_t, double share) override {
+    if (share < share_ || share_ == 0) {
+      share_began_ = Clock::now();
+      share_ = share;
+    }
+    if (share == share_ || seconds_since(share_began_) < limit_) return true;
+    evaluations = {};
+    evaluations.add(seconds_since(share_began_) / (share - share_), 1);
+    left_evaluation_ = true;
+    return false;
   }
   void stepped(std::int64_t step, double) override {
     steps.add(seconds_since(began_), step - step_);
@@ -93,7 +114,11 @@ class Stopwatch final : public TrainObserver {
   }
 
   double limit_;
-  bool evaluated_ = false;
+  TrainConfig train_;
+  std::size_t runs_;
+  bool evaluated_ = false, left_evaluation_ = false;
+  double share_ = 0;  // of the evaluation that share_began_ is of, then
+  Clock::time_point share_began_;
   std::int64_t step_ = 0;
   Clock::time_point start_ = Clock::now(), began_ = start_;
 };
@@ -102,6 +127,7 @@ class Stopwatch final : public TrainObserver {
 // the first.
 Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
   constexpr std::int64_t kOften = 3;  // evaluated, that a probe sees both
+  const RunConfig& first = plan.runs[cohort[0]].config;
   Cohort probe;
   for (const auto index : cohort) {
     auto& run = probe.runs.emplace_back(plan.runs[index].config);
@@ -110,22 +136,25 @@ Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort,
     if (run.compute.on_cpu()) break;
   }
   give_back_freed_memory();
-  Stopwatch watch(seconds);
+  Stopwatch watch(seconds, first.train, first.compute.on_cpu() ? cohort.size() : 1);
   engine.train(probe, watch);
+  if (!watch.left_evaluation() || watch.steps.mean()) return watch;
+  // The first evaluation was too long to see a step behind it.
+  for (auto& run : probe.runs) run.train.eval_examples = 1;
+  Stopwatch of_steps(seconds, first.train, 1);
+  engine.train(probe, of_steps);
+  watch.steps = of_steps.steps;
   return watch;
 }
 
 // The runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
 Tried tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
   const bool stacked = !plan.runs[cohort[0]].config.compute.on_cpu();
-  const TrainConfig& train = plan.runs[cohort[0]].config.train;
   const BusyCores busy;
   const auto watch = try_for(0.3, plan, cohort, engine);
-  const double cores = busy.mean();
-  const double evaluations = static_cast<double>(train.steps / train.eval_every + 1);
-  const double one = watch.steps.mean().value_or(0) * static_cast<double>(train.steps) + watch.evaluations.mean().value_or(0) * evaluations;
+  const double cores = busy.mean(), one = watch.run_seconds();
   const double all = stacked ? one : one * static_cast<double>(cohort.size());
-  return {all, all * cores};
+  return {all, all * cores, one > 0 ? watch.evaluation_seconds() / one : 0};
 }
 
 // A directory on the disk that the results will lie on; it goes with everything in it.
@@ -171,7 +200,7 @@ std::optional<Tried> tried_as_a_whole(const Plan& plan, const PlannedCohort& coh
   const double processor_start = processor_seconds();
   const auto outcome = train_cohort(copy, all, engine, {}, {});
   if (outcome.trained != all.size()) return std::nullopt;
-  return Tried{seconds_since(start), processor_seconds() - processor_start};
+  return Tried{seconds_since(start), processor_seconds() - processor_start, 0};
 }
 
 // The most that this process has had in memory since the last reset_peak().
@@ -192,31 +221,71 @@ Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, st
   constexpr double kShort = 1;
   const std::size_t share = thread_share(cores, std::min(jobs, cohorts.size()));
   const auto with_threads = [&engine](std::size_t threads) { engine.set_threads([threads] { return threads; }); };
+  const auto key_of = [&](const PlannedCohort& cohort) {
+    return cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
+  };
   Use out;
-  const Scratch scratch(plan.directory);
   std::map<std::string, Tried> known;
-  double processor_seconds = 0;
-  std::vector<double> busy(std::max<std::size_t>(1, jobs), 0.0);  // until when each worker is
+  std::vector<const PlannedCohort*> of_each_kind;
+  double all_seconds = 0;
   for (const auto& cohort : cohorts) {
-    const std::string key = cohort_key(plan.runs[cohort[0]].config) + "×" + std::to_string(cohort.size());
-    auto found = known.find(key);
+    auto found = known.find(key_of(cohort));
     if (found == known.end()) {
       const RunConfig& config = plan.runs[cohort[0]].config;
       give_back_freed_memory();  // a peak is no less than what is there
       reset_peak();
-      with_threads(cores);  // the last at work has them all, and each thread has memory of its own
-      try_for(0, plan, cohort, engine);
-      const double part = peak_bytes();
+      double part = 0;
+      if (share != cores) {  // the last at work has them all, and each thread has memory of its own
+        with_threads(cores);
+        try_for(0, plan, cohort, engine);
+        part = peak_bytes();
+      }
       with_threads(share);
-      Tried tried = tried_in_part(plan, cohort, engine);
-      if (tried.seconds < kShort) tried = tried_as_a_whole(plan, cohort, engine, scratch.path()).value_or(tried);
+      found = known.emplace(key_of(cohort), tried_in_part(plan, cohort, engine)).first;
+      if (part == 0) part = peak_bytes();
       if (part > 0 && config.compute.on_cpu())
         out.peak_bytes = std::max({out.peak_bytes, peak_bytes(), part + static_cast<double>(cohort.size() - 1) * row_bytes(config)});
-      found = known.emplace(key, tried).first;
+      of_each_kind.push_back(&cohort);
     }
-    *std::min_element(busy.begin(), busy.end()) += found->second.seconds;  // whoever is free first takes the next
-    processor_seconds += found->second.processor_seconds;
+    all_seconds += found->second.seconds;
   }
+  // Short ones as a whole, files and all, as long as that takes no longer than the study; what that adds to the parts counts for the
+  // others.
+  const double affordable = all_seconds / static_cast<double>(std::max<std::size_t>(1, std::min({jobs, cores, cohorts.size()})));
+  const Scratch scratch(plan.directory);
+  double spent = 0, of_parts = 0, processor_of_parts = 0, processor_spent = 0;
+  std::vector<Tried*> others;
+  for (const auto* cohort : of_each_kind) {
+    Tried& tried = known.at(key_of(*cohort));
+    if (tried.seconds >= kShort) continue;
+    const auto whole =
+        spent == 0 || spent + tried.seconds <= affordable ? tried_as_a_whole(plan, *cohort, engine, scratch.path()) : std::nullopt;
+    if (!whole) {
+      others.push_back(&tried);
+      continue;
+    }
+    of_parts += tried.seconds;
+    processor_of_parts += tried.processor_seconds;
+    spent += whole->seconds;
+    processor_spent += whole->processor_seconds;
+    tried = {whole->seconds, whole->processor_seconds, tried.evaluation_share * std::min(1.0, tried.seconds / whole->seconds)};
+    if (out.peak_bytes > 0) out.peak_bytes = std::max(out.peak_bytes, peak_bytes());
+  }
+  for (auto* tried : others) {
+    if (!(of_parts > 0 && processor_of_parts > 0)) break;
+    tried->seconds *= spent / of_parts;
+    tried->processor_seconds *= processor_spent / processor_of_parts;
+  }
+  double processor_seconds = 0, evaluation_seconds = 0, worker_seconds = 0;
+  std::vector<double> busy(std::max<std::size_t>(1, jobs), 0.0);  // until when each worker is
+  for (const auto& cohort : cohorts) {
+    const Tried& tried = known.at(key_of(cohort));
+    *std::min_element(busy.begin(), busy.end()) += tried.seconds;  // whoever is free first takes the next
+    processor_seconds += tried.processor_seconds;
+    worker_seconds += tried.seconds;
+    evaluation_seconds += tried.seconds * tried.evaluation_share;
+  }
+  out.evaluation_share = worker_seconds > 0 ? evaluation_seconds / worker_seconds : 0;
   // Workers and threads beyond the cores take turns.
   out.seconds = std::max(*std::max_element(busy.begin(), busy.end()), processor_seconds / static_cast<double>(cores));
   return out;

@@ -10,13 +10,14 @@
 namespace ffn {
 
 struct Use {
-  double seconds = 0;     ///< of all
+  double seconds = 0;           ///< of all
+  double evaluation_share = 0;  ///< of what the workers do
   double peak_bytes = 0;  ///< that one worker has in memory at most; 0 where the system does not tell
 };
 
 /// What `jobs` workers that share `cores` take for the cohorts, files included. Of every kind and size of cohort one is tried: as a whole
 /// if it takes less than about a second, in a directory of its own beside the results, which is removed; else some steps and evaluations of
-/// it. Takes a second or so per kind, more where a step or an evaluation takes longer than that.
+/// it. Takes no longer than the study: short cohorts beyond that are tried in part; and 0.3 s per kind where a step takes less.
 /// `row_bytes`: what each run of a cohort beyond the first adds to a worker's memory.
 Use estimate_use(const Plan& plan, const std::vector<PlannedCohort>& cohorts, std::size_t jobs, std::size_t cores, Engine& engine,
                  const std::function<double(const RunConfig&)>& row_bytes);

@@ -94,7 +94,7 @@ class Catalogue:
     def xor_run(self):
         long, short = ("2000", "500") if self.quick else ("40000", "2000")
         # At the config's rate the loss is exactly 0 long before the end: gradients of nothing, and losses that compare nothing.
-        run = self.ours("--config", str(ROOT / "configs/xor.json"), "train.steps={steps}", "train.optimizer.lr=1e-5", "-o", "{out}",
+        run = self.ours("--config", str(ROOT / "configs/xor.json"), "train.steps={steps}", "train.eval_every=10", "train.optimizer.lr=1e-5", "-o", "{out}",
                         "-j", "1", "--threads", "1")  # fmt: skip
         rival = self.rival("xor_sequential.py", "--activations", "relu", "--expansions", "4", "--seeds", "0", "1",
                            "--steps", "{steps}", "--eval-every", "10", "--lr", "1e-5")  # fmt: skip

@@ -272,7 +272,7 @@ class Users(Program):
         (study / "study.json").write_text("3")
         self.ok("compare", study)
 
-    def test_a_run_that_may_not_be_read_is_named(self):
+    def test_a_run_that_may_not_be_read_is_named_and_nothing_is_judged_without_it(self):
         study = self.trained()
         run = study / "activation=gelu/seed-1"
         alone = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -283,9 +283,9 @@ class Users(Program):
             result = self.run_program("compare", study, **alone)
         finally:
             run.chmod(0o755)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, 3, result.stderr)
         self.assertNotIn(BUG, result.stderr)
-        self.assertIn("activation=gelu/seed-1", result.stdout + result.stderr)
+        self.assertIn("activation=gelu/seed-1", result.stderr)
 
     def test_a_dev_run_that_diverges_tells(self):
         command = ("--config", self.write("x.json", XOR), "--fast-dev-run", 10, "train.eval_every=1", "train.optimizer.lr=65536")

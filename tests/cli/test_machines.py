@@ -615,12 +615,12 @@ class Merging(MachinesTest):
         self.assertIn(f"seed-77 is the run of seed {seed}", " ".join(error.split()))
         self.assertFalse((self.tmp / "merged").exists())
 
-    def test_a_part_whose_runs_cannot_be_read_is_merged_without_them(self):
+    def test_a_part_whose_runs_cannot_be_read_is_not_merged_without_them(self):
         lost = self.tmp / "machine-1/study/activation=relu/seed-0/status.json"
         lost.unlink()
         lost.symlink_to("status.json")  # to itself
-        result = self.merge()
-        self.assertIn("7 finished, 0 begun, 1 not begun of 8 runs", result.stdout)
+        self.assertIn("activation=relu/seed-0/status.json", self.fails(3, "merge", "machine-1/study", "machine-2/study", "-o", "merged/study"))
+        self.assertFalse((self.tmp / "merged").exists())
 
     def test_equal_results_are_equal_whatever_path_their_text_had_and_whatever_was_logged(self):
         self.study({"name": "study", "task": {"kind": "text", "context": 8, "file": "t.txt"}, "model": {"d_model": 8, "blocks": 1}, "seeds": 2,

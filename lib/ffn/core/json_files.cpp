@@ -41,7 +41,7 @@ class Loader {
 
   // What the user named: it may be a pipe, or a shipped file.
   const Document& load_named(const fs::path& path) {
-    if (!path_exists(path) && is_shipped(path)) return load_shipped(path.lexically_normal());
+    if (is_shipped(path) && !path_exists(path)) return load_shipped(path.lexically_normal());
     const fs::path name = identity(path);
     const auto directory = path == kStdin ? current_directory() : absolute_path(path).parent_path();
     return with_bases(name, path, parse_document(read_input(path, "config", ExitCode::usage, kMaxBytes), path.string(), directory.string()));

@@ -39,8 +39,9 @@ std::int64_t integer_from(const Json& value, std::int64_t low, std::int64_t high
 }
 
 double value_from(const Json& value) {
+  constexpr double kLargest = 1e100;
   const double number = number_from(value);
-  if (std::isfinite(number) && std::abs(number) > kLargestValue) throw Json::out_of_range::create(401, shortened(value) + " is no value of a metric", &value);
+  if (std::isfinite(number) && std::abs(number) > kLargest) throw Json::out_of_range::create(401, shortened(value) + " is no value of a metric", &value);
   return number;
 }
 

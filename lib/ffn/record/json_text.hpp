@@ -25,7 +25,6 @@ inline std::int64_t count_from(const Json& value, std::int64_t high = kLargestCo
 
 /// A metric's value: a number that a mean of squares of many does not overflow with, or one that is not finite.
 double value_from(const Json& value);
-inline constexpr double kLargestValue = 1e100;
 
 /// Seconds: finite, not negative. Throws nlohmann's exceptions.
 double seconds_from(const Json& value);

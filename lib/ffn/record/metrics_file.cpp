@@ -19,9 +19,8 @@ namespace ffn {
 namespace fs = std::filesystem;
 
 using record_detail::count_from;
+using record_detail::number_from;
 using record_detail::number_json;
-using record_detail::seconds_from;
-using record_detail::value_from;
 
 namespace {
 
@@ -81,9 +80,9 @@ std::optional<Evaluation> parse_line(const std::string& text) {
   try {
     out.step = count_from(line.at("step"));
     out.tokens = count_from(line.at("tokens"));
-    out.time_s = seconds_from(line.at("time_s"));
+    out.time_s = number_from(line.at("time_s"));
     for (const auto& [name, value] : line.items()) {
-      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, value_from(value));
+      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, number_from(value));
     }
   } catch (const Json::exception&) {
     return std::nullopt;
@@ -206,7 +205,7 @@ std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vect
     MetricValues row{known ? static_cast<std::int64_t>(*step) : 0, {}};
     for (const auto& name : quoted) {
       const auto value = number_after(line, name);
-      known = known && value && std::abs(*value) <= record_detail::kLargestValue;
+      known = known && value;
       row.values.push_back(value.value_or(0));
     }
     if (known) rows.push_back(std::move(row));

@@ -1,6 +1,7 @@
 #include "ffn/compare/cautions.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/core/suggest.hpp"
@@ -34,8 +35,11 @@ Failures failures_of(const Comparison& c, const std::string& value) {
 }
 
 bool rests_on_skewed_mean(const PairResult& pair) {
+  constexpr double kFar = 3.0;  // standard deviations from 0: no skew moves a mean so far
   const auto verdict = pair.judgement.verdict;
-  return (verdict == stats::Verdict::better || verdict == stats::Verdict::worse) && pair.paired.effect && stats::is_skewed(*pair.paired.effect);
+  const auto& effect = pair.paired.effect;
+  if (!effect || (verdict != stats::Verdict::better && verdict != stats::Verdict::worse)) return false;
+  return stats::is_skewed(*effect) && std::abs(effect->value) <= kFar * effect->sd;
 }
 
 void note_skewed(Comparison& c) {

@@ -27,9 +27,9 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
          (is_better ? reference : shown_value(c, value)) + " with " + std::to_string(loser.failed) + ")";
 }
 
-std::string failing_share(const Comparison& c, const std::string& value) {
+std::string failing_share(const Comparison& c, const std::string& value, std::size_t known) {
   const auto failures = failures_of(c, value);
-  if (!failures.often()) return "";
+  if (!failures.often() || failures.failed <= known) return "";
   return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " + (is_time_metric(c.metric) ? "never get there)" : "fail)");
 }
 

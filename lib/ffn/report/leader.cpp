@@ -135,7 +135,7 @@ std::string who_leads(const Comparison& c) {
   for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
   const auto shown = [&](const VariantStanding& s, const std::string& unit) {
     const std::string text = s.never ? "never" : number_of(c, s.mean, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
-    if (const auto share = s.never ? "" : failing_share(c, s.value); !share.empty()) return text + share;
+    if (const auto share = s.never ? "" : failing_share(c, s.value, s.bad); !share.empty()) return text + share;
     return s.bad > 0 ? text + " (" + std::to_string(s.bad) + (s.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
   const auto tied = [&](const VariantStanding& s) { return s.mean == first.mean && s.never == first.never && s.bad == first.bad; };

@@ -16,9 +16,13 @@ bool is_of_layer(const std::string& key) { return key.rfind("model.", 0) == 0; }
 
 }  // namespace
 
-Failures failures_of_variant(const PairResult& pair) { return {pair.bad ? pair.bad->variant : pair.paired.missing_variant, pair.paired.num_seeds}; }
+Failures failures_of_variant(const PairResult& pair) {
+  return {pair.bad ? pair.bad->variant : pair.paired.missing_variant, pair.paired.num_seeds};
+}
 
-Failures failures_of_reference(const PairResult& pair) { return {pair.bad ? pair.bad->reference : pair.paired.missing_reference, pair.paired.num_seeds}; }
+Failures failures_of_reference(const PairResult& pair) {
+  return {pair.bad ? pair.bad->reference : pair.paired.missing_reference, pair.paired.num_seeds};
+}
 
 Failures failures_of(const Comparison& c, const std::string& value) {
   Failures all;

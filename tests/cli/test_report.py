@@ -494,7 +494,7 @@ class Size(ReportTest):
 
 
     def tuned(self, seeds):
-        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "seeds": seeds},
+        self.ok("--config", self.write("tuned.json", {**STUDY, "name": "tuned", "tune": {"train.optimizer.lr": [0.002, 0.005, 0.01], "metric": "val/loss", "seeds": seeds},
                                                       "train": {**STUDY["train"], "steps": 60}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}), "-q")
         return Page(self.page("runs/tuned"))
 

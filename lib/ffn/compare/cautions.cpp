@@ -1,6 +1,7 @@
 #include "ffn/compare/cautions.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/core/suggest.hpp"
@@ -15,9 +16,13 @@ bool is_of_layer(const std::string& key) { return key.rfind("model.", 0) == 0; }
 
 }  // namespace
 
-Failures failures_of_variant(const PairResult& pair) { return {pair.bad ? pair.bad->variant : pair.paired.missing_variant, pair.paired.num_seeds}; }
+Failures failures_of_variant(const PairResult& pair) {
+  return {pair.bad ? pair.bad->variant : pair.paired.missing_variant, pair.paired.num_seeds};
+}
 
-Failures failures_of_reference(const PairResult& pair) { return {pair.bad ? pair.bad->reference : pair.paired.missing_reference, pair.paired.num_seeds}; }
+Failures failures_of_reference(const PairResult& pair) {
+  return {pair.bad ? pair.bad->reference : pair.paired.missing_reference, pair.paired.num_seeds};
+}
 
 Failures failures_of(const Comparison& c, const std::string& value) {
   Failures all;
@@ -34,8 +39,11 @@ Failures failures_of(const Comparison& c, const std::string& value) {
 }
 
 bool rests_on_skewed_mean(const PairResult& pair) {
+  constexpr double kFar = 3.0;  // standard deviations from 0: no skew moves a mean so far
   const auto verdict = pair.judgement.verdict;
-  return (verdict == stats::Verdict::better || verdict == stats::Verdict::worse) && pair.paired.effect && stats::is_skewed(*pair.paired.effect);
+  const auto& effect = pair.paired.effect;
+  if (!effect || (verdict != stats::Verdict::better && verdict != stats::Verdict::worse)) return false;
+  return stats::is_skewed(*effect) && std::abs(effect->value) <= kFar * effect->sd;
 }
 
 void note_skewed(Comparison& c) {

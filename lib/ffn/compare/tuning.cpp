@@ -64,12 +64,14 @@ class Chooser {
     return out;
   }
 
-  TunedVariant summary(const std::string& name, const PointOutcomes& outcomes, PointScale scale, const std::vector<std::size_t>& choices) const {
+  TunedVariant summary(const std::string& name, const PointOutcomes& outcomes, PointScale scale,
+                       const std::vector<std::size_t>& choices) const {
     const auto scores = stats::choose_point(outcomes, direction_, line_, scale).scores;
     TunedVariant out{name, {}, scale == PointScale::logarithms, {}};
     for (std::size_t p = 0; p < scores.size(); ++p) {
       const auto chosen = static_cast<std::size_t>(std::count(choices.begin(), choices.end(), p));
-      const auto shown = [&](const std::optional<double>& x) { return scale == PointScale::ranks ? std::nullopt : x; };  // ranks are on no axis
+      // Ranks are on no axis.
+      const auto shown = [&](const std::optional<double>& x) { return scale == PointScale::ranks ? std::nullopt : x; };
       out.curve.push_back({tune_.point(p), scores[p].mean, shown(scores[p].judged), shown(scores[p].standard_error), outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {

@@ -19,7 +19,8 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
     loser = is_better ? reference : variant;
   }
   std::string text;
-  if (std::any_of(pairs.begin(), pairs.end(), [](const PairResult* pair) { return rests_on_skewed_mean(*pair); })) text += ", on average: the differences are skewed";
+  const auto skewed = [](const PairResult* pair) { return rests_on_skewed_mean(*pair); };
+  if (std::any_of(pairs.begin(), pairs.end(), skewed)) text += ", on average: the differences are skewed";
   if (!winner.often()) return text;
   const std::string value = pairs[0]->value, reference = shown_value(c, pairs[0]->reference);
   return text + ", but " + (is_better ? name_of(c, value) : reference) + (is_time_metric(c.metric) ? " does not get there with " : " fails with ") +
@@ -27,10 +28,11 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
          (is_better ? reference : shown_value(c, value)) + " with " + std::to_string(loser.failed) + ")";
 }
 
-std::string failing_share(const Comparison& c, const std::string& value) {
+std::string failing_share(const Comparison& c, const std::string& value, std::size_t known) {
   const auto failures = failures_of(c, value);
-  if (!failures.often()) return "";
-  return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " + (is_time_metric(c.metric) ? "never get there)" : "fail)");
+  if (!failures.often() || failures.failed <= known) return "";
+  return " (" + std::to_string(failures.failed) + " of " + std::to_string(failures.runs) + " runs " +
+         (is_time_metric(c.metric) ? "never get there)" : "fail)");
 }
 
 }  // namespace ffn::answer_detail

@@ -140,7 +140,7 @@ std::string who_leads(const Comparison& c) {
   const auto shown = [&](const VariantStanding& s, const std::string& unit) {
     const std::string number = number_of(c, s.rank.centre, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
     const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
-    if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value); !share.empty()) return text + share;
+    if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty()) return text + share;
     return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
   const auto tied = [&](const VariantStanding& s) { return !ranks_before(c, first.rank, s.rank); };

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kMostFollowUps = 1000;
 constexpr const char* kOutcomes[] = {"decided", "undecided", "too few seeds"};
 
 Json asked_json(const Asked& asked) { return {{"question", *asked.question}, {"seeds", asked.seeds}, {"variants", asked.variants}}; }
@@ -57,9 +58,7 @@ Look look_from(const Json& json) {
 bool had_too_few_seeds(const Look& look) { return look.outcome == Look::Outcome::too_few_seeds; }
 
 // A look that could not have come to a verdict tells nobody when to stop; another question may have been chosen by it.
-bool counts(const Look& look, const Asked& now) {
-  return !had_too_few_seeds(look) || *look.question != *now.question;
-}
+bool counts(const Look& look, const Asked& now) { return !had_too_few_seeds(look) || *look.question != *now.question; }
 
 // "metric", "reference": where two questions differ.
 std::string differing(const Json& a, const Json& b) {
@@ -99,9 +98,7 @@ std::string qualification_sentence(std::size_t earlier, const std::vector<std::s
   return text + ": suggestive.";
 }
 
-bool operator==(const Asked& a, const Asked& b) {
-  return *a.question == *b.question && a.seeds == b.seeds && a.variants == b.variants;
-}
+bool operator==(const Asked& a, const Asked& b) { return *a.question == *b.question && a.seeds == b.seeds && a.variants == b.variants; }
 
 StudyHistory StudyHistory::from(const Json& study) {
   StudyHistory out;
@@ -116,8 +113,16 @@ StudyHistory StudyHistory::from(const Json& study) {
     json.at("number").get_to(follow_up.number);
     json.at("after").get_to(follow_up.after);
     json.at("declared_alpha").get_to(follow_up.declared_alpha);
+    const bool is_one = follow_up.number >= 1 && follow_up.number <= kMostFollowUps && follow_up.declared_alpha > 0 && follow_up.declared_alpha < 0.5;
+    if (!is_one) throw DataError("study.json: follow_up: number or declared_alpha is out of bounds");
   }
-  if (study.contains("claims")) out.claims = study["claims"];
+  if (study.contains("claims")) {
+    for (const auto& claim : study["claims"]) {
+      for (const char* key : {"claim", "check", "date"}) (void)claim.at(key);
+      (void)claim.at("date").get<std::string>();
+    }
+    out.claims = study["claims"];
+  }
   return out;
 }
 
@@ -223,22 +228,25 @@ void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, boo
 bool add_look(StudyHistory& history, const Look& look, const Asked& declared, bool is_sequential) {
   for (auto& known : history.looks) {
     const bool same = known == look && known.is_complete == look.is_complete;
-    const bool grows = is_sequential && *known.question == *look.question && known.variants == look.variants &&
-                       known.qualification == look.qualification;
+    const bool grows =
+        is_sequential && *known.question == *look.question && known.variants == look.variants && known.qualification == look.qualification;
     if (!same && !grows) continue;
     if (same && known.outcome == look.outcome) return false;
     known = look;
     return true;
   }
   if (history.looks.empty() || !history.declared) history.declared = declared;
-  else if (is_sequential || std::all_of(history.looks.begin(), history.looks.end(), had_too_few_seeds)) history.declared->seeds = declared.seeds;
+  else if (is_sequential || std::all_of(history.looks.begin(), history.looks.end(), had_too_few_seeds))
+    history.declared->seeds = declared.seeds;
   history.looks.push_back(look);
   return true;
 }
 
 void amend_study_file(const fs::path& study, const std::function<bool(StudyHistory&)>& change) {
   const StudyFileTurn turn(study);
-  Json json = read_study_json(study);
+  std::string lost;
+  Json json = read_study_json(study, &lost);
+  if (!lost.empty()) return;  // the study's next start mends the file, and says so
   StudyHistory history = StudyHistory::from(json);
   if (!change(history)) return;
   history.write_to(json);

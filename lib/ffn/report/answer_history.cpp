@@ -48,7 +48,8 @@ std::string ledger_text(const FollowUp& follow_up) {
   double all = 1;
   for (std::size_t k = 1; k <= follow_up.number; ++k) all += FollowUp::share(k);
   return "The " + ordinal(follow_up.number + 1) + " study of this question (after " + join(follow_up.after) + "): verdicts at " +
-         level_text(follow_up.alpha()) + ", so that all of them together are wrong with a chance of at most " + level_text(all * follow_up.declared_alpha) + ".";
+         level_text(follow_up.alpha()) + ", so that all of them together are wrong with a chance of at most " +
+         level_text(all * follow_up.declared_alpha) + ".";
 }
 
 std::string claim_text(const Expectation& claim) { return claim.claim + (claim.is_after_results ? " (after the results)" : ""); }

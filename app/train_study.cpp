@@ -88,15 +88,22 @@ void print_and_save(const Comparison& comparison, const Plan& plan, const Common
 
 bool all_claims_hold(const Comparison& comparison) {
   const auto& claims = comparison.history.claims;
-  return std::all_of(claims.begin(), claims.end(), [](const Expectation& e) { return !e.is_asked || e.outcome == Expectation::Outcome::holds; });
+  const auto is_met = [](const Expectation& e) { return !e.is_asked || e.outcome == Expectation::Outcome::holds; };
+  return std::all_of(claims.begin(), claims.end(), is_met);
 }
 
 // Parts of a study have counts and no verdicts: a look at each would be a look at the whole.
 void print_part(const TrainedStudy& trained, const CommonOptions& common) {
   const auto& outcome = trained.outcome;
-  if (common.json)
-    print_json({{"study", trained.plan.directory.string()}, {"part", trained.part}, {"runs", outcome.total}, {"planned", trained.plan.runs.size()},
-                {"trained", outcome.trained}, {"found_finished", outcome.reused}, {"diverged", outcome.diverged}, {"failed", outcome.failed.size()}});
+  if (!common.json) return;  // the log has them
+  print_json({{"study", trained.plan.directory.string()},
+              {"part", trained.part},
+              {"runs", outcome.total},
+              {"planned", trained.plan.runs.size()},
+              {"trained", outcome.trained},
+              {"found_finished", outcome.reused},
+              {"diverged", outcome.diverged},
+              {"failed", outcome.failed.size()}});
 }
 
 }  // namespace

@@ -453,7 +453,8 @@ class Merging(MachinesTest):
         result = self.run_program("merge", "machine-1/study", "machine-2/study", "-o", "merged/study", preexec_fn=limit)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertEqual(list((self.tmp / "merged").rglob("*.tmp-*")), [])
-        self.assertIn("not there, but listed in study.json", " ".join(self.ok("compare", "merged/study").stdout.split()))
+        shutil.copytree(self.tmp / "merged", self.tmp / "looked-at")  # a look is recorded where it is taken
+        self.assertIn("not there, but listed in study.json", " ".join(self.ok("compare", "looked-at/study").stdout.split()))
         self.assertIn("1 missing", self.run_program("check", "merged/study").stdout)
         # What a kill leaves: the run that was being copied. The next merge takes it away, and so does clean.
         (self.tmp / "machine-2/study/activation=silu/seed-3/log.txt").unlink()

@@ -83,7 +83,7 @@ Json question_of(const Comparison& c, const CompareConfig& asked) {
   return out;
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+std::string plain_text(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 // The study's own question, its defaults filled in. `asked` is what these runs were compared by.
 Json declared_question(const Comparison& c, const CompareConfig& asked, const StudyFile& file) {
@@ -98,7 +98,7 @@ Json declared_question(const Comparison& c, const CompareConfig& asked, const St
   if (!own.reference.empty() || file.variants.empty()) return out;
   if (own.by == "variant") out["reference"] = file.variants[0].name;
   for (const auto& assignment : file.variants[0].assignments) {
-    if (assignment.key == own.by) out["reference"] = text_of(*assignment.value);
+    if (assignment.key == own.by) out["reference"] = plain_text(*assignment.value);
   }
   return out;
 }
@@ -111,7 +111,7 @@ Asked declared_by(const StudyFile& file, Json question) {
   return out;
 }
 
-Look look_at(const Comparison& c, Json question, const Member& member) {
+Look look_of(const Comparison& c, Json question, const Member& member) {
   Look look;
   look.question = std::move(question);
   look.seeds.assign(member.seeds.begin(), member.seeds.end());
@@ -153,7 +153,7 @@ std::string num_unfinished(const Comparison& c) {
   return pending == 0 ? "" : std::to_string(pending) + " of " + std::to_string(runs) + " runs are not finished";
 }
 
-void record(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
+void record_look(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
   try {
     amend_study_file(study, [&](StudyHistory& history) { return add_look(history, look, declared, is_sequential); });
   } catch (const Error&) {  // finished results can be looked at where nothing can be written
@@ -164,7 +164,7 @@ void record(const fs::path& study, const Look& look, const Asked& declared, bool
 void look_at_study(Comparison& c, const CompareConfig& asked, const fs::path& study, const Member& member) {
   const StudyFile& file = *member.file;
   const Asked declared = declared_by(file, declared_question(c, asked, file));
-  Look look = look_at(c, question_of(c, asked), member);
+  Look look = look_of(c, question_of(c, asked), member);
   const std::string unfinished = num_unfinished(c);
   look.is_complete = c.sequential || unfinished.empty();
   std::vector<std::string> reasons;
@@ -185,9 +185,13 @@ void look_at_study(Comparison& c, const CompareConfig& asked, const fs::path& st
       if (share_variants(other.variants, look.variants)) take_seeds(other);
     }
   }
-  if (*look.question == *declared.question && file.document->contains("expect"))
-    c.history.claims = check_claims((*file.document)["expect"], file.history.claims, c, study_file_path(study).string());
-  if (is_look(c)) record(study, look, declared, c.sequential.has_value());
+  const Json& document = *file.document;
+  try {
+    if (*look.question == *declared.question && document.contains("expect"))
+      c.history.claims = check_claims(document["expect"], file.history.claims, c, study_file_path(study).string());
+  } catch (const ConfigError&) {  // another version's checks
+  }
+  if (is_look(c)) record_look(study, look, declared, c.sequential.has_value());
 }
 
 // Runs of several studies, or of none: nobody knows how often they were looked at.
@@ -198,12 +202,13 @@ void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::ma
   question["runs"] = what;
   std::vector<std::string> reasons = {what};
   for (const auto& [study, member] : members) {
-    if (member.file && member.file->sequential) reasons.push_back(study.filename().string() + " adds seeds until its own question is settled");
+    const bool grows = member.file && member.file->sequential;
+    if (grows) reasons.push_back(study.filename().string() + " adds seeds until its own question is settled");
     if (!member.file || member.seeds.empty()) continue;
-    Look look = look_at(c, question, member);
+    Look look = look_of(c, question, member);
     look.qualification = what;
     for (const auto& known : member.file->history.looks) c.history.earlier_looks += !(known == look);
-    record(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
+    record_look(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
   }
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {

@@ -55,7 +55,7 @@ bool has_group(const Facet& facet, const std::string& value) {
   return std::any_of(facet.groups.begin(), facet.groups.end(), [&](const GroupResult& group) { return group.value == value; });
 }
 
-using Outcome = Expectation::Outcome;
+using ClaimOutcome = Expectation::Outcome;
 
 // Adds what one facet says to the expectation: refuted beats not shown beats holds.
 class Judge {
@@ -73,16 +73,18 @@ class Judge {
       if (pair.value != value_) continue;
       const auto found = stats::to_string(pair.judgement.verdict);
       say(found);
-      if (num_pending(facet) > 0) return conclude(std::to_string(num_pending(facet)) + " runs to do", Outcome::not_shown);
+      const std::size_t pending = num_pending(facet);
+      if (pending > 0) return conclude(std::to_string(pending) + " runs to do", ClaimOutcome::not_shown);
       for (const char* key : {"verdict", "verdict_not"}) {
         if (!check_.contains(key)) continue;
         // "Not worse" is shown by another verdict: neither doubt nor too few seeds is one.
         const bool is_it = text_or_json(check_[key]) == found, wanted = std::string(key) == "verdict";
-        note(is_it ? (wanted ? Outcome::holds : Outcome::refuted) : !is_settled(pair) ? Outcome::not_shown : wanted ? Outcome::refuted : Outcome::holds);
+        if (!is_it && !is_settled(pair)) note(ClaimOutcome::not_shown);
+        else note(is_it == wanted ? ClaimOutcome::holds : ClaimOutcome::refuted);
       }
       return;
     }
-    conclude("no pair for " + value_, Outcome::not_shown);
+    conclude("no pair for " + value_, ClaimOutcome::not_shown);
   }
 
   // Of the value and of what it is compared with.
@@ -95,29 +97,31 @@ class Judge {
   void mean(const Facet& facet) {
     for (const auto& group : facet.groups) {
       if (group.value != value_) continue;
-      if (group.num_pending > 0) return conclude("not finished", Outcome::not_shown);
+      if (group.num_pending > 0) return conclude("not finished", ClaimOutcome::not_shown);
       if (const auto lost = group.num_diverged + group.num_failed; lost > 0 || !group.mean)
-        return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed", Outcome::refuted);
+        return conclude(std::to_string(lost) + " of " + std::to_string(group.num_runs) + " runs diverged or failed", ClaimOutcome::refuted);
       std::ostringstream text;
       text << "mean " << *group.mean;
       if (group.half_width) text << " ± " << *group.half_width;
       say(text.str() + (group.half_width ? "" : ", no interval"));
       const double half = group.half_width.value_or(0), low = *group.mean - half, high = *group.mean + half;
-      const auto side = [&](bool holds, bool is_refuted) { note(holds ? Outcome::holds : is_refuted ? Outcome::refuted : Outcome::not_shown); };
+      const auto side = [&](bool holds, bool is_refuted) {
+        note(holds ? ClaimOutcome::holds : is_refuted ? ClaimOutcome::refuted : ClaimOutcome::not_shown);
+      };
       if (check_.contains("mean_at_least")) side(low >= check_["mean_at_least"].get<double>(), high < check_["mean_at_least"].get<double>());
       if (check_.contains("mean_at_most")) side(high <= check_["mean_at_most"].get<double>(), low > check_["mean_at_most"].get<double>());
       return;
     }
-    conclude("no runs for " + value_, Outcome::not_shown);
+    conclude("no runs for " + value_, ClaimOutcome::not_shown);
   }
 
-  void conclude(const std::string& text, Outcome outcome) {
+  void conclude(const std::string& text, ClaimOutcome outcome) {
     say(text);
     note(outcome);
   }
   void say(const std::string& text) { out_.found += (out_.found.empty() ? "" : ", ") + text; }
-  void note(Outcome outcome) {
-    if (out_.outcome == Outcome::holds || outcome == Outcome::refuted) out_.outcome = outcome;
+  void note(ClaimOutcome outcome) {
+    if (out_.outcome == ClaimOutcome::holds || outcome == ClaimOutcome::refuted) out_.outcome = outcome;
   }
 
   const Json& check_;
@@ -172,7 +176,7 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
     }
     const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
     if (!any || !has_value) {
-      expectation.outcome = Outcome::not_shown;
+      expectation.outcome = ClaimOutcome::not_shown;
       expectation.is_asked = false;
       expectation.found = any ? "no variant has " + comparison.by + " = " + text_or_json(item["check"]["value"]) : "no variant has " + dump_json(item["check"]["facet"]);
     }
@@ -181,7 +185,8 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
   return out;
 }
 
-std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison, const std::string& source) {
+std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison,
+                                      const std::string& source) {
   auto out = check_expectations(expect, comparison, source);
   for (std::size_t i = 0; frozen && i < out.size(); ++i) {
     const auto is_frozen = [&](const Json& before) {
@@ -194,7 +199,7 @@ std::vector<Expectation> check_claims(const Json& expect, const std::optional<Js
 
 std::string outcome_of(const Expectation& e) {
   if (!e.is_asked) return "not asked here";
-  return e.outcome == Outcome::holds ? "holds" : e.outcome == Outcome::refuted ? "refuted" : "not shown";
+  return e.outcome == ClaimOutcome::holds ? "holds" : e.outcome == ClaimOutcome::refuted ? "refuted" : "not shown";
 }
 
 }  // namespace ffn

@@ -13,6 +13,7 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
                                             bool complete = false);
 
 /// The same for a study that may have come out before it was claimed: `frozen` is what study.json recorded before the first run.
-std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison, const std::string& source);
+std::vector<Expectation> check_claims(const Json& expect, const std::optional<JsonValue>& frozen, const Comparison& comparison,
+                                      const std::string& source);
 
 }  // namespace ffn

@@ -8,8 +8,8 @@ namespace ffn {
 struct Expectation {
   enum class Outcome { holds, refuted, not_shown } outcome = Outcome::holds;
   std::string claim, source;
-  std::string found;            ///< what was measured, or why nothing is shown
-  bool is_asked = true;         ///< false: about a value or a facet that no variant has, as where a command line narrows a study
+  std::string found;              ///< what was measured, or why nothing is shown
+  bool is_asked = true;           ///< false: about a value or a facet that no variant has, as where a command line narrows a study
   bool is_after_results = false;  ///< added or reworded when runs had finished
 };
 

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kMostFollowUps = 1000;
 constexpr const char* kOutcomes[] = {"decided", "undecided", "too few seeds"};
 
 Json asked_json(const Asked& asked) { return {{"question", *asked.question}, {"seeds", asked.seeds}, {"variants", asked.variants}}; }
@@ -54,8 +55,10 @@ Look look_from(const Json& json) {
   return look;
 }
 
+bool had_too_few_seeds(const Look& look) { return look.outcome == Look::Outcome::too_few_seeds; }
+
 // A look that could not have come to a verdict tells nobody when to stop; another question may have been chosen by it.
-bool counts(const Look& look, const Asked& now) { return look.outcome != Look::Outcome::too_few_seeds || *look.question != *now.question; }
+bool counts(const Look& look, const Asked& now) { return !had_too_few_seeds(look) || *look.question != *now.question; }
 
 // "metric", "reference": where two questions differ.
 std::string differing(const Json& a, const Json& b) {
@@ -88,7 +91,8 @@ const Look* known_answer(const Look& look, const StudyHistory& own, const std::v
 
 std::string qualification_sentence(std::size_t earlier, const std::vector<std::string>& reasons) {
   if (earlier == 0 && reasons.empty()) return "";
-  std::string text = earlier == 0 ? join(reasons, "; ") : "After " + std::to_string(earlier) + (earlier == 1 ? " earlier look" : " earlier looks");
+  const std::string looks = std::to_string(earlier) + (earlier == 1 ? " earlier look" : " earlier looks");
+  std::string text = earlier == 0 ? join(reasons, "; ") : "After " + looks;
   if (earlier > 0 && !reasons.empty()) text += " (" + join(reasons, "; ") + ")";
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ": suggestive.";
@@ -105,9 +109,20 @@ StudyHistory StudyHistory::from(const Json& study) {
   if (study.contains("declared")) read_asked(study["declared"], out.declared.emplace());
   if (study.contains("follow_up")) {
     const Json& json = study["follow_up"];
-    out.follow_up = FollowUp{json.at("number").get<std::size_t>(), json.at("after").get<std::vector<std::string>>(), json.at("declared_alpha").get<double>()};
+    auto& follow_up = out.follow_up.emplace();
+    json.at("number").get_to(follow_up.number);
+    json.at("after").get_to(follow_up.after);
+    json.at("declared_alpha").get_to(follow_up.declared_alpha);
+    const bool is_one = follow_up.number >= 1 && follow_up.number <= kMostFollowUps && follow_up.declared_alpha > 0 && follow_up.declared_alpha < 0.5;
+    if (!is_one) throw DataError("study.json: follow_up: number or declared_alpha is out of bounds");
   }
-  if (study.contains("claims")) out.claims = study["claims"];
+  if (study.contains("claims")) {
+    for (const auto& claim : study["claims"]) {
+      for (const char* key : {"claim", "check", "date"}) (void)claim.at(key);
+      (void)claim.at("date").get<std::string>();
+    }
+    out.claims = study["claims"];
+  }
   return out;
 }
 
@@ -115,7 +130,10 @@ void StudyHistory::write_to(Json& study) const {
   if (!keys.empty()) study["variant_keys"] = keys;
   if (claims) study["claims"] = **claims;
   if (follow_up)
-    study["follow_up"] = {{"number", follow_up->number}, {"after", follow_up->after}, {"declared_alpha", follow_up->declared_alpha}, {"alpha", follow_up->alpha()}};
+    study["follow_up"] = {{"number", follow_up->number},
+                          {"after", follow_up->after},
+                          {"declared_alpha", follow_up->declared_alpha},
+                          {"alpha", follow_up->alpha()}};
   if (declared) study["declared"] = asked_json(*declared);
   if (looks.empty()) return;
   study["looks"] = Json::array();
@@ -177,9 +195,9 @@ void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, boo
     return;
   }
   Asked declared = own.looks.empty() || !own.declared ? declared_now : *own.declared;
-  const bool undecidable = std::all_of(own.looks.begin(), own.looks.end(), [](const Look& l) { return l.outcome == Look::Outcome::too_few_seeds; });
-  if (undecidable || is_sequential) declared.seeds = declared_now.seeds;
-  if (const auto keys = differing(*declared.question, *look.question); !keys.empty()) reasons.push_back("other question than declared: " + keys);
+  if (is_sequential || std::all_of(own.looks.begin(), own.looks.end(), had_too_few_seeds)) declared.seeds = declared_now.seeds;
+  const auto keys = differing(*declared.question, *look.question);
+  if (!keys.empty()) reasons.push_back("other question than declared: " + keys);
   if (declared.variants != look.variants) reasons.push_back("other variants than declared");
   if (declared.seeds != look.seeds) reasons.push_back("other seeds than declared");
   std::vector<Asked> earlier;
@@ -210,22 +228,25 @@ void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, boo
 bool add_look(StudyHistory& history, const Look& look, const Asked& declared, bool is_sequential) {
   for (auto& known : history.looks) {
     const bool same = known == look && known.is_complete == look.is_complete;
-    const bool grows = is_sequential && *known.question == *look.question && known.variants == look.variants && known.qualification == look.qualification;
+    const bool grows =
+        is_sequential && *known.question == *look.question && known.variants == look.variants && known.qualification == look.qualification;
     if (!same && !grows) continue;
     if (same && known.outcome == look.outcome) return false;
     known = look;
     return true;
   }
-  const auto undecidable = [](const Look& l) { return l.outcome == Look::Outcome::too_few_seeds; };
   if (history.looks.empty() || !history.declared) history.declared = declared;
-  else if (is_sequential || std::all_of(history.looks.begin(), history.looks.end(), undecidable)) history.declared->seeds = declared.seeds;
+  else if (is_sequential || std::all_of(history.looks.begin(), history.looks.end(), had_too_few_seeds))
+    history.declared->seeds = declared.seeds;
   history.looks.push_back(look);
   return true;
 }
 
 void amend_study_file(const fs::path& study, const std::function<bool(StudyHistory&)>& change) {
   const StudyFileTurn turn(study);
-  Json json = read_study_json(study);
+  std::string lost;
+  Json json = read_study_json(study, &lost);
+  if (!lost.empty()) return;  // the study's next start mends the file, and says so
   StudyHistory history = StudyHistory::from(json);
   if (!change(history)) return;
   history.write_to(json);

@@ -35,12 +35,15 @@ std::vector<std::int64_t> all_seeds(const Study& study) {
 
 // Its own question, asked once, has an answer for every pair.
 bool is_answered(const StudyHistory& history) {
-  return std::any_of(history.looks.begin(), history.looks.end(),
-                     [](const Look& look) { return look.is_complete && look.qualification.empty() && look.outcome == Look::Outcome::decided; });
+  const auto answers = [](const Look& look) {
+    return look.is_complete && look.qualification.empty() && look.outcome == Look::Outcome::decided;
+  };
+  return std::any_of(history.looks.begin(), history.looks.end(), answers);
 }
 
 bool is_open(const StudyHistory& history) {
-  return !is_answered(history) && std::any_of(history.looks.begin(), history.looks.end(), [](const Look& l) { return l.outcome != Look::Outcome::too_few_seeds; });
+  const auto could_decide = [](const Look& look) { return look.outcome != Look::Outcome::too_few_seeds; };
+  return !is_answered(history) && std::any_of(history.looks.begin(), history.looks.end(), could_decide);
 }
 
 bool is_about(const StudyHistory& history, const std::vector<std::string>& keys) {
@@ -50,16 +53,23 @@ bool is_about(const StudyHistory& history, const std::vector<std::string>& keys)
 
 // A first start has come this far already: with other seeds or variants, and before any look, it is another study.
 bool is_the_start_of(const StudyFile& there, const Study& study, const std::map<std::string, std::string>& keys) {
-  const bool same_seeds = study.growing ? there.sequential && !there.seeds.empty() && there.seeds[0] == study.growing->first : there.seeds == study.seeds;
+  const bool same_first = there.sequential && !there.seeds.empty() && study.growing && there.seeds[0] == study.growing->first;
+  const bool same_seeds = study.growing ? same_first : there.seeds == study.seeds;
   return !there.history.looks.empty() || (same_seeds && there.history.keys == keys);
 }
 
-std::optional<FollowUp> follow_up_of(const std::vector<std::string>& keys, const std::vector<std::int64_t>& seeds, const std::vector<Sibling>& beside, double alpha) {
+bool were_looked_at(const std::vector<std::string>& keys, const std::vector<std::int64_t>& seeds, const std::vector<Sibling>& beside) {
   for (const auto& sibling : beside) {
     for (const auto& look : sibling.history.looks) {
-      if (share_variants(look.variants, keys) && share_seeds(look.seeds, seeds)) return std::nullopt;  // not fresh: a look like any other
+      if (share_variants(look.variants, keys) && share_seeds(look.seeds, seeds)) return true;
     }
   }
+  return false;
+}
+
+std::optional<FollowUp> follow_up_of(const std::vector<std::string>& keys, const std::vector<std::int64_t>& seeds,
+                                     const std::vector<Sibling>& beside, double alpha) {
+  if (were_looked_at(keys, seeds, beside)) return std::nullopt;  // not fresh: a look like any other
   auto next = next_follow_up(keys, beside, alpha);
   return next.after.empty() ? std::nullopt : std::optional<FollowUp>(std::move(next));
 }
@@ -105,10 +115,7 @@ StudyHistory history_at_start(const Plan& plan, bool any_finished) {
   }
   const auto keys = values_of_keys(out.keys);
   const auto beside = plan.study.config.expect->empty() ? std::vector<Sibling>() : looked_at_beside(plan.directory);
-  const bool is_known = std::any_of(beside.begin(), beside.end(), [&](const Sibling& sibling) {
-    const auto& looks = sibling.history.looks;
-    return std::any_of(looks.begin(), looks.end(), [&](const Look& look) { return share_variants(look.variants, keys) && share_seeds(look.seeds, all_seeds(plan.study)); });
-  });
+  const bool is_known = were_looked_at(keys, all_seeds(plan.study), beside);
   Json claims = Json::array();
   for (const auto& item : *plan.study.config.expect) {
     Json claim = {{"claim", item["claim"]}, {"check", item["check"]}};

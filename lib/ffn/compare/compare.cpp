@@ -142,7 +142,7 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
 struct PairJob {
   std::size_t facet;
   AskedPair asked;
-  const Group *runs, *reference;
+  const RunGroup *runs, *reference;
   std::optional<PairResult> result;
 };
 

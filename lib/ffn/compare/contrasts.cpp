@@ -34,7 +34,7 @@ struct Horizon {
   bool cuts_any = false;
 };
 
-Horizon horizon_of(const std::vector<Sides>& sides, Measure measure) {
+Horizon cut_of(const std::vector<Sides>& sides, Measure measure) {
   std::vector<stats::Hit> hits;
   for (const auto& cell : sides) {
     for (const auto* side : {&cell.value, &cell.reference}) {
@@ -101,7 +101,7 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
     std::vector<Sides> sides;
     for (const auto i : contrast.cells)
       sides.push_back({by_seed(cells[i].runs.at(contrast.value), metric), by_seed(cells[i].runs.at(out.reference), metric)});
-    const Horizon horizon = metric.is_time() ? horizon_of(sides, metric.measure) : Horizon();
+    const Horizon horizon = metric.is_time() ? cut_of(sides, metric.measure) : Horizon();
     const auto values = per_seed(contrast, sides, metric, as_ratios, horizon.at);
     if (values.empty()) continue;
     ContrastResult result;

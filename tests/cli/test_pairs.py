@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 
 from program import ProgramTest, main
 
@@ -132,6 +133,15 @@ class Refusals(ProgramTest):
         text = self.ok("plan", self.write("study.json", {**STUDY, "seeds": 20}), "--no-probe").stdout
         self.assertIn("(4 comparisons at 5 % together, power 80 %)", " ".join(text.split()))
         self.assertAlmostEqual(four, 0.81459, places=4)
+
+
+    def test_the_command_that_settles_leaves_out_what_a_growing_study_does_not_take(self):
+        study = with_compare({**STUDY, "seeds": 5}, pairs="best", interaction=True)
+        error = self.ok("--config", self.write("study.json", study)).stderr
+        command = shlex.split(error[error.index("next, for what is not sure: ") :].splitlines()[0].split(": ", 1)[1])
+        self.assertIn("compare.interaction=false", command)
+        self.assertIn("compare.pairs=all", command)
+        self.ok("plan", "--no-probe", "study.json", *(word for word in command if "=" in word))
 
 
 class Headlines(ProgramTest):

@@ -74,8 +74,8 @@ std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const
   if (facet_by.size() != 1)
     throw UsageError(facet_by.empty() ? std::string("compare.interaction needs a second key that varies, and there is none")
                                       : "compare.interaction is of one key besides the compared one, and here vary " + join(facet_by, " and "),
-                     facet_by.empty() ? "sweep another key, or leave compare.interaction out"
-                                      : "give all but one of them a single value, or leave compare.interaction out");
+                     facet_by.empty() ? "sweep another key, or set compare.interaction=false"
+                                      : "give all but one of them a single value, or set compare.interaction=false");
   std::vector<AskedContrast> out;
   for (std::size_t v = 1; v < values.size(); ++v) {
     std::vector<std::size_t> with_both;

@@ -158,6 +158,9 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
   const auto first = first_of_fresh_seeds(study, GrowingSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
+  // A growing study takes neither.
+  if (study.config.compare.interaction) set_key(words, "compare.interaction", "false", common.description);
+  if (study.config.compare.pairs == "best") set_key(words, "compare.pairs", "all", common.description);
   set_key(words, "name", free_name(plan), common.description);
   set_key(words, "seeds", "{\"until\":\"settled\",\"first\":" + std::to_string(first) + "}", common.description);
   return shell_command(words);

@@ -20,11 +20,12 @@ TEST_CASE("a contrast has the p and the interval of an enumeration by hand") {
   CompareOptions options;
   options.resamples = 10;
   const auto result = compare_contrast({1.8, -0.4, 0.9, 2.7, 0.3, -1.1, 1.4, 0.6, 2.5, 0.8, -0.2, 1.1}, Direction::lower_is_better, PairedValues::difference, options);
-  CHECK(result.p == Approx(0.0263671875).epsilon(1e-12));
+  // Within the rounding of sums of a dozen numbers, from which the limits come.
+  CHECK(result.p == Approx(0.0263671875).epsilon(1e-9));
   REQUIRE(result.effect);
-  CHECK(result.effect->value == Approx(0.8666666666666667).epsilon(1e-12));
-  CHECK(result.effect->interval.low == Approx(0.13999999999999999).epsilon(1e-12));
-  CHECK(result.effect->interval.high == Approx(1.5999999999999999).epsilon(1e-12));
+  CHECK(result.effect->value == Approx(0.8666666666666667).epsilon(1e-9));
+  CHECK(result.effect->interval.low == Approx(0.13999999999999999).epsilon(1e-9));
+  CHECK(result.effect->interval.high == Approx(1.5999999999999999).epsilon(1e-9));
   CHECK(result.standardised_effect < 0);  // above 0 is worse where lower is better
 }
 

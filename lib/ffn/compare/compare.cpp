@@ -166,7 +166,7 @@ std::map<std::string, std::set<std::string>> measured_of(const std::vector<Found
 struct PairJob {
   std::size_t facet;
   AskedPair asked;
-  const Group *runs, *reference;
+  const RunGroup *runs, *reference;
   std::optional<PairResult> result;
 };
 

@@ -34,7 +34,7 @@ struct Horizon {
   bool cuts_any = false;
 };
 
-Horizon horizon_of(const std::vector<Sides>& sides, Measure measure) {
+Horizon cut_of(const std::vector<Sides>& sides, Measure measure) {
   std::vector<stats::Hit> hits;
   for (const auto& cell : sides) {
     for (const auto* side : {&cell.value, &cell.reference}) {
@@ -74,8 +74,8 @@ std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const
   if (facet_by.size() != 1)
     throw UsageError(facet_by.empty() ? std::string("compare.interaction needs a second key that varies, and there is none")
                                       : "compare.interaction is of one key besides the compared one, and here vary " + join(facet_by, " and "),
-                     facet_by.empty() ? "sweep another key, or leave compare.interaction out"
-                                      : "give all but one of them a single value, or leave compare.interaction out");
+                     facet_by.empty() ? "sweep another key, or set compare.interaction=false"
+                                      : "give all but one of them a single value, or set compare.interaction=false");
   std::vector<AskedContrast> out;
   for (std::size_t v = 1; v < values.size(); ++v) {
     std::vector<std::size_t> with_both;
@@ -101,7 +101,7 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
     std::vector<Sides> sides;
     for (const auto i : contrast.cells)
       sides.push_back({by_seed(cells[i].runs.at(contrast.value), metric), by_seed(cells[i].runs.at(out.reference), metric)});
-    const Horizon horizon = metric.is_time() ? horizon_of(sides, metric.measure) : Horizon();
+    const Horizon horizon = metric.is_time() ? cut_of(sides, metric.measure) : Horizon();
     const auto values = per_seed(contrast, sides, metric, as_ratios, horizon.at);
     if (values.empty()) continue;
     ContrastResult result;

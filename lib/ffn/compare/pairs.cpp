@@ -7,11 +7,11 @@
 
 namespace ffn {
 
-bool is_measured(const Group& runs, const Metric& metric) {
+bool is_measured(const RunGroup& runs, const Metric& metric) {
   return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return is_unmeasured(*run, metric); });
 }
 
-std::map<std::int64_t, const FoundRun*> by_seed(const Group& runs, const Metric& metric) {
+std::map<std::int64_t, const FoundRun*> by_seed(const RunGroup& runs, const Metric& metric) {
   std::map<std::int64_t, const FoundRun*> out;
   if (!is_measured(runs, metric)) return out;
   for (const auto* run : runs) {

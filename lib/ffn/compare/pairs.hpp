@@ -10,12 +10,12 @@
 
 namespace ffn {
 
-using Group = std::vector<const FoundRun*>;
+using RunGroup = std::vector<const FoundRun*>;
 
 /// The runs of one facet by their value of `by`.
 struct Cell {
   std::map<std::string, std::string> keys;
-  std::map<std::string, Group> runs;
+  std::map<std::string, RunGroup> runs;
 };
 
 struct AskedPair {
@@ -23,11 +23,11 @@ struct AskedPair {
 };
 
 /// True if no run of the group ended well without the metric.
-bool is_measured(const Group& runs, const Metric& metric);
+bool is_measured(const RunGroup& runs, const Metric& metric);
 
 /// Runs that are over by seed; a seed that occurs twice in a group keeps its first run. None of a group that does not log the
 /// metric: its diverged runs would lose, where the others have nothing to show.
-std::map<std::int64_t, const FoundRun*> by_seed(const Group& runs, const Metric& metric);
+std::map<std::int64_t, const FoundRun*> by_seed(const RunGroup& runs, const Metric& metric);
 
 /// The pairs of a facet that make the family. `values`: in order, the reference first; `pairs`: compare.pairs.
 /// "best" is judged as "all" is: the same results choose the leader, so any pair could have become one that is asked. Its pairs are a

@@ -234,7 +234,7 @@ std::string explanation(const Comparison& c) {
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
          "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together" +
-         (c.history.qualification.empty() ? "" : ", for whoever looks once at what was declared") + ".\n" + verdict_words_text(c);
+         (c.history.qualification.empty() ? "" : ", for one look at what was declared") + ".\n" + verdict_words_text(c);
 }
 
 std::string claims_text(const Comparison& c, const CompareView& view) {

@@ -188,12 +188,11 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
 
 // What to try next, and what there is beside it.
 struct Next {
-  std::string why, command, beside_why, beside, note;
+  std::string why, command, beside_why, beside, note, level = {};
 };
 
 // A later study of an open question is judged at a smaller level: said before it is trained.
-std::string next_sentence(const Plan& plan, const Comparison& c) {
-  const std::string what = c.history.qualification.empty() ? "next, for what is not sure" : "next, for a sure answer";
+std::string level_line(const Plan& plan, const Comparison& c) {
   std::vector<std::string> keys;
   for (const auto& [name, key] : variant_keys(plan.study)) keys.push_back(key);
   std::sort(keys.begin(), keys.end());
@@ -204,10 +203,10 @@ std::string next_sentence(const Plan& plan, const Comparison& c) {
   }
   const auto& follow_up = plan.study.follow_up;
   const auto next = next_follow_up(keys, looked_at, follow_up ? follow_up->declared_alpha : c.alpha);
-  if (next.after.empty()) return what + ":";
+  if (next.after.empty()) return "";
   char level[32];
   std::snprintf(level, sizeof level, "%.3g %%", 100 * next.alpha());
-  return what + " (fresh seeds, judged at " + level + ", since this question was asked before):";
+  return std::string("fresh seeds are judged at ") + level + ", since this question was asked before\n";
 }
 
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
@@ -220,7 +219,8 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
     const std::string note = "The command below sets compare.min_effect to " + finer.min_effect +
                              "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
                              "the seeds and end undecided.";
-    return {next_sentence(plan, c), settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note};
+    const char* why = c.history.qualification.empty() ? "next, for what is not sure:" : "next, for a sure answer:";
+    return {why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note, level_line(plan, c)};
   }
   if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
   if (const auto command = tuning_command(plan, c, common); !command.empty()) return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};
@@ -241,10 +241,10 @@ std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& en
   const std::string results = "results: " + plan.directory.string();
   const int width = is_terminal(2) ? terminal_width_of(2) : 0;
   const auto fits = [width](const std::string& line) { return width <= 0 || display_width(line) <= static_cast<std::size_t>(width); };
-  std::string out = results;
+  std::string out = next.level + results;
   if (!next.beside.empty()) {
     const std::string above = results + "    " + next.beside_why + " " + next.beside;
-    out = fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO);
+    out = next.level + (fits(above) ? above : results + "\n" + sentence_and_command(next.beside_why, next.beside, STDERR_FILENO));
   }
   if (!next.note.empty()) {
     const std::string note = wrapped(next.note, width);

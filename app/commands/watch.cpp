@@ -71,7 +71,14 @@ std::string state_of(const std::vector<std::string>& names) {
     for (const auto& file : {files.status_path(), files.metrics_path(), files.summary_path()}) add(file);
     studies.insert(run.parent_path().parent_path());
   }
-  for (const auto& study : studies) add(study_file_path(study));
+  for (const auto& study : studies) {  // not the file's time: the page itself is recorded there as a look
+    try {
+      const auto file = read_study_file(study);
+      if (file) all += std::to_string(file->seeds.size()) + " seeds, " + std::to_string(file->variants.size()) + " variants\n";
+    } catch (const Error& error) {
+      all += std::string(error.what()) + "\n";
+    }
+  }
   return sha256_hex(all + std::to_string(places.missing.size()));
 }
 

@@ -162,7 +162,7 @@ class FollowUpTest(ProgramTest):
         pair = ("xor", "model.ffn.activation=silu,gelu_tanh", "train.steps=60", "seeds=8")
         first = self.ok(*pair, "name=x")
         self.assertIn("Not sure", first.stdout)
-        self.assertIn("judged at 0.5 %", words(first.stderr))
+        self.assertIn("fresh seeds are judged at 0.5 %, since this question was asked before", words(first.stderr))
         second = ("xor", "-q", *pair[1:3], "seeds=" + json.dumps(list(range(100, 110))), "name=y")
         text = words(self.ok(*second).stdout)
         self.assertIn("The 2nd study of this question (after x): verdicts at 0.5 %, so that all of them together are wrong with a chance of at most 5.5 %.", text)

@@ -37,7 +37,7 @@ class Terminal(ProgramTest):
                 break
             out += part
         os.close(leader)
-        self.assertEqual(process.wait(60), 0, out.decode(errors="replace"))
+        self.assertIn(process.wait(60), (0, 5), out.decode(errors="replace"))  # 5: so few seeds show no claim
         return out.decode()
 
     def test_what_is_known_so_far_has_bars_and_curves_and_fits(self):
@@ -167,10 +167,11 @@ class Ending(ProgramTest):
         done = self.ok(*words[1:])  # safe to follow
         named = self.ok("study.json", *(word for word in words[2:-2]), "name=named", "seeds=3").stderr.strip().splitlines()[-1]
         words = shlex.split(named.partition(": ")[2])
-        self.assertEqual([word for word in words if word.startswith(("name=", "seeds="))], ["name=named-settled", 'seeds={"until":"settled","first":3}'])
         self.assertIn("pictures: ffn-train report runs/study-settled", done.stderr)
         self.assertIn("name=study-settled-tuned", done.stderr)  # now that it is decided, and at one rate
         seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
+        fresh = 'seeds={"until":"settled","first":%d}' % (max(seeds) + 1)  # no study of these variants was looked at with them
+        self.assertEqual([word for word in words if word.startswith(("name=", "seeds="))], ["name=named-settled", fresh])
         self.assertEqual(min(seeds), 6)  # that nobody has looked at
         self.assertEqual(len(list((self.tmp / "runs/study").glob("*/seed-*"))), 18)
 
@@ -193,7 +194,7 @@ class Ending(ProgramTest):
     def test_without_a_smallest_difference_what_settles_a_study_has_one(self):
         study = {**STUDY, "train": {**STUDY["train"], "steps": 300}}
         for number, (changes, effect) in enumerate(((["train.eval_every=20"], None), (["train.eval_every=1"], None), (["compare.metric=val/loss"], "0.1"))):
-            result = self.ok(self.write("study.json", study), *changes, "seeds=5", f"name=n{number}", "model.ffn.activation=gelu,gelu_tanh,silu", "train.optimizer.lr=0.011")
+            result = self.ok(self.write("study.json", study), *changes, "seeds=5", f"name=n{number}", "-o", f"out{number}", "model.ffn.activation=gelu,gelu_tanh,silu", "train.optimizer.lr=0.011")
             lines = result.stderr.strip().splitlines()
             words = shlex.split(lines[-1].partition("next, for what is not sure: ")[2])
             given = [word.partition("=")[2] for word in words if word.startswith("compare.min_effect=")]
@@ -210,7 +211,7 @@ class Ending(ProgramTest):
         last = 2**63 - 1
         for name, seeds, more, tune in (("one", "1", "seeds=6", ()), ("five", "[5]", "seeds=[5,6,7,8,9,10]", ()), ("last", f"[{last}]", f"seeds=[{last},0,1,2,3,4]", ()),
                                         ("tuned", "[999999]", "seeds=[999999,0,1,2,3,4]", ("tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1"))):
-            result = self.ok("study.json", f"name={name}", "train.steps=200", *tune, f"seeds={seeds}")
+            result = self.ok("study.json", f"name={name}", "-o", name, "train.steps=200", *tune, f"seeds={seeds}")
             self.assertIn("at least 6 are needed", " ".join(result.stdout.split()))
             line = result.stderr.strip().splitlines()[-1]
             words = shlex.split(line.partition("next, for a verdict: ")[2])

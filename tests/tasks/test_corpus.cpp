@@ -103,7 +103,7 @@ TEST_CASE("a byte order mark of UTF-8 is no character, and no other text") {
   const auto with = read_corpus(text_config(scratch, "\xEF\xBB\xBF" + plain));
   const auto without = read_corpus(text_config(scratch, plain));
   CHECK(with.alphabet == std::vector<std::uint32_t>{'\n', 'a', 'b'});
-  CHECK((with.train == without.train && with.valid == without.valid && with.sha256 == without.sha256));
+  CHECK((with.text == without.text && with.held_out == without.held_out && with.sha256 == without.sha256));
   CHECK(file_identity(scratch.write("marked.txt", "\xEF\xBB\xBF" + plain)) == with.sha256);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a carriage return is a character as any other") {
 TEST_CASE("the validation part is the fraction that was typed") {
   const ScratchDirectory scratch;
   for (const auto& [fraction, held_out] : {std::pair(0.29, 29), {0.07, 7}, {0.28, 28}, {0.1, 10}, {0.299, 29}, {0.5, 50}})
-    CHECK(static_cast<int>(read_corpus(text_config(scratch, std::string(100, 'x'), 2, fraction)).valid.size()) == held_out);
+    CHECK(static_cast<int>(read_corpus(text_config(scratch, std::string(100, 'x'), 2, fraction)).held_out) == held_out);
 }
 
 TEST_CASE("tasks have their shapes") {

@@ -1,5 +1,5 @@
-// The record of looks: which answers of a study were shown, and what that makes of the next one. Whoever may stop or ask again after each
-// answer errs more often than one answer says; the record makes that visible. Kept in study.json. Depends on config and tasks.
+// The record of looks: which answers of a study were shown, and what that makes of the next one. Stopping or asking again after an answer
+// makes more errors than one answer says; the record makes that visible. Kept in study.json. Depends on config and tasks.
 #pragma once
 
 #include <filesystem>

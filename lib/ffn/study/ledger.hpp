@@ -19,7 +19,7 @@ void judge_as_follow_up(Study& study, const std::filesystem::path& out, bool fre
 /// "the 2nd study of this question (after runs/x): verdicts at 0.5 %, …"; for a person.
 std::string ledger_sentence(const FollowUp& follow_up);
 
-/// The follow-up that would be next of these variants: for whoever proposes one.
+/// The follow-up that would be next of these variants: said before it starts.
 FollowUp next_follow_up(const std::vector<std::string>& keys, const std::vector<Sibling>& looked_at, double declared_alpha);
 
 /// The history that study.json is to have at this start: what is recorded there, and what the plan fixes before its first run.

@@ -180,6 +180,8 @@ std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOp
     rates.emplace_back(text);
   }
   set_key(words, "name", name, common.description);
+  set_key(words, "train.optimizer.lr", "", common.description);
+  words.pop_back();  // a rate that was given has no effect beside those that are tuned over
   set_key(words, "tune.train.optimizer.lr", join(rates, ","), common.description);
   if (!plan.study.config.expect->empty()) set_key(words, "expect", "[]", common.description);  // claims are about the study's own settings
   set_key(words, "tune.retune", "per_seed", common.description);  // one choice for all seeds is drawn by chance, too

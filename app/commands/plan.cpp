@@ -259,7 +259,7 @@ std::string power_text(const Power& power) {
 }
 
 // All but the table, which stands above.
-void print_plan(const Study& study, const PlanEstimate& e, const Power& power, const CommonOptions& common) {
+void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
              format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
              " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
@@ -309,7 +309,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   const Study& shown = tuning ? tuning->study : plan.study;
   const Power power = power_of(shown, comparisons);
   if (common.json) print_json(plan_json(shown, found, power));
-  else print_plan(shown, found, power, common);
+  else print_plan(shown, found, power);
   if (found.refusal) log_warning(std::string("starting it is refused: ") + found.refusal->what() + "\n" + found.refusal->hint());
   return 0;
 }

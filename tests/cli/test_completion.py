@@ -247,7 +247,7 @@ class Manual(CompletionTest):
             self.assertRegex(text, rf"(?m)^   {command}$")
             for option in self.asked(command, "--"):
                 self.assertIn(option, text)
-        self.assertIn("  ffn-train xor model.ffn.activation=relu,silu seeds=10", text)
+        self.assertIn("  ffn-train xor name=two model.ffn.activation=relu,silu seeds=10", text)
 
     def test_words_that_may_be_left_out_stand_in_brackets(self):
         synopsis = re.sub(r"\\f.|\\", "", self.ok("man").stdout.partition(".SH SYNOPSIS")[2].partition(".SH")[0]).splitlines()

@@ -408,7 +408,7 @@ class Strangers(Damage):
     def test_what_was_tuned_decides_what_else_a_run_has(self):
         for name, tuned in (("kinds", "tune.train.optimizer.kind=adamw,sgd,adam"), ("schedules", "tune.train.schedule.kind=wsd,cosine"),
                             ("layers", "tune.model.ffn.name=swiglu,maxout")):
-            more = ("model.ffn.kind=formula", "model.ffn.name=glu") if name == "layers" else ()
+            more = ('model.ffn={"kind":"formula","name":"glu"}',) if name == "layers" else ()
             self.ok("xor", "train.steps=20", "seeds=2", "tune.retune=per_seed", "tune.seeds=1", "-q", "name=" + name, "model.d_model=8,16", tuned, *more)
             self.assertIn("4 runs: 4 whole", self.ok("check", "runs/" + name).stdout)
             self.assertNotIn("not what the study trains", self.ok("compare", "runs/" + name, "--json").stdout)
@@ -434,7 +434,7 @@ class Strangers(Damage):
         one, other = next((a, b) for a in own for b in own if own[a] != own[b])
         self.ok(*study, "seeds=5")  # seeds that are not the study's any more are no strangers
         self.assertIn("14 runs: 14 whole", self.ok("check", "runs/each").stdout)
-        grown = ("xor", "train.steps=20", "train.eval_every=10", "-q", "name=grown", "train.clip_norm=0,2,1", "train.batch_size=8", "tune.seeds=1",
+        grown = ("xor", "train.steps=20", "train.eval_every=10", "-q", "name=grown", "train.clip_norm=0,2,1", "tune.seeds=1",
                  "tune.retune=per_seed", "tune.train.batch_size=8,16,32", "tune.train.optimizer.lr=0.001,0.1")
         self.ok(*grown, "seeds=2")
         self.ok(*grown, "seeds=1")  # whose grid grows to the other end

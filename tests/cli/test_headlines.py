@@ -30,7 +30,7 @@ class Leaders(ProgramTest):
             for form in ((), ("--details",), ("--markdown",)):
                 said = " ".join(self.ok("compare", "runs/gone", *form).stdout.split())
                 self.assertNotRegex(said, "The same|no meaningful difference|Sure")
-                self.assertTrue(said.startswith("No run has a value of val/loss."), said)
+                self.assertIn("No run has a value of val/loss.", said[:200])  # behind what is said of an earlier look
 
     def test_a_run_that_hits_and_then_diverges_got_there(self):
         self.ok("xor", "name=late", "seeds=8", "model.ffn.activation=relu2", "train.optimizer.kind=sgd", "train.optimizer.lr=0.3,0.6", "train.steps=600", "train.eval_every=1", "-q")

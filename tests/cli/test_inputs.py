@@ -262,9 +262,11 @@ class Users(Program):
 
     def test_odd_things_below_compare(self):
         study = self.trained()
-        os.symlink("loop", study / "loop")
         os.symlink(study, study / "round")
         self.ok("compare", study)
+        os.symlink("loop", study / "loop")  # cannot be read: it might be anything
+        self.assertIn("loop", self.fails(3, "compare", study))
+        os.unlink(study / "loop")
         good = json.loads((study / "study.json").read_text())
         for variants in (3, "x", [3], [[]], {"a": 1}, [{"assignments": 3}], [{"assignments": []}], None):
             (study / "study.json").write_text(json.dumps({**good, "variants": variants, "document": variants}))

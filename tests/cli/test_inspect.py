@@ -295,7 +295,7 @@ class Text(InspectTest):
 
     def test_characters_that_are_not_shown_are_named_by_their_numbers(self):
         run = self.trained(TEXT)
-        for character, name in (("\0", r"\x00"), ("\033", r"\x1b"), ("\u202e", r"\u202e")):
+        for character, name in (("\1", r"\x01"), ("\033", r"\x1b"), ("\u202e", r"\u202e")):
             self.write("odd.txt", "the" + character + "rain")
             self.assertIn(f"odd.txt's '{name}' does not occur in the training text", self.fails(2, "inspect", run, "--data", "odd.txt"))
 

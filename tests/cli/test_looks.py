@@ -159,11 +159,11 @@ class FollowUpTest(ProgramTest):
         return json.loads((self.tmp / f"runs/{name}/study.json").read_text())["compare"]["alpha"]
 
     def test_a_follow_up_of_an_open_question_is_judged_at_its_share_of_alpha(self):
-        pair = ("xor", "model.ffn.activation=silu,gelu_tanh", "train.steps=60", "seeds=8")
+        pair = ("xor", "model.ffn.activation=silu,gelu_tanh", "train.steps=60", "train.eval_every=10", "seeds=8")
         first = self.ok(*pair, "name=x")
         self.assertIn("Not sure", first.stdout)
         self.assertIn("fresh seeds are judged at 0.5 %, since this question was asked before", words(first.stderr))
-        second = ("xor", "-q", *pair[1:3], "seeds=" + json.dumps(list(range(100, 110))), "name=y")
+        second = ("xor", "-q", *pair[1:4], "seeds=" + json.dumps(list(range(100, 110))), "name=y")
         text = words(self.ok(*second).stdout)
         self.assertIn("The 2nd study of this question (after x): verdicts at 0.5 %, so that all of them together are wrong with a chance of at most 5.5 %.", text)
         self.assertAlmostEqual(self.alpha("y"), 0.005)

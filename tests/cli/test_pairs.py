@@ -150,7 +150,7 @@ class Headlines(ProgramTest):
         text = " ".join(self.ok("compare", "runs/why-ffn").stdout.split())
         verdicts = {json.dumps(f["keys"]): [p["verdict"] for p in f["pairs"]] for f in json.loads(self.ok("compare", "runs/why-ffn", "--json").stdout)["facets"]}
         self.assertEqual(sorted(map(str, verdicts.values())), ["['better']", "['undecided']", "['undecided']"])
-        self.assertTrue(text.startswith("positionwise has the highest val/accuracy at scores position; no sure difference at - and content."), text)
+        self.assertTrue(text.startswith("positionwise has the highest val/accuracy at scores position; no sure difference at no attention and content."), text)
         self.assertNotIn("taken together", text)
 
 

@@ -139,7 +139,7 @@ class Ending(ProgramTest):
         why, _, command = done.stderr.strip().splitlines()[-1].partition(": ")
         self.assertEqual(why, "next, each at the learning rate that suits it")
         words = shlex.split(command)
-        self.assertEqual(words[1:], [str(self.tmp / "study.json"), "train.optimizer.lr=0.02", "name=study-tuned",
+        self.assertEqual(words[1:], [str(self.tmp / "study.json"), "name=study-tuned",
                                      "tune.train.optimizer.lr=0.002,0.006,0.02,0.06,0.2", "tune.retune=per_seed"])
         tuned = self.ok(*words[1:])
         self.assertEqual(tuned.stderr.strip().splitlines()[-1], "next: ffn-train report runs/study-tuned")

@@ -294,7 +294,7 @@ class Settled(ProgramTest):
             self.assertEqual((self.comparison(), self.record()), (before, record))
             self.ok("check", "runs/s")
         self.lose("missing", "study.json.bak")
-        self.assertNotIn("study.json", self.train().stderr.replace("study.json seeds", ""))
+        self.assertNotIn("study.json", self.train().stderr.replace(str(self.path), ""))
         self.assertEqual((self.tmp / "runs/s/study.json.bak").read_text(), (self.tmp / "runs/s/study.json").read_text())
 
     def test_without_a_record_and_its_copy_no_look_is_taken_and_whoever_compares_is_told(self):

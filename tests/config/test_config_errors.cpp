@@ -49,7 +49,7 @@ TEST_CASE("an unknown key is answered with the nearest one") {
 }
 
 TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {
-  CHECK(problems_in("{\"zzz\": 1}") == "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, log, model, name, seed, task, train");
+  CHECK(problems_in("{\"zzz\": 1}") == "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, label, log, model, name, seed, task, train");
   CHECK(problems_in("{\"task\": {\"kind\": \"xor\", \"wavelength\": 1}}") ==
         "x.json:1  /task/wavelength: unknown key \"wavelength\"; known here: bits, jitter, kind, label_noise");
 }

@@ -29,6 +29,7 @@ void ask_study(const std::filesystem::path& directory, const CompareQuestion& op
   if (!study) return;
   request.in_given_order = !options.all;
   if (!options.all) request.tuned = study->tuned;
+  if (study->history.follow_up) request.fresh_share = FollowUp::share(2) / FollowUp::share(1);  // the next follow-up has half of its alpha
   const auto& own = study->compare;
   if (asked.by.empty()) {
     asked.by = own.by;

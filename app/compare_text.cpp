@@ -117,7 +117,7 @@ std::string bad_runs_text(const Comparison& c) {
 Table pairs_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
-  const std::string interval = format_percent(1 - c.alpha, 0);
+  const std::string interval = format_level(1 - c.alpha);
   columns.push_back({shown_key(c, c.by), Align::left});
   columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
   columns.push_back({"P(better)", Align::right});
@@ -154,7 +154,7 @@ std::string how_it_was_looked_at(const Comparison& c) {
          std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
          (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all looks has a chance of at most " +
-         format_percent(c.alpha, 0) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
+         format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
 }
 
 std::string how_to_read(const Comparison& c) {
@@ -227,13 +227,13 @@ std::string verdict_words_text(const Comparison& c) {
 }
 
 std::string explanation(const Comparison& c) {
-  const std::string level = format_percent(1 - c.alpha, 0);
+  const std::string level = format_level(1 - c.alpha);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
          " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
-         "is wrong is at most " + format_percent(c.alpha, 0) + ", over all comparisons together" +
+         "is wrong is at most " + format_level(c.alpha) + ", over all comparisons together" +
          (c.history.qualification.empty() ? "" : ", for one look at what was declared") + ".\n" + verdict_words_text(c);
 }
 

@@ -235,6 +235,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
       if (run != runs.end()) variant.name = run->label;
     }
   }
+  for (const auto& run : runs) out.places.emplace_back(run.path, run.seed);
   auto varying = varying_keys(runs);
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
@@ -266,6 +267,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;
   options.alpha = out.alpha;
+  options.fresh_alpha = request.fresh_share * out.alpha;
   out.as_ratios = !metric.is_time() && scale.as_ratios();
   options.min_effect = scale.margin(out.min_effect);
   options.resamples = request.resamples;

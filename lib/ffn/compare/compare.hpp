@@ -89,6 +89,7 @@ struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
   std::optional<SequentialRequest> sequential;
+  double fresh_share = 0.1;     ///< of alpha, at which a study of fresh seeds is judged if this one leaves something open (study/ledger.hpp)
   bool in_given_order = false;  ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
   std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
@@ -199,6 +200,7 @@ struct Comparison {
   std::optional<SequentialStanding> sequential;
   std::map<std::string, std::set<std::string>> measured;  ///< "target", "eval_every", "eval_examples" of the runs
   AnswerHistory history;
+  std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too
 };
 
 /// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by

@@ -42,26 +42,22 @@ Member read_member(const fs::path& study) {
 std::map<fs::path, Member> members_of(const Comparison& c) {
   std::map<fs::path, Member> members;
   std::map<fs::path, std::set<fs::path>> listed;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      for (const auto& run : group.runs) {
-        const fs::path path = fs::absolute(run.path).lexically_normal(), study = path.parent_path().parent_path();
-        const auto [at, is_new] = members.try_emplace(study);
-        Member& member = at->second;
-        if (is_new) {
-          member = read_member(study);
-          if (member.file) {
-            for (const auto& place : member.file->run_directories(study)) listed[study].insert(place.lexically_normal());
-          }
-        }
-        ++member.runs;
-        const bool is_listed = listed[study].count(path) > 0;
-        member.unlisted += !is_listed;
-        if (!is_listed) continue;
-        member.seeds.insert(run.seed);
-        member.variants.insert(key_of(*member.file, path.parent_path().filename().string()));
+  for (const auto& [place, seed] : c.places) {
+    const fs::path path = fs::absolute(place).lexically_normal(), study = path.parent_path().parent_path();
+    const auto [at, is_new] = members.try_emplace(study);
+    Member& member = at->second;
+    if (is_new) {
+      member = read_member(study);
+      if (member.file) {
+        for (const auto& planned : member.file->run_directories(study)) listed[study].insert(planned.lexically_normal());
       }
     }
+    ++member.runs;
+    const bool is_listed = listed[study].count(path) > 0;
+    member.unlisted += !is_listed;
+    if (!is_listed) continue;
+    member.seeds.insert(seed);
+    member.variants.insert(key_of(*member.file, path.parent_path().filename().string()));
   }
   return members;
 }

@@ -174,7 +174,7 @@ std::optional<Figure> interval_figure(const Comparison& c) {
   Figure out;
   out.id = "intervals";
   out.heading = "Differences from " + shown_value(c, c.reference);
-  out.reading = "Mark: the typical difference; bar: its " + format_percent(1 - c.alpha, 0) + " interval. A bar clear of the upright line at 0 is a difference; a hollow mark is undecided.";
+  out.reading = "Mark: the typical difference; bar: its " + format_level(1 - c.alpha) + " interval. A bar clear of the upright line at 0 is a difference; a hollow mark is undecided.";
   out.panels.push_back({"", [&c, series](const Form& form, const std::string& style) {
     const auto rows = interval_rows(c, *series);
     double labels = 0, texts = 0;

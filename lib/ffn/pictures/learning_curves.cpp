@@ -309,7 +309,7 @@ std::optional<Figure> learning_figure(const Comparison& c, const CurveSet& set) 
   Figure out;
   out.id = "learning-curves-" + slug(set.metric);
   out.heading = "Learning curves: " + set.metric;
-  out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_percent(1 - c.alpha, 0) +
+  out.reading = "Line: " + centre_name(set.centre) + " over all seeds at that step; band: its " + format_level(1 - c.alpha) +
                 " interval; faint: single seeds. " + (set.higher_is_better ? "Higher" : "Lower") + " is better" +
                 (set.target ? "; the dotted line is the target" : "") + (set.floor ? "; " + floor_text(set) : "") + ".";
   out.legend = series->legend();

@@ -142,6 +142,6 @@ std::vector<std::string> estimate_texts(const std::vector<Estimate>& estimates) 
 
 std::string estimate_text(double centre, double low, double high) { return estimate_texts({{centre, low, high}})[0]; }
 
-std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_percent(1 - c.alpha, 0) + " interval"; }
+std::string estimate_name(const Comparison& c) { return centre_name(c) + " with its " + format_level(1 - c.alpha) + " interval"; }
 
 }  // namespace ffn::pictures

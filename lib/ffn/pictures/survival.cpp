@@ -260,7 +260,7 @@ std::optional<Figure> survival_figure(const Comparison& c) {
   out.reading =
       "Each line climbs when runs reach the target: further left is sooner, and where it ends below 1 the rest never got there. "
       "Band: " +
-      format_percent(1 - c.alpha, 0) +
+      format_level(1 - c.alpha) +
       " interval (Kaplan–Meier, log(−log)); upright strokes: runs that ended without it; ✕: runs that diverged or failed before they "
       "got there.";
   out.legend = series->legend();

@@ -119,7 +119,7 @@ std::string caption(const Comparison& c, const CurveSet& set, Charset charset) {
   const bool has_bands = any_point(set, [](const CurvePoint& point, std::size_t) { return point.low < point.high; });
   const std::string band = charset == Charset::utf8 ? "thin dots" : "points";
   return set.metric + ", " + (set.higher_is_better ? "higher" : "lower") + " is better; lines: " + centre_name(set.centre) + " over the seeds" +
-         (has_bands ? ", " + band + ": its " + format_percent(1 - c.alpha, 0) + " interval" : "") + (set.target ? "; level dots: the target" : "") +
+         (has_bands ? ", " + band + ": its " + format_level(1 - c.alpha) + " interval" : "") + (set.target ? "; level dots: the target" : "") +
          (set.floor ? "; " + floor_text(set) : "");
 }
 

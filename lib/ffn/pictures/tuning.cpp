@@ -242,7 +242,7 @@ std::optional<Figure> tuning_figure(const Comparison& c) {
   out.id = "tuning";
   out.heading = "Tuning: " + join(tuned.keys, " and ");
   out.reading = "Each line is a variant's " + tuned.metric + " by " + join(tuned.keys, " and ") + ": the " + centre_of(tuned) + " of the tuning runs that have it" + (tuned.by_ranks ? "; the choice is made by mean ranks, since a value has no logarithm" : ", by which the choice is made") +
-                (any_interval(tuned, c.alpha) ? ", with its " + format_percent(1 - c.alpha, 0) + " interval (Student's t) as a band that may leave the picture" : std::string()) + ". A ring is " +
+                (any_interval(tuned, c.alpha) ? ", with its " + format_level(1 - c.alpha) + " interval (Student's t) as a band that may leave the picture" : std::string()) + ". A ring is " +
                 (tuned.per_seed ? "what some seed chose" : "the choice") + ", with an arrow where it stands at the end of what was tried; ✕ above: no run had a value.";
   std::size_t seeds = 0;
   for (const auto& facet : c.facets) {

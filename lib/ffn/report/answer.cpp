@@ -28,6 +28,10 @@ std::string percent(double fraction) {
   std::string text = format_percent(fraction, 0);
   return text.replace(text.find(' '), 1, "\u00a0");
 }
+std::string level(double confidence) {
+  std::string text = format_level(confidence);
+  return text.replace(text.find(' '), 1, "\u00a0");
+}
 
 /// Pairs of one value with one other that came to one verdict.
 struct Found {
@@ -107,7 +111,7 @@ std::string by_which_ratio(const Comparison& c, const Found& found) {
     if (std::abs(near) > std::abs(far)) std::swap(near, far);
     const bool one_sided = near * far > 0 && std::isfinite(far) && !effect.interval.empty();
     return before + size(*found.pairs[0], effect.value) + unit +
-           (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")" : "");
+           (one_sided ? " (" + level(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")" : "");
   }
   const auto [least, most] = std::minmax_element(found.pairs.begin(), found.pairs.end(), [](const PairResult* a, const PairResult* b) {
     return std::abs(a->paired.effect->value) < std::abs(b->paired.effect->value);
@@ -132,7 +136,7 @@ std::string by_how_much(const Comparison& c, const Found& found) {
     const bool one_sided = e.low * e.high > 0 && std::isfinite(e.low) && std::isfinite(e.high) && !e.empty();
     const double near = std::min(std::abs(e.low), std::abs(e.high)), far = std::max(std::abs(e.low), std::abs(e.high));
     return ", by " + size(e.size, e) + unit_of(c.metric) +
-           (one_sided ? " (" + percent(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
+           (one_sided ? " (" + level(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
   }
   const auto [least, most] =
       std::minmax_element(effects.begin(), effects.end(), [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });

@@ -46,7 +46,7 @@ std::string centre_name(ShownCentre centre) {
 std::string centre_name(const Comparison& c) { return centre_name(c.shown); }
 
 std::string interval_form(const Comparison& c, const std::string& word) {
-  const std::string interval = format_percent(1 - c.alpha, 0) + word;
+  const std::string interval = format_level(1 - c.alpha) + word;
   return with_limits(c) ? "[" + interval + "]" : "± " + interval;
 }
 

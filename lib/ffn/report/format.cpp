@@ -134,6 +134,12 @@ std::string format_percent(double fraction, int decimals) {
   return text[0] == '-' ? "−" + text.substr(1) : text;
 }
 
+std::string format_level(double level) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g %%", 100 * level);
+  return text;
+}
+
 std::string format_share(double share) {
   if (!std::isfinite(share)) return "-";
   return share == 0 ? "0" : share > 0 && share < 0.001 ? "< 0.1 %" : format_percent(share);

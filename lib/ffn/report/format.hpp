@@ -46,6 +46,8 @@ std::string wrapped(const std::string& text, int width);
 
 /// 0.975 is "97.5 %", −0.031 "−3.1 %".
 std::string format_percent(double fraction, int decimals = 1);
+/// A confidence level or an error rate with the digits that it has: "95 %", "99.5 %", "0.25 %".
+std::string format_level(double level);
 
 /// The same for a share that may be none at all: 0 is "0" and not a rounded little, which is "< 0.1 %"; "-" for what is not finite.
 std::string format_share(double share);

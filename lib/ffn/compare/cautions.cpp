@@ -49,9 +49,14 @@ bool rests_on_skewed_mean(const PairResult& pair) {
 void note_skewed(Comparison& c) {
   std::vector<std::string> skewed;
   for (const auto& facet : c.facets) {
-    for (const auto& pair : facet.pairs) {
-      if (rests_on_skewed_mean(pair) && std::find(skewed.begin(), skewed.end(), pair.value) == skewed.end()) skewed.push_back(pair.value);
+    for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
+      for (const auto& pair : *pairs) {
+        if (rests_on_skewed_mean(pair) && std::find(skewed.begin(), skewed.end(), pair.value) == skewed.end()) skewed.push_back(pair.value);
+      }
     }
+  }
+  for (const auto& contrast : c.contrasts) {
+    if (rests_on_skewed_mean(contrast.pair) && std::find(skewed.begin(), skewed.end(), contrast.pair.value) == skewed.end()) skewed.push_back(contrast.pair.value);
   }
   if (skewed.empty()) return;
   c.notes.push_back("the differences of " + join(skewed) + " are skewed: at equal means 10 to 17 % of such studies would come to a verdict, not 5 %. "

@@ -198,7 +198,7 @@ TEST_CASE("a key of a section that the sweep sets whole is refused, or swept wit
   CHECK(message<UsageError>([&] { study_from(zipped, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
   const std::string included = R"({"sweep": {"include": [{"model.ffn": {"kind": "gated"}}, {"model.ffn": {"kind": "none"}}]}})";
   CHECK(message<UsageError>([&] { study_from(included, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
-  for (const std::vector<std::string> swept : {std::vector<std::string>{"model.ffn.kind=positionwise,gated"}, {"model.ffn.kind=positionwise,gated", "train.steps=7"}}) {
+  for (const std::vector<std::string>& swept : {std::vector<std::string>{"model.ffn.kind=positionwise,gated"}, {"model.ffn.kind=positionwise,gated", "train.steps=7"}}) {
     const auto study = study_from(whole, swept);
     REQUIRE(study.variants.size() == 4);
     CHECK(std::holds_alternative<GatedConfig>(study.variants[1].config.model.ffn));

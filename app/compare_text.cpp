@@ -241,7 +241,7 @@ std::string claims_text(const Comparison& c, const CompareView& view) {
   std::string out;
   for (const auto& e : c.history.claims) {
     const std::string mark = outcome_of(e);
-    std::string line = wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + ")", view.width);
+    std::string line = wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + (c.history.qualification.empty() ? "" : "; suggestive") + ")", view.width);
     const auto style = mark == "holds" ? Style::green : mark == "refuted" ? Style::red : Style::yellow;
     if (const auto at = line.rfind(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, view.color));
     out += (view.form == TableForm::markdown ? "\n" : "") + line;

@@ -208,7 +208,7 @@ std::string level_line(const Plan& plan, const Comparison& c) {
   if (next.after.empty()) return "";
   char level[32];
   std::snprintf(level, sizeof level, "%.3g %%", 100 * next.alpha());
-  return std::string("fresh seeds are judged at ") + level + ", since this question was asked before\n";
+  return std::string("fresh seeds will be judged at ") + level + ", since this question was left open\n";
 }
 
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {

@@ -142,6 +142,14 @@ class LooksTest(ProgramTest):
         looked_at = self.study()["looks"][0]["seeds"]
         self.assert_suggestive(self.train("name=fixed", f"seeds={len(looked_at)}"), "at the same runs in")
 
+    def test_a_link_from_elsewhere_does_not_hide_what_lies_beside_a_study(self):
+        self.train("name=s", "seeds=12")
+        for part in ("1/2", "2/2"):
+            self.train("name=other", "seeds=14", "--shard", part)
+        (self.tmp / "elsewhere").mkdir()
+        (self.tmp / "elsewhere/other").symlink_to(self.tmp / "runs/other")
+        self.assert_suggestive(words(self.ok("compare", "elsewhere/other").stdout), "at the same runs in s")
+
     def test_a_hundred_studies_beside_it_cost_little(self):
         self.train("name=s", "seeds=8")
         alone = self.processor_seconds("compare", "runs/s")
@@ -162,7 +170,7 @@ class FollowUpTest(ProgramTest):
         pair = ("xor", "model.ffn.activation=silu,gelu_tanh", "train.steps=60", "train.eval_every=10", "seeds=8")
         first = self.ok(*pair, "name=x")
         self.assertIn("Not sure", first.stdout)
-        self.assertIn("fresh seeds are judged at 0.5 %, since this question was asked before", words(first.stderr))
+        self.assertIn("fresh seeds will be judged at 0.5 %, since this question was left open", words(first.stderr))
         second = ("xor", "-q", *pair[1:4], "seeds=" + json.dumps(list(range(100, 110))), "name=y")
         text = words(self.ok(*second).stdout)
         self.assertIn("The 2nd study of this question (after x): verdicts at 0.5 %, so that all of them together are wrong with a chance of at most 5.5 %.", text)

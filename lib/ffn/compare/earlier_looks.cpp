@@ -10,6 +10,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/core/error.hpp"
 #include "ffn/core/shell.hpp"
+#include "ffn/record/log.hpp"
 #include "ffn/record/study_file.hpp"
 
 namespace ffn {
@@ -146,13 +147,14 @@ std::string num_unfinished(const Comparison& c) {
       pending += group.num_pending;
     }
   }
-  return pending == 0 ? "" : std::to_string(pending) + " of " + std::to_string(runs) + " runs are not finished";
+  return pending == 0 ? "" : std::to_string(pending) + " of " + std::to_string(runs) + (pending == 1 ? " runs is not finished" : " runs are not finished");
 }
 
 void record_look(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
   try {
     amend_study_file(study, [&](StudyHistory& history) { return add_look(history, look, declared, is_sequential); });
-  } catch (const Error&) {  // finished results can be looked at where nothing can be written
+  } catch (const Error& error) {  // finished results can be looked at where nothing can be written
+    log_warning("this look could not be recorded, so a later answer does not count it: " + std::string(error.what()));
   }
 }
 

@@ -78,6 +78,7 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
         if (std::any_of(axis.values.begin(), end, same))
           problem(pointer, shortened(*axis.values[i]) + " occurs twice" + (shown_short ? " (values are rounded to " + std::to_string(kDigits) + " digits)" : "") + "; name each value once");
       }
+      if (axis.values.size() == 1) problem(pointer, "one value leaves nothing to choose; name two or more, or set " + key + " itself");
       out.axes.push_back(std::move(axis));
     }
   }

@@ -156,7 +156,10 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
 
 std::vector<Sibling> looked_at_beside(const fs::path& study) {
   std::vector<Sibling> out;
-  const fs::path own = fs::absolute(study).lexically_normal(), directory = (own.has_filename() ? own : own.parent_path()).parent_path();
+  std::error_code failed;
+  const fs::path own = fs::weakly_canonical(fs::absolute(study), failed);  // a link does not hide what lies beside it
+  if (failed) throw ReadError("cannot read " + study.string() + ": " + failed.message());
+  const fs::path directory = (own.has_filename() ? own : own.parent_path()).parent_path();
   const std::string own_name = (own.has_filename() ? own : own.parent_path()).filename().string();
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {

@@ -217,7 +217,7 @@ class Users(Program):
         self.refused(2, long)
         self.refused(2, "--config", config, "name=" + long, says="is no directory name")
         self.refused(1, "--config", config, "-o", long, says="File name too long")
-        self.refused(1, "--config", self.write("study.json", STUDY), "-o", long, says="File name too long")
+        self.refused(3, "--config", self.write("study.json", STUDY), "-o", long, says="File name too long")
         self.refused(2, "sample", long)
         self.refused(3, "compare", long)
         self.refused(2, "verify", long)

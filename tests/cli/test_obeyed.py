@@ -142,7 +142,7 @@ class Signals(ProgramTest):
 
     def test_progress_shows_a_long_evaluation(self):
         config = {"name": "long", "task": {"kind": "sequence_xor", "length": 64}, "model": {"d_model": 64, "attention": {"heads": 4}, "residual": True},
-                  "train": {"steps": 1, "eval_examples": 60000, "batch_size": 4}}
+                  "train": {"steps": 1, "eval_examples": 400000, "batch_size": 4}}
         process = subprocess.Popen(self.command(self.write("long.json", config)), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             for line in process.stderr:

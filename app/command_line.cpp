@@ -11,16 +11,16 @@
 
 #include "commands.hpp"
 #include "completion.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/base/version.hpp"
 #include "ffn/config/names.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/core/version.hpp"
 #include "ffn/kernels/isa.hpp"
-#include "ffn/record/log.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/log.hpp"
 
 namespace ffn::app {
 
@@ -54,7 +54,9 @@ namespace {
 
 // CLI11's check and what its help says of it; what it refuses is said as configs say it.
 CLI::Validator saying(const CLI::Validator& check, const std::string& expected) {
-  const auto refuses = [check, expected](std::string& given) { return check(given).empty() ? std::string() : "expected " + expected + ", got '" + given + "'"; };
+  const auto refuses = [check, expected](std::string& given) {
+    return check(given).empty() ? std::string() : "expected " + expected + ", got '" + given + "'";
+  };
   return CLI::Validator(refuses, check.get_description());
 }
 
@@ -96,7 +98,9 @@ Option Option::excludes(const Option& other) {
 }
 Option Option::not_empty(const char* what) {
   option_->check([option = option_, what](const std::string& given) {
-    if (given.empty()) throw UsageError(option->get_name() + " names no " + what, "leave it out, or write " + option->get_name() + " " + option->get_type_name());
+    if (given.empty())
+      throw UsageError(option->get_name() + " names no " + what,
+                       "leave it out, or write " + option->get_name() + " " + option->get_type_name());
     return std::string();
   });
   return *this;
@@ -114,7 +118,9 @@ bool Option::given() const { return option_->count() > 0; }
 
 CommandLine CommandLine::subcommand(const char* name, const char* doc) { return {*app_->add_subcommand(name, doc), *declarations_}; }
 
-Option CommandLine::option(const char* names, std::string& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
+Option CommandLine::option(const char* names, std::string& value, const char* doc) {
+  return {*app_->add_option(names, value, doc), *declarations_};
+}
 Option CommandLine::option(const char* names, std::optional<std::string>& value, const char* doc) {
   const auto take = [&value](const std::string& given) { value = given; };
   return {*app_->add_option_function<std::string>(names, take, doc), *declarations_};
@@ -122,9 +128,15 @@ Option CommandLine::option(const char* names, std::optional<std::string>& value,
 Option CommandLine::option(const char* names, std::vector<std::string>& value, const char* doc) {
   return {*app_->add_option(names, value, doc), *declarations_};
 }
-Option CommandLine::option(const char* names, int& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
-Option CommandLine::option(const char* names, std::int64_t& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
-Option CommandLine::option(const char* names, double& value, const char* doc) { return {*app_->add_option(names, value, doc), *declarations_}; }
+Option CommandLine::option(const char* names, int& value, const char* doc) {
+  return {*app_->add_option(names, value, doc), *declarations_};
+}
+Option CommandLine::option(const char* names, std::int64_t& value, const char* doc) {
+  return {*app_->add_option(names, value, doc), *declarations_};
+}
+Option CommandLine::option(const char* names, double& value, const char* doc) {
+  return {*app_->add_option(names, value, doc), *declarations_};
+}
 Option CommandLine::flag(const char* names, bool& value, const char* doc) { return {*app_->add_flag(names, value, doc), *declarations_}; }
 Option CommandLine::flag(const char* names, std::function<void(std::int64_t)> count, const char* doc) {
   return {*app_->add_flag_function(names, std::move(count), doc), *declarations_};
@@ -184,7 +196,8 @@ class Formatter : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::istringstream lines(CLI::Formatter::make_help(app, std::move(name), mode));
     std::string out;
-    for (std::string line; std::getline(lines, line);) out += display_width(line) > static_cast<std::size_t>(width_) ? broken(line) : line + "\n";
+    for (std::string line; std::getline(lines, line);)
+      out += display_width(line) > static_cast<std::size_t>(width_) ? broken(line) : line + "\n";
     return out;
   }
 
@@ -207,7 +220,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     auto& word = words[i];
     if (word.size() > 3 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) && word[2] == '=') word.erase(2, 1);
-    const bool number_follows = i + 1 < words.size() && !words[i + 1].empty() && words[i + 1].find_first_not_of("-0123456789") == std::string::npos;
+    const bool number_follows =
+        i + 1 < words.size() && !words[i + 1].empty() && words[i + 1].find_first_not_of("-0123456789") == std::string::npos;
     if (word == kFastDevRun && !number_follows) word += std::string("=") + kFastDevRunSteps;
   }
   return words;
@@ -218,7 +232,8 @@ std::vector<std::string> words_of(int argc, char** argv) {
   const auto equals = option.find('=');
   const std::string flag = option.substr(0, equals), name = flag.substr(flag.find_first_not_of('-'));
   std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
-  if (const auto at = std::find(words.begin(), words.end(), option); value.empty() && at != words.end() && at + 1 != words.end()) value = at[1];
+  if (const auto at = std::find(words.begin(), words.end(), option); value.empty() && at != words.end() && at + 1 != words.end())
+    value = at[1];
   if (value.empty() || value[0] == '-') value = "VALUE";
 
   const bool takes_keys = app.get_option_no_throw("words") != nullptr;

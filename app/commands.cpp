@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
 #include "load_config.hpp"
 
@@ -59,7 +59,9 @@ LogOptions log_options(int verbosity, bool color, std::function<void()> before_l
   return options;
 }
 
-LogOptions log_options(const CommonOptions& common) { return log_options(common.verbosity, color_enabled(color_mode(common), STDERR_FILENO)); }
+LogOptions log_options(const CommonOptions& common) {
+  return log_options(common.verbosity, color_enabled(color_mode(common), STDERR_FILENO));
+}
 
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
@@ -96,7 +98,9 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
-  command.option("--threads", common.threads, "threads of each run of the fused engine; otherwise the cores that no worker needs. Results do not depend on it")
+  command
+      .option("--threads", common.threads,
+              "threads of each run of the fused engine; otherwise the cores that no worker needs. Results do not depend on it")
       .integer_in(1, 4096)
       .type("N");
 }
@@ -157,7 +161,8 @@ void take_overrides(std::vector<std::string>& words, CommonOptions& common) {
 }  // namespace
 
 void add_configs_options(CommandLine command, std::vector<std::string>& configs) {
-  command.option("words,--config", configs, "configs (files, or the names of shipped ones) and key=value changes to them").type("CONFIG... KEY=VALUE");
+  command.option("words,--config", configs, "configs (files, or the names of shipped ones) and key=value changes to them")
+      .type("CONFIG... KEY=VALUE");
 }
 
 void require_configs(std::vector<std::string>& configs, CommonOptions& common) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "command_line.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/json.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/json.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/log.hpp"
 
 namespace ffn::app {
 

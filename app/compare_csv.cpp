@@ -26,7 +26,9 @@ std::vector<std::string> difference_cells(const PairResult& pair) {
   const bool limits = e && !e->empty();  // no number stands for an empty interval
   const auto& mean = pair.paired.difference;
   return {pair.reference,
-          ratio ? (mean ? raw(mean->mean) : "") : e ? raw(e->size) : "",
+          ratio ? (mean ? raw(mean->mean) : "")
+          : e   ? raw(e->size)
+                : "",
           limits && !ratio ? raw(e->low) : "",
           limits && !ratio ? raw(e->high) : "",
           raw(pair.paired.improvement.paired),
@@ -92,8 +94,10 @@ std::string comparison_csv(const Comparison& c) {
   }
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
-  const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label, const std::string& contrast) {
-    const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8), scale = pair ? scale_cells(*pair) : std::vector<std::string>(8);
+  const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,
+                           const std::string& contrast) {
+    const auto cells = pair ? difference_cells(*pair) : std::vector<std::string>(8),
+               scale = pair ? scale_cells(*pair) : std::vector<std::string>(8);
     row.insert(row.end(), cells.begin(), cells.end());
     row.push_back(median);
     row.insert(row.end(), scale.begin(), scale.end());

@@ -3,19 +3,21 @@
 #include <filesystem>
 #include <set>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/earlier_looks.hpp"
 #include "ffn/config/json_writer.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 
 namespace {
 
 // Whether it is what the study was declared with. Looks of a growing study are paid for in its own comparison only.
-bool is_own_question(const CompareConfig& asked, const CompareConfig& own, bool all) { return !all && dump_json(write_json(asked)) == dump_json(write_json(own)); }
+bool is_own_question(const CompareConfig& asked, const CompareConfig& own, bool all) {
+  return !all && dump_json(write_json(asked)) == dump_json(write_json(own));
+}
 
 // What one study says about its own comparison, where the command line does not say otherwise.
 void ask_study(const std::filesystem::path& directory, const CompareQuestion& options, CompareRequest& request) {
@@ -55,7 +57,8 @@ std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
   fs::path only;
   std::set<fs::path> compared;
   for (const auto& run : places.there) {
-    const fs::path path = fs::absolute(run).lexically_normal(), study = path.parent_path().parent_path(), typed = run.parent_path().parent_path();
+    const fs::path path = fs::absolute(run).lexically_normal(), study = path.parent_path().parent_path(),
+                   typed = run.parent_path().parent_path();
     if (!only.empty() && study != only) return std::nullopt;
     only = study;
     if (!name) name = !typed.empty() && fs::absolute(typed).lexically_normal() == study ? typed : study;
@@ -89,7 +92,8 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
   found.tuning = places.tuning;
   if (const auto about = notes_about(found); found.runs.empty() && !about.empty())
-    throw DataError("there are no runs to compare: " + join(about, "; "), "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
+    throw DataError("there are no runs to compare: " + join(about, "; "),
+                    "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
   if (look) look(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
@@ -101,7 +105,8 @@ void add_grouping_options(CommandLine command, CompareQuestion& question) {
   command.option("directories", question.directories, "studies or runs").required().type("DIR...");
   command.option("--by", question.request.config.by, "key whose values are compared; the first that varies otherwise").type("KEY");
   command.flag("--all", question.all, "also runs that lie in a study's directory and are no part of it");
-  question.alpha_given = question.min_effect_given = question.scale_given = question.pairs_given = question.interaction_given = [] { return false; };
+  question.alpha_given = question.min_effect_given = question.scale_given = question.pairs_given =
+      question.interaction_given = [] { return false; };
 }
 
 void add_question_options(CommandLine command, CompareQuestion& question) {
@@ -110,11 +115,23 @@ void add_question_options(CommandLine command, CompareQuestion& question) {
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("METRIC");
   command.option("--over", asked.over, "key whose values are a sample, such as task.file; the study's otherwise").type("KEY");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
-  const auto alpha = command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise").real_in(1e-6, 0.49);
-  const auto min_effect = command.option("--min-effect", asked.min_effect, "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise").non_negative();
-  const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise").one_of({std::begin(kCompareScales), std::end(kCompareScales)}).type("SCALE");
-  const auto pairs = command.option("--pairs", asked.pairs, "which values are compared with each other; the study's otherwise").one_of({std::begin(kComparePairs), std::end(kComparePairs)}).type("PAIRS");
-  const auto interaction = command.flag("--interaction", asked.interaction, "also tests whether the differences depend on the second key that varies");
+  const auto alpha =
+      command.option("--alpha", asked.alpha, "chance of a wrong verdict over all comparisons; the study's, or 0.05, otherwise")
+          .real_in(1e-6, 0.49);
+  const auto min_effect =
+      command
+          .option(
+              "--min-effect", asked.min_effect,
+              "smallest difference that matters, in the metric's units, or where ratios are compared as a share (0.05 is a factor of 1.05 either way); the study's otherwise")
+          .non_negative();
+  const auto scale = command.option("--scale", asked.scale, "on what a logged metric is compared; the study's otherwise")
+                         .one_of({std::begin(kCompareScales), std::end(kCompareScales)})
+                         .type("SCALE");
+  const auto pairs = command.option("--pairs", asked.pairs, "which values are compared with each other; the study's otherwise")
+                         .one_of({std::begin(kComparePairs), std::end(kComparePairs)})
+                         .type("PAIRS");
+  const auto interaction =
+      command.flag("--interaction", asked.interaction, "also tests whether the differences depend on the second key that varies");
   question.alpha_given = [alpha] { return alpha.given(); };
   question.min_effect_given = [min_effect] { return min_effect.given(); };
   question.scale_given = [scale] { return scale.given(); };

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "compare_text.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
@@ -84,7 +84,8 @@ std::string short_form(const Comparison& c, const CompareView& view) {
   const int left = view.width > 0 ? view.width - widest_line(short_table(c, 0).terminal_text(false)) - 2 : kMostPairBar;
   const int bar = left >= kLeastPairBar && has_pairs(c) ? std::min(left, kMostPairBar) : 0;
   const Table table = short_table(c, bar);
-  return above + (keeps_words(table, view.width) ? folded(table, view.width, view.color) : stacked(short_table(c, 0, Repeated::shown), view.width, view.color));
+  return above + (keeps_words(table, view.width) ? folded(table, view.width, view.color)
+                                                 : stacked(short_table(c, 0, Repeated::shown), view.width, view.color));
 }
 
 }  // namespace ffn::app

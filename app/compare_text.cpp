@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
@@ -60,7 +60,8 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g), is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
+      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g),
+                             is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
         row.push_back(over > 0 ? std::to_string(g.num_hits) + " of " + std::to_string(over) : "-");
@@ -84,9 +85,11 @@ std::string chances_text(const Comparison& c) {
       if (pair.judgement.chances.empty()) continue;
       std::vector<std::string> chances;
       for (const auto& chance : pair.judgement.chances)
-        chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") + format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
+        chances.push_back(std::to_string(chance.num_seeds) + (chances.empty() ? " fresh seeds " : ": ") +
+                          format_percent(chance.if_different, 0) + " (" + format_percent(chance.overall, 0) + ")");
       const std::string place = facet_title(c, facet);
-      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": chance of a verdict, if there is a difference (overall), with " + join(chances) + "\n";
+      text += (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) +
+              ": chance of a verdict, if there is a difference (overall), with " + join(chances) + "\n";
     }
   }
   return text;
@@ -106,8 +109,8 @@ std::string bad_runs_text(const Comparison& c) {
     for (const auto& pair : facet.pairs) {
       if (!pair.bad || pair.bad->variant + pair.bad->reference == 0) continue;
       const std::string place = facet_title(c, facet), all = " of " + std::to_string(pair.paired.num_seeds);
-      text += "bad runs, " + (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": " + std::to_string(pair.bad->variant) + all +
-              ", " + shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
+      text += "bad runs, " + (place.empty() ? "" : place + ", ") + shown_value(c, pair.value) + ": " + std::to_string(pair.bad->variant) +
+              all + ", " + shown_value(c, c.reference) + " " + std::to_string(pair.bad->reference) + all + " (McNemar's p " +
               format_significant(pair.bad->p, 2) + ")\n";
     }
   }
@@ -119,7 +122,9 @@ Table pairs_table(const Comparison& c) {
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
   const std::string interval = format_level(1 - c.alpha);
   columns.push_back({shown_key(c, c.by), Align::left});
-  columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" + interval + " interval]", Align::right});
+  columns.push_back({difference_name(c) + (difference_name(c) == "ratio" ? " to " : " from ") + shown_value(c, c.reference) + " [" +
+                         interval + " interval]",
+                     Align::right});
   columns.push_back({"P(better)", Align::right});
   columns.push_back({"won/tied/lost", Align::right});
   columns.push_back({c.sequential ? "stands since" : "p (corrected)", Align::right});
@@ -132,7 +137,8 @@ Table pairs_table(const Comparison& c) {
       for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
       row.insert(row.end(), {shown_value(c, pair.value), difference_text(c, pair), format_significant(p.improvement.paired, 2),
                              std::to_string(p.wins) + "/" + std::to_string(p.ties) + "/" + std::to_string(p.losses),
-                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2), stats::to_string(pair.judgement.verdict)});
+                             pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2),
+                             stats::to_string(pair.judgement.verdict)});
       table.add_row(row);
       const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
       if (decided) table.highlight_last_row();
@@ -150,8 +156,8 @@ std::string how_it_was_looked_at(const Comparison& c) {
   for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; looked at with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") + "; " +
-         std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
+  return "Paired by seed; looked at with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
+         "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
          (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all looks has a chance of at most " +
          format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
@@ -169,9 +175,13 @@ std::string how_to_read(const Comparison& c) {
   if (c.sequential) return how_it_was_looked_at(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
   const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
-  const std::string ranks = which + "signed-rank test" + how + ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " + difference;
-  return "Paired by seed; " + (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
-         "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) + (pairs == 1 ? " comparison" : " comparisons") +
+  const std::string ranks = which + "signed-rank test" + how +
+                            ", a run without a value (it never got there or diverged) is worst, of the typical (Hodges–Lehmann) " +
+                            difference;
+  return "Paired by seed; " +
+         (by_mean ? which + "sign-flip test of the mean " + difference + how + (by_ranks ? "; by ranks, " + ranks : "") : ranks) +
+         "; intervals of what the test does not reject; p corrected for " + std::to_string(pairs) +
+         (pairs == 1 ? " comparison" : " comparisons") +
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
 
@@ -221,7 +231,8 @@ std::string min_effect_text(const Comparison& c) {
 std::string verdict_words_text(const Comparison& c) {
   std::string text;
   for (const auto& [verdict, word, meaning] : stats::verdict_words()) {
-    text += std::string("\"") + word + "\": " + meaning + (verdict == stats::Verdict::no_meaningful_difference ? ", " + min_effect_text(c) : "") + ".\n";
+    text += std::string("\"") + word + "\": " + meaning +
+            (verdict == stats::Verdict::no_meaningful_difference ? ", " + min_effect_text(c) : "") + ".\n";
   }
   return text;
 }
@@ -229,11 +240,13 @@ std::string verdict_words_text(const Comparison& c) {
 std::string explanation(const Comparison& c) {
   const std::string level = format_level(1 - c.alpha);
   return "Every variant was trained with the same seeds, and is compared with " + shown_value(c, c.reference) +
-         " seed by seed. An interval says where the true mean, or difference, lies: " + level + " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
+         " seed by seed. An interval says where the true mean, or difference, lies: " + level +
+         " of such intervals hold it. Where the test is by ranks (steps to a target, diverged runs, a few runs far from the others), the difference is the typical one, "
          "the median over pairs of seeds; a round bracket means that the limit itself is outside, and an empty interval that the test rejects every value, as it can where most seeds tie.\n" +
          ratio_explanation(c) +
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
-         "is wrong is at most " + format_level(c.alpha) + ", over all comparisons together" +
+         "is wrong is at most " +
+         format_level(c.alpha) + ", over all comparisons together" +
          (c.history.qualification.empty() ? "" : ", for one look at what was declared") + ".\n" + verdict_words_text(c);
 }
 
@@ -241,9 +254,12 @@ std::string claims_text(const Comparison& c, const CompareView& view) {
   std::string out;
   for (const auto& e : c.history.claims) {
     const std::string mark = outcome_of(e);
-    std::string line = wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + (c.history.qualification.empty() ? "" : "; suggestive") + ")", view.width);
+    std::string line =
+        wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + (c.history.qualification.empty() ? "" : "; suggestive") + ")",
+                view.width);
     const auto style = mark == "holds" ? Style::green : mark == "refuted" ? Style::red : Style::yellow;
-    if (const auto at = line.rfind(": " + mark); at != std::string::npos) line.replace(at + 2, mark.size(), styled(mark, style, view.color));
+    if (const auto at = line.rfind(": " + mark); at != std::string::npos)
+      line.replace(at + 2, mark.size(), styled(mark, style, view.color));
     out += (view.form == TableForm::markdown ? "\n" : "") + line;
   }
   return out.empty() ? "" : "\n" + out;
@@ -258,7 +274,8 @@ std::string comparison_text(const Comparison& c, const CompareView& view) {
   out += short_form(c, view);
   for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
     if (!more) continue;
-    out += "\n" + wrapped(more->caption + "\n", view.width) + "\n" + (view.form == TableForm::markdown ? more->table.markdown() : folded(more->table, view.width, view.color));
+    out += "\n" + wrapped(more->caption + "\n", view.width) + "\n" +
+           (view.form == TableForm::markdown ? more->table.markdown() : folded(more->table, view.width, view.color));
   }
   if (c.tuned) out += "\n" + tuning_text(c, view);
   if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);

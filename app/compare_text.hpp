@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/pictures/curves.hpp"
+#include "ffn/report/curves.hpp"
 
 namespace ffn::app {
 
@@ -27,7 +27,8 @@ std::string short_form(const Comparison& comparison, const CompareView& view);
 /// One row per group, numbers as they are, for other programs.
 std::string comparison_csv(const Comparison& comparison);
 
-/// The groups alone, a dozen of them, with their intervals as bars and, where there are `curves`, how they went: for a display that is drawn over.
+/// The groups alone, a dozen of them, with their intervals as bars and, where there are `curves`, how they went: for a display that is
+/// drawn over.
 std::string standing_text(const Comparison& comparison, const pictures::CurveSet* curves, int width);
 
 }  // namespace ffn::app

@@ -7,15 +7,15 @@
 #include <sstream>
 #include <system_error>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/demo/demo.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_directory.hpp"
+#include "ffn/inspect/demo.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -37,7 +37,8 @@ Candidates paths(const std::string& typed, bool directories_only, const std::str
   const bool hidden = typed.size() > before.size() && typed[before.size()] == '.';
   Candidates out;
   std::error_code error;
-  for (fs::directory_iterator at(before.empty() ? fs::path(".") : fs::path(expand_home(before)), error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(before.empty() ? fs::path(".") : fs::path(expand_home(before)), error), end; !error && at != end;
+       at.increment(error)) {
     const std::string name = at->path().filename().string();
     std::error_code unknown;
     const bool directory = at->is_directory(unknown);
@@ -178,9 +179,11 @@ Before read(const CommandDescription& program, const std::vector<std::string>& w
       out.awaiting = nullptr;
       continue;
     }
-    const auto sub = std::find_if(program.subcommands.begin(), program.subcommands.end(), [&](const auto& command) { return command.name == word; });
+    const auto sub =
+        std::find_if(program.subcommands.begin(), program.subcommands.end(), [&](const auto& command) { return command.name == word; });
     if (i == 0 && sub != program.subcommands.end()) out.command = &*sub;
-    else if (!word.empty() && word[0] == '-' && word.size() > 1) out.awaiting = takes_value(find_option(*out.command, word)) ? find_option(*out.command, word) : nullptr;
+    else if (!word.empty() && word[0] == '-' && word.size() > 1)
+      out.awaiting = takes_value(find_option(*out.command, word)) ? find_option(*out.command, word) : nullptr;
     else {
       ++out.num_words;
       out.is_config = out.is_config || word.find('=') == std::string::npos;
@@ -219,7 +222,8 @@ std::vector<Candidate> completions(const CommandDescription& program, const std:
   const std::string& typed = words.back();
   Candidates all;
   const auto equals = typed.find('=');
-  const auto* assigned = begins_with(typed, "--") && equals != std::string::npos ? find_option(*before.command, typed.substr(0, equals)) : nullptr;
+  const auto* assigned =
+      begins_with(typed, "--") && equals != std::string::npos ? find_option(*before.command, typed.substr(0, equals)) : nullptr;
   if (before.awaiting) all = value_candidates(*before.awaiting, typed, false);
   else if (assigned) {
     for (const auto& value : value_candidates(*assigned, typed.substr(equals + 1), false))
@@ -236,7 +240,8 @@ std::vector<Candidate> completions(const CommandDescription& program, const std:
 }
 
 int print_completions(const CommandDescription& program, const std::vector<std::string>& words) {
-  for (const auto& candidate : completions(program, words)) std::cout << candidate.word << (candidate.doc.empty() ? "" : "\t" + candidate.doc) << "\n";
+  for (const auto& candidate : completions(program, words))
+    std::cout << candidate.word << (candidate.doc.empty() ? "" : "\t" + candidate.doc) << "\n";
   return 0;
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <iostream>
 
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "inspect_text.hpp"

@@ -7,9 +7,9 @@
 #include <iostream>
 #include <set>
 
-#include "ffn/core/shell.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "next_command.hpp"
@@ -163,7 +163,8 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
     }
     print_paragraph(text + ".");
   });
-  if (is_mixture(i)) print_paragraph("takes: tokens that go to it more often than tokens do on average, with the share of theirs that does.");
+  if (is_mixture(i))
+    print_paragraph("takes: tokens that go to it more often than tokens do on average, with the share of theirs that does.");
 }
 
 void print_attention(const Inspection& i, const CommonOptions& common) {
@@ -228,7 +229,10 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   if (!any_hidden) return;
   const std::string command = "ffn-train inspect " + shell_word(run);
   const auto first = strongest_writers(i.blocks[0].hidden[0], 1);
-  std::cout << "\n" << sentence_and_command("one neuron with what it fires on:", command + " --neuron " + neuron_name(i, 0, 0, first[0]), STDOUT_FILENO) << "\n"
+  std::cout << "\n"
+            << sentence_and_command("one neuron with what it fires on:", command + " --neuron " + neuron_name(i, 0, 0, first[0]),
+                                    STDOUT_FILENO)
+            << "\n"
             << sentence_and_command("with pictures:", command + " -o page.html", STDOUT_FILENO) << "\n";
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_check.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_check.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -41,7 +41,9 @@ std::vector<std::string> short_names() {
 
 std::string shipped_path(const std::string& name) {
   const std::string path = path_of_name(name, Where::shipped);
-  if (path.empty()) throw UsageError("no shipped config '" + name + "'" + did_you_mean(name, short_names()), "`ffn-train list configs` and `ffn-train list experiments` show them");
+  if (path.empty())
+    throw UsageError("no shipped config '" + name + "'" + did_you_mean(name, short_names()),
+                     "`ffn-train list configs` and `ffn-train list experiments` show them");
   return path;
 }
 
@@ -83,12 +85,15 @@ Document load_with_overrides(const std::string& config, const std::vector<std::s
 
 namespace {
 
-// Up to two runs below a directory, as a run (xor/seed-0), a study and a directory of both have them. Where much else lies, it is not looked through.
+// Up to two runs below a directory, as a run (xor/seed-0), a study and a directory of both have them. Where much else lies, it is not
+// looked through.
 void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at, std::vector<fs::path>& found) {
   constexpr std::size_t kMost = 10'000;
   for (const auto& [child, type] : entries_of(directory)) {
     if (found.size() == 2 || ++looked_at > kMost) return;
-    if (is_never_a_result(child.filename().string()) || (type != fs::file_type::directory && (type != fs::file_type::symlink || !directory_exists(child)))) continue;
+    if (is_never_a_result(child.filename().string()) ||
+        (type != fs::file_type::directory && (type != fs::file_type::symlink || !directory_exists(child))))
+      continue;
     const RunDirectory run{child};
     if (path_exists(run.config_path()) && path_exists(run.weights_path())) found.push_back(child);
     else if (depth > 1) find_two_runs(child, depth - 1, looked_at, found);
@@ -110,7 +115,8 @@ RunDirectory named_run(const std::string& path) {
 
 RunConfig trained_config(const RunDirectory& directory) {
   const std::string run = directory.path().string(), config = directory.config_path().string();
-  if (!path_exists(directory.weights_path())) throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
+  if (!path_exists(directory.weights_path()))
+    throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
   require_as_trained(directory);
   return read_run_config(load_document(config), config);
 }

@@ -1,9 +1,9 @@
 // Config files and overrides from the command line, as a document or a run.
 #pragma once
 
+#include "ffn/base/json_document.hpp"
 #include "ffn/config/run_config.hpp"
-#include "ffn/core/json_document.hpp"
-#include "ffn/record/run_directory.hpp"
+#include "ffn/store/run_directory.hpp"
 
 namespace ffn::app {
 
@@ -26,7 +26,8 @@ bool names_config(const std::string& config);
 /// The config, its bases and the overrides.
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides);
 
-/// The run that is named; of a directory that is none, the one run below it. Throws UsageError where there is none or there are several, naming one.
+/// The run that is named; of a directory that is none, the one run below it. Throws UsageError where there is none or there are several,
+/// naming one.
 RunDirectory named_run(const std::string& path);
 
 /// The config of a run that has weights. Throws DataError for one that is not trained yet.

@@ -8,10 +8,10 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/engine/interface.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/error.hpp"
 #include "ffn/report/output.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/train/interface.hpp"
 #include "signals.hpp"
 
 namespace {
@@ -21,7 +21,9 @@ void require_stack() {
   constexpr rlim_t kLeast = 256 << 10;
   struct rlimit limit = {};
   if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeast)
-    throw ffn::UsageError("the stack is limited to " + std::to_string(limit.rlim_cur >> 10) + " KiB; " + std::to_string(kLeast >> 10) + " are needed", "ulimit -s 8192");
+    throw ffn::UsageError(
+        "the stack is limited to " + std::to_string(limit.rlim_cur >> 10) + " KiB; " + std::to_string(kLeast >> 10) + " are needed",
+        "ulimit -s 8192");
 }
 
 }  // namespace

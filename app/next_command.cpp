@@ -11,16 +11,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ffn/core/files.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/json.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/names.hpp"
-#include "ffn/core/json.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/study_file.hpp"
 #include "ffn/study/ledger.hpp"
 
 namespace ffn::app {
@@ -57,11 +57,14 @@ std::vector<std::string> words_again(const CommonOptions& common) {
 }
 
 bool is_to_be_settled(const Plan& plan, const Comparison& c) {
-  const bool open = !c.history.qualification.empty() || std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell); });
+  const bool open = !c.history.qualification.empty() || std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) {
+    return std::any_of(f.pairs.begin(), f.pairs.end(), fresh_seeds_may_tell);
+  });
   return open && !plan.study.growing && !plan.study.seeds.empty();
 }
 
-// What a study that is to be settled lacks: the smallest difference that may matter, for whoever named none, and evaluations that can tell it.
+// What a study that is to be settled lacks: the smallest difference that may matter, for whoever named none, and evaluations that can tell
+// it.
 struct Finer {
   std::string min_effect;       ///< empty: not known, or named
   std::int64_t eval_every = 0;  ///< 0: as it is
@@ -124,13 +127,15 @@ std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::in
   return first;
 }
 
-// More seeds of a study that has too few for any verdict: nothing was looked at yet that they could be chosen by. Nothing where they are enough.
+// More seeds of a study that has too few for any verdict: nothing was looked at yet that they could be chosen by. Nothing where they are
+// enough.
 std::string more_seeds_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const auto& seeds = plan.study.seeds;
   std::size_t needed = 0;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
-      if (pair.judgement.verdict == stats::Verdict::too_few_seeds && pair.paired.num_seeds == 1) needed = std::max(needed, pair.judgement.seeds_for_verdict);
+      if (pair.judgement.verdict == stats::Verdict::too_few_seeds && pair.paired.num_seeds == 1)
+        needed = std::max(needed, pair.judgement.seeds_for_verdict);
     }
   }
   if (plan.study.growing || seeds.empty() || needed <= seeds.size()) return "";
@@ -170,7 +175,8 @@ std::string settling_command(const Plan& plan, const Comparison& c, const Common
 std::string tuning_command(const Plan& plan, const Comparison& c, const CommonOptions& common) {
   const std::string name = plan.study.name + "-tuned";
   const double rate = std::strtod(c.rate.c_str(), nullptr);
-  const bool any_verdict = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
+  const bool any_verdict =
+      std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), is_settled); });
   if (!any_verdict || plan.study.tune || !(rate > 0) || std::filesystem::exists(plan.directory.parent_path() / name)) return "";
   auto words = words_again(common);
   std::vector<std::string> rates;
@@ -214,7 +220,9 @@ std::string level_line(const Plan& plan, const Comparison& c) {
 Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {
   const std::string directory = shell_word(plan.directory.string()), pictures = "ffn-train report " + directory;
   const std::string numbers = "ffn-train compare " + directory + " --details";
-  if (end.num_failed > 0) return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)), "", "", ""};
+  if (end.num_failed > 0)
+    return {"next, once what made runs fail is put right (see above), the same command trains those:", shell_command(words_again(common)),
+            "", "", ""};
   if (end.all_diverged) return {"", "", "numbers:", numbers, ""};
   if (is_to_be_settled(plan, c)) {
     const auto finer = finer_question(plan, c);
@@ -222,10 +230,13 @@ Next next_of(const Plan& plan, const Comparison& c, const StudyEnd& end, const C
                              "; set it to the smallest difference that matters to you. Without it, variants that do not differ take all "
                              "the seeds and end undecided.";
     const char* why = c.history.qualification.empty() ? "next, for what is not sure:" : "next, for a sure answer:";
-    return {why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note, level_line(plan, c)};
+    return {
+        why, settling_command(plan, c, common, finer), "pictures:", pictures, finer.min_effect.empty() ? "" : note, level_line(plan, c)};
   }
-  if (const auto command = more_seeds_command(plan, c, common); !command.empty()) return {"next, for a verdict:", command, "pictures:", pictures, ""};
-  if (const auto command = tuning_command(plan, c, common); !command.empty()) return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};
+  if (const auto command = more_seeds_command(plan, c, common); !command.empty())
+    return {"next, for a verdict:", command, "pictures:", pictures, ""};
+  if (const auto command = tuning_command(plan, c, common); !command.empty())
+    return {"next, each at the learning rate that suits it:", command, "pictures:", pictures, ""};
   return {"next:", pictures, "numbers:", numbers, ""};
 }
 
@@ -235,7 +246,8 @@ std::string sentence_and_command(const std::string& sentence, const std::string&
   const bool one_line = fd == STDERR_FILENO && !is_terminal(fd);
   const int width = one_line ? 0 : terminal_width_of(fd);
   const std::string line = sentence + " " + command;
-  return width <= 0 || display_width(line) <= static_cast<std::size_t>(width) ? line : wrapped(sentence, width) + folded_command(command, width);
+  return width <= 0 || display_width(line) <= static_cast<std::size_t>(width) ? line
+                                                                              : wrapped(sentence, width) + folded_command(command, width);
 }
 
 std::string last_lines(const Plan& plan, const Comparison& c, const StudyEnd& end, const CommonOptions& common) {

@@ -5,16 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/side_by_side.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/version.hpp"
 #include "ffn/compare/run_keys.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/version.hpp"
-#include "ffn/record/metrics_file.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/study_file.hpp"
 #include "ffn/report/shown.hpp"
+#include "ffn/store/metrics_file.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -49,8 +49,9 @@ std::string meta_text(const Json& meta, const char* key) {
 
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<Json>& metas) {
   constexpr std::pair<const char*, const char*> kShown[] = {
-      {"ffn-train", "version"}, {"commit", "git_commit"}, {"compiler", "compiler"}, {"CPU", "cpu"},           {"cores", "cores"},     {"host", "host"},
-      {"system", "kernel"},     {"engine", "engine"},     {"device", "device"},     {"instructions", "kernel_isa"}, {"LibTorch", "libtorch"}};
+      {"ffn-train", "version"}, {"commit", "git_commit"}, {"compiler", "compiler"}, {"CPU", "cpu"},       {"cores", "cores"},
+      {"host", "host"},         {"system", "kernel"},     {"engine", "engine"},     {"device", "device"}, {"instructions", "kernel_isa"},
+      {"LibTorch", "libtorch"}};
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [name, key] : kShown) {
     std::vector<std::string> values;
@@ -143,7 +144,9 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
     try {
       if (const auto study = read_study_file(directories[0])) {
         facts.title = study->name;
-        const auto text = [&](const char* key) { return study->document->contains(key) && (*study->document)[key].is_string() ? (*study->document)[key].get<std::string>() : ""; };
+        const auto text = [&](const char* key) {
+          return study->document->contains(key) && (*study->document)[key].is_string() ? (*study->document)[key].get<std::string>() : "";
+        };
         facts.question = text("question");
         facts.source = text("source");
         facts.config = dump_json_lossy(*study->document, 2);
@@ -160,7 +163,8 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
   facts.written = utc_now();
   facts.version = kVersion;
   for (const auto& run : found.runs) {
-    if (run.state == RunState::diverged || run.state == RunState::failed) facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
+    if (run.state == RunState::diverged || run.state == RunState::failed)
+      facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
   }
   for (const auto& key : varying_keys(found.runs)) facts.varying.emplace_back(key, join_few(ordered_values(found.runs, key)));
   const auto metas = read_metas(found.runs);

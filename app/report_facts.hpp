@@ -11,7 +11,7 @@
 
 #include "compare_question.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/pictures/page.hpp"
+#include "ffn/report/page.hpp"
 
 namespace ffn::app {
 
@@ -23,7 +23,8 @@ struct Report {
   pictures::ReportFacts facts;
 };
 /// `finished` hears of each of kReportParts but the last, which is the page: what was found, compared, read for curves.
-std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
+std::unique_ptr<Report> make_report(
+    const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
 constexpr int kReportParts = 4;
 
 /// From the runs as they were found. The commands are added by who knows them.

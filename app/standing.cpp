@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "compare_text.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/pictures/series.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/interval_bar.hpp"
+#include "ffn/report/series.hpp"
 
 namespace ffn::app {
 
@@ -59,7 +59,8 @@ class Sparklines {
     const auto found = set_->groups.find(&group);
     std::vector<double> values;
     for (const auto step : set_->steps) {  // a place per step, whoever has come that far
-      const auto at = std::find_if(found->second.points.begin(), found->second.points.end(), [step](const auto& point) { return point.step == step; });
+      const auto at =
+          std::find_if(found->second.points.begin(), found->second.points.end(), [step](const auto& point) { return point.step == step; });
       values.push_back(at == found->second.points.end() ? NAN : height(*at));
     }
     return sparkline(values, range_.low, range_.high, kSparkline, process_charset());

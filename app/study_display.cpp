@@ -6,13 +6,13 @@
 #include <set>
 
 #include "compare_text.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/compare/variant_name.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/compare/variant_name.hpp"
+#include "ffn/store/log.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -24,7 +24,8 @@ std::string layer_name(const Variant& variant) {
   std::vector<std::string> values;
   for (const auto& [key, value] : parts_of_variant(variant.name)) {
     const bool of_model = std::any_of(variant.assignments.begin(), variant.assignments.end(), [&, key = key](const Assignment& a) {
-      return a.key.rfind("model.", 0) == 0 && a.key.size() > key.size() && a.key.compare(a.key.size() - key.size() - 1, std::string::npos, "." + key) == 0;
+      return a.key.rfind("model.", 0) == 0 && a.key.size() > key.size() &&
+             a.key.compare(a.key.size() - key.size() - 1, std::string::npos, "." + key) == 0;
     });
     if (of_model) values.push_back(value);
   }
@@ -48,8 +49,8 @@ StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& run
   static std::set<std::string> said;  // a command may train several studies of the same layers: tuning, the study itself, more seeds
   for (const auto& variant : plan.study.variants) {
     if (const auto* size = matched_size(variant)) {
-      const std::string line = layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " + size->match +
-                               (std::abs(size->mismatch) < 0.00005 ? "" : " but for " + format_percent(size->mismatch, 2));
+      const std::string line = layer_name(variant) + ": d_ff " + format_count(*size->matched_width) + " matches the plain FFN's " +
+                               size->match + (std::abs(size->mismatch) < 0.00005 ? "" : " but for " + format_percent(size->mismatch, 2));
       if (said.insert(line).second) log_info(line);
     }
   }
@@ -122,7 +123,8 @@ std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerM
     high = std::max(high, plan_.runs[index].config.seed);
   }
   const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
-  return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name + (low == high ? ", seed " + std::to_string(low) : ", seeds " + std::to_string(low) + " to " + std::to_string(high)) + ": " +
+  return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name +
+         (low == high ? ", seed " + std::to_string(low) : ", seeds " + std::to_string(low) + " to " + std::to_string(high)) + ": " +
          format_counted(m.outcome.trained, "run");
 }
 

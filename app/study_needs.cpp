@@ -1,12 +1,12 @@
 // What a study takes: workers, engines, disk.
 #include <algorithm>
 
-#include "ffn/core/cores.hpp"
-#include "ffn/engine/devices.hpp"
+#include "ffn/base/cores.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/kernels/isa.hpp"
-#include "ffn/record/log.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/train/devices.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 #include "train.hpp"

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <iostream>
 
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"

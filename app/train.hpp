@@ -16,9 +16,9 @@ namespace ffn::app {
 struct TrainOptions {
   std::int64_t fast_dev_run = 0;
   bool fresh = false, dry_run = false, fail_fast = false;
-  std::string shard;        ///< "i/n"; "" is the whole study
-  std::string fingerprint;  ///< what processes that share the study's directory have in common; "": its runs
-  bool goes_on = false;     ///< a later part of one start: what was said before training is not said again
+  std::string shard;                         ///< "i/n"; "" is the whole study
+  std::string fingerprint;                   ///< what processes that share the study's directory have in common; "": its runs
+  bool goes_on = false;                      ///< a later part of one start: what was said before training is not said again
   std::map<std::string, std::string> texts;  ///< SHA-256 by file, of texts that must not change from one part to the next; empty: any
 };
 
@@ -27,7 +27,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
 struct TrainedStudy {
   Plan plan;
   StudyOutcome outcome;
-  std::string part;  ///< "shard 2 of 4"; empty for the whole
+  std::string part;      ///< "shard 2 of 4"; empty for the whole
   bool is_tuned = true;  ///< false if tuning was interrupted or had runs that failed: nothing else was trained
 };
 /// Throws DataError where a run of the plan learns another text than `texts` says.
@@ -80,8 +80,8 @@ ProgressOptions progress_options(const std::string& label, std::int64_t total, c
 /// Steps ran and what came out, nothing kept.
 int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& common);
 
-/// How many comparisons the study makes, before anything is trained. Throws UsageError or ConfigError for what is wrong with them or with its
-/// claims; claims about values that it does not have may stand (`whole` is false) where a command line narrows a study.
+/// How many comparisons the study makes, before anything is trained. Throws UsageError or ConfigError for what is wrong with them or with
+/// its claims; claims about values that it does not have may stand (`whole` is false) where a command line narrows a study.
 std::size_t check_study(const Study& study, const std::string& source, bool whole = true);
 
 /// Says where a mixture has more experts than its task has inputs: how the load spreads then tells nothing of the router.

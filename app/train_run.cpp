@@ -6,23 +6,23 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "ffn/core/cores.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_recorder.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/base/cores.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_recorder.hpp"
+#include "ffn/store/run_standing.hpp"
 #include "ffn/study/train_cohort.hpp"
-#include "ffn/tasks/run_identity.hpp"
-#include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 #include "next_command.hpp"
@@ -71,7 +71,8 @@ Table metrics_table(const RunSummary& summary, const std::vector<Evaluation>& ev
   if (curve_columns > 0) columns.push_back({"curve", Align::left});
   Table table(columns);
   for (const auto& m : summary.metrics) {
-    std::vector<std::string> row = {m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-", m.best ? format_count(m.best->step) : "-"};
+    std::vector<std::string> row = {m.name, format_significant(m.final_value, 4), m.best ? format_significant(m.best->value, 4) : "-",
+                                    m.best ? format_count(m.best->step) : "-"};
     if (curve_columns > 0) row.push_back(sparkline_of(evaluations, m.name, curve_columns));
     table.add_row(row);
   }
@@ -85,7 +86,8 @@ void print_metrics(const RunDirectory& directory, const RunSummary& summary, con
   const int left = terminal_width_of(1) - widest_line(metrics_table(summary, evaluations, 0).terminal_text(false)) - 2;
   const int columns = left >= kLeastColumns ? std::min(left, kMostColumns) : 0;
   print_named_table(metrics_table(summary, evaluations, columns), common);
-  if (columns == 0) std::cout << sentence_and_command("curves:", "ffn-train curves " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
+  if (columns == 0)
+    std::cout << sentence_and_command("curves:", "ffn-train curves " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 
 // A run's results for a person: what it reached, when, at what cost, and where everything is.
@@ -97,7 +99,8 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     return;
   }
   print_metrics(directory, summary, common);
-  print_text("\n" + format_count(summary.cost.parameters) + " parameters, " + format_counted(static_cast<std::size_t>(summary.steps), "step") + " in " + format_duration(summary.train_seconds));
+  print_text("\n" + format_count(summary.cost.parameters) + " parameters, " +
+             format_counted(static_cast<std::size_t>(summary.steps), "step") + " in " + format_duration(summary.train_seconds));
   if (config.train.target) {
     const auto& target = *config.train.target;
     const std::string goal =
@@ -143,7 +146,8 @@ ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& co
 void check_before(const RunDirectory& directory, const RunConfig& config, const std::string& identity, bool fresh) {
   const auto look = look_at(directory, config, identity);
   if (!fresh && look.standing == Standing::another) throw refusal_of_another(directory, look);
-  if (fresh && look.standing == Standing::foreign && !holds_results(directory.path())) make_ready(directory, config, identity, look);  // refuses it
+  if (fresh && look.standing == Standing::foreign && !holds_results(directory.path()))
+    make_ready(directory, config, identity, look);  // refuses it
   if (!fresh && (look.is_whole() || look.mendable)) return;
   require_memory(config);
   training_engine().prepare(config);
@@ -172,8 +176,8 @@ void require_memory(const RunConfig& config) {
   const auto least = least_memory(config, task_shape(config.task));
   const double usable = usable_memory();
   if (least.total() <= usable) return;
-  throw UsageError("this config takes " + format_bytes(least.total()) + " of memory at least, and there are " + format_bytes(usable) + " here: " +
-                       parameters_text(least.parameters) + " with gradient and optimizer take " + format_bytes(least.weights) +
+  throw UsageError("this config takes " + format_bytes(least.total()) + " of memory at least, and there are " + format_bytes(usable) +
+                       " here: " + parameters_text(least.parameters) + " with gradient and optimizer take " + format_bytes(least.weights) +
                        ", one training step " + format_bytes(least.step) + ", the validation set " + format_bytes(least.validation),
                    least.weights >= least.total() / 2 ? "a smaller model.d_model, d_ff or num_experts, or fewer blocks, take less"
                                                       : "a smaller train.batch_size or train.eval_examples takes less");
@@ -206,7 +210,8 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
   }
   if (common.json) print_json(out);
   else
-    print_text(config.name + ": " + std::to_string(observer.last_.step) + " steps ran, val/loss " + format_significant(loss, 4) + "; nothing was kept");
+    print_text(config.name + ": " + std::to_string(observer.last_.step) + " steps ran, val/loss " + format_significant(loss, 4) +
+               "; nothing was kept");
   return exit_code(observer.end_);
 }
 
@@ -251,7 +256,8 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   const LogFile log_file(directory.log_path());
   log_debug(config.name + " seed " + std::to_string(config.seed) + ", identity " + identity + ", " +
             parameters_text(least_memory(config, task_shape(config.task)).parameters) + ": " +
-            (run.resumed_at ? "goes on from step " + format_count(*run.resumed_at) : "begins") + ", " + format_count(config.train.steps) + " steps");
+            (run.resumed_at ? "goes on from step " + format_count(*run.resumed_at) : "begins") + ", " + format_count(config.train.steps) +
+            " steps");
   set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
   log_info("engine: " + info.text() + " (" + info.reason + ")");
   try {

@@ -8,23 +8,23 @@
 #include <nlohmann/json.hpp>
 
 #include "compare_text.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/compare/compare_json.hpp"
 #include "ffn/compare/earlier_looks.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/record/lock_file.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/data/corpus.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/lock_file.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/study_file.hpp"
 #include "ffn/study/ledger.hpp"
 #include "ffn/study/run_study.hpp"
-#include "ffn/tasks/corpus.hpp"
-#include "ffn/tasks/task.hpp"
 #include "next_command.hpp"
 #include "train.hpp"
 
@@ -131,13 +131,16 @@ bool every_run_diverged(const Comparison& c) {
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
       runs += group.num_runs;
-      diverged += group.num_diverged - (is_time_metric(c.metric) ? std::min(group.num_diverged, group.num_hits) : 0);  // one hit is something to compare
+      diverged += group.num_diverged -
+                  (is_time_metric(c.metric) ? std::min(group.num_diverged, group.num_hits) : 0);  // one hit is something to compare
     }
   }
   return runs > 0 && diverged == runs;
 }
 
-void say_how_to_go_on(const CommonOptions& common) { log_info(sentence_and_command("interrupted; the same command goes on:", shell_command(common.argv), STDERR_FILENO)); }
+void say_how_to_go_on(const CommonOptions& common) {
+  log_info(sentence_and_command("interrupted; the same command goes on:", shell_command(common.argv), STDERR_FILENO));
+}
 
 // A study that could not be tuned is not compared.
 ExitCode end_of_tuning(const StudyOutcome& outcome, const CommonOptions& common) {
@@ -176,7 +179,8 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   ExitCode code = exit_code_of(outcome);
   auto comparison = compare_plan(plan, CompareRequest().resamples);
   if (part.empty()) {
-    if (!study.config.question.empty() && !common.json) std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
+    if (!study.config.question.empty() && !common.json)
+      std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
     take_look(comparison, comparison_of(study));
     print_and_save(comparison, plan, common);
   } else {

@@ -1,9 +1,9 @@
 // A study that adds seeds until its comparisons are settled: train up to the next look, judge, go on.
 #include <algorithm>
 
-#include "ffn/core/hash.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/study/growing.hpp"
 #include "train.hpp"
 
@@ -39,8 +39,9 @@ void announce(const Study& study, const SequentialRecord& record) {
              " declared before: training goes no further than " + format_counted(last, "seed") +
              ", and verdicts stay those of the larger maximum");
   if (study.config.compare.min_effect == 0)
-    log_info("without compare.min_effect, variants that do not differ stay undecided up to the maximum; the smallest difference that matters "
-             "lets them settle as equal");
+    log_info(
+        "without compare.min_effect, variants that do not differ stay undecided up to the maximum; the smallest difference that matters "
+        "lets them settle as equal");
 }
 
 // What all looks have in common: processes that are at different ones work side by side.

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/tuning.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/hash.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/moved_aside.hpp"
 #include "ffn/report/tuned.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/moved_aside.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/other_tuning.hpp"
 #include "train.hpp"
@@ -96,12 +96,16 @@ TuningStanding tuning_standing(Study study, const std::string& out) {
 
 Tuned tune_study(Study study, const TrainOptions& options, const CommonOptions& common) {
   if (!options.shard.empty())
-    throw UsageError("--shard divides a study, and what is tuned is chosen from all of it", "start the command on every machine that shares the directory, or tune first");
+    throw UsageError("--shard divides a study, and what is tuned is chosen from all of it",
+                     "start the command on every machine that shares the directory, or tune first");
   if (!options.goes_on) refuse_what_is_there(study, options.fresh, common.out);
   Tuned out{std::nullopt, {}};
   const auto& tune = *study.tune;
   if (!tune.per_seed && study.variants.size() > 1) {
-    if (const auto caution = caution_about_one_choice(tune.seeds, study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect); !caution.empty()) log_info("note: " + caution);
+    if (const auto caution =
+            caution_about_one_choice(tune.seeds, study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect);
+        !caution.empty())
+      log_info("note: " + caution);
   }
   TrainOptions tuning_options = options;
   tuning_options.fingerprint = sha256_hex(dump_json(*study.document));  // the same while the grid grows

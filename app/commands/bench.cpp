@@ -6,15 +6,15 @@
 
 #include "../commands.hpp"
 #include "../signals.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/core/version.hpp"
-#include "ffn/engine/interface.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/base/version.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn::app {
 
@@ -83,7 +83,9 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
     for (const auto& shown : group.columns) row.push_back(shown.cell(m));
     table.add_row(row);
   }
-  if (table.num_rows() > 0) std::cout << wrapped(std::string(group.title) + "\n", terminal_width_of(1)) << "\n" << split(table, 1, terminal_width_of(1), color) << "\n";
+  if (table.num_rows() > 0)
+    std::cout << wrapped(std::string(group.title) + "\n", terminal_width_of(1)) << "\n"
+              << split(table, 1, terminal_width_of(1), color) << "\n";
 }
 
 Json bench_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {
@@ -108,7 +110,8 @@ int bench(const BenchRequest& asked, const CommonOptions& common) {
     measurements.push_back(m);
     if (!show_progress) return;
     write_control(std::cerr, "\r\x1b[K");
-    std::cerr << clipped("measured " + m.group + " " + m.name, static_cast<std::size_t>(std::max(4, terminal_width_of(2) - 1))) << std::flush;
+    std::cerr << clipped("measured " + m.group + " " + m.name, static_cast<std::size_t>(std::max(4, terminal_width_of(2) - 1)))
+              << std::flush;
   });
   if (show_progress) write_control(std::cerr, "\r\x1b[K");
   if (common.json) {

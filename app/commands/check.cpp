@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/side_by_side.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/record/run_check.hpp"
-#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/store/run_check.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 
@@ -109,7 +109,8 @@ int check_runs(const std::vector<std::string>& directories, const CommonOptions&
     print_text(std::string("  ") + remedy_of(checks[i].verdict));
   }
   for (const auto& problem : places.damaged_studies) print_text(problem, 2);
-  for (const auto& path : places.missing) print_text(path.string() + ": listed in study.json, but not there; starting the study again trains it");
+  for (const auto& path : places.missing)
+    print_text(path.string() + ": listed in study.json, but not there; starting the study again trains it");
   std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";
   for (const auto& [verdict, count] : counts) {

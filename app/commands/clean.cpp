@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/moved_aside.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/moved_aside.hpp"
 #include "ffn/study/study_lock.hpp"
 
 namespace ffn::app {
@@ -56,7 +56,9 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
       const std::string stays = one.foreign.empty() ? ""
                                 : one.is_ours       ? "  stays: it holds " + one.foreign + ", which is not ffn-train's"
                                                     : "  stays: nothing in it can be read as ffn-train's, " + one.foreign + " neither";
-      for (const auto& line : cut_at_blanks(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2)) std::cout << line << "\n";
+      for (const auto& line :
+           cut_at_blanks(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2))
+        std::cout << line << "\n";
     }
     if (one.foreign.empty()) ours.push_back(std::move(one));
   }

@@ -6,8 +6,8 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "../compare_text.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/compare/compare_json.hpp"
-#include "ffn/core/utf8.hpp"
 
 namespace ffn::app {
 
@@ -22,7 +22,8 @@ struct CompareFlags {
 bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   const auto is = [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict; };
   return std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) {
-    return std::any_of(facet.pairs.begin(), facet.pairs.end(), is) || std::any_of(facet.further_pairs.begin(), facet.further_pairs.end(), is);
+    return std::any_of(facet.pairs.begin(), facet.pairs.end(), is) ||
+           std::any_of(facet.further_pairs.begin(), facet.further_pairs.end(), is);
   });
 }
 
@@ -36,8 +37,11 @@ int compare(const CompareFlags& options, const CommonOptions& common) {
     const auto text = comparison_text(comparison, view);
     std::cout << (form == TableForm::csv ? text : printable(text, /*keep_colors=*/true));
   }
-  const auto is_asked = [&](stats::Verdict verdict) { return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict); };
-  const bool too_few = options.fail_if == stats::to_string(stats::Verdict::undecided) && any_verdict(comparison, stats::Verdict::too_few_seeds);
+  const auto is_asked = [&](stats::Verdict verdict) {
+    return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict);
+  };
+  const bool too_few =
+      options.fail_if == stats::to_string(stats::Verdict::undecided) && any_verdict(comparison, stats::Verdict::too_few_seeds);
   const bool failed = is_asked(stats::Verdict::worse) || is_asked(stats::Verdict::undecided) || too_few;
   return static_cast<int>(failed ? ExitCode::condition : ExitCode::done);
 }
@@ -52,7 +56,9 @@ void add_compare(CommandLine program, CommonOptions& common) {
   command.flag("--explain", options->explain, "also what the words mean");
   const auto markdown = command.flag("--markdown", options->markdown, "tables in Markdown");
   const auto csv = command.flag("--csv", options->csv, "tables as CSV").excludes(markdown);
-  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds").one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)}).type("VERDICT");
+  command.option("--fail-if", options->fail_if, "exit with 5 if any verdict is this; undecided takes in too few seeds")
+      .one_of({stats::to_string(stats::Verdict::worse), stats::to_string(stats::Verdict::undecided)})
+      .type("VERDICT");
   add_output_options(command, common).excludes(markdown).excludes(csv);
   command.run([&common, options] { return compare(*options, common); });
 }

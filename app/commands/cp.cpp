@@ -10,10 +10,10 @@
 #include "../commands.hpp"
 #include "../load_config.hpp"
 #include "../next_command.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -37,7 +37,8 @@ std::vector<Comment> comments_of(const std::string& text) {
       const bool block = text[i + 1] == '*';
       const auto end = block ? text.find("*/", i + 2) + 2 : std::min(text.find('\n', i), text.size());
       out.push_back({line, text.substr(i, end - i)});
-      line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(i), text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      line += static_cast<int>(
+          std::count(text.begin() + static_cast<std::ptrdiff_t>(i), text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
       i = end - 1;
     }
   }
@@ -98,7 +99,8 @@ class Writer {
   static std::string one_line(const Json& value) {
     if (!value.is_structured() || value.empty()) return dump_json(value);
     std::vector<std::string> parts;
-    for (const auto& item : value.items()) parts.push_back((value.is_object() ? dump_json(item.key()) + ": " : "") + one_line(item.value()));
+    for (const auto& item : value.items())
+      parts.push_back((value.is_object() ? dump_json(item.key()) + ": " : "") + one_line(item.value()));
     return value.is_object() ? "{ " + join(parts) + " }" : "[" + join(parts) + "]";
   }
 
@@ -139,7 +141,8 @@ int copy(const std::string& name, const std::string& to) {
   fs::path target = expand_home(to);
   std::error_code error;
   if (fs::is_directory(target, error)) target /= fs::path(path).filename();
-  if (path_exists(target) || fs::is_symlink(fs::symlink_status(target, error))) throw UsageError(target.string() + " exists and is not overwritten", "name another file, or move that one away");
+  if (path_exists(target) || fs::is_symlink(fs::symlink_status(target, error)))
+    throw UsageError(target.string() + " exists and is not overwritten", "name another file, or move that one away");
   if (target.has_parent_path()) make_directories(target.parent_path());
   write_file_atomically(target, own_text(path));
   print_text(target.string() + " is yours to change.");
@@ -152,7 +155,9 @@ int copy(const std::string& name, const std::string& to) {
 void add_cp(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("cp", "a shipped config as a file of your own");
   auto name = std::make_shared<std::string>(), to = std::make_shared<std::string>();
-  command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them").required().type("SHIPPED");
+  command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them")
+      .required()
+      .type("SHIPPED");
   command.option("file", *to, "new file, or the directory that it goes to").required().type("FILE");
   add_output_options(command, common);
   command.run([name, to] { return copy(*name, *to); });

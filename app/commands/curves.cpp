@@ -1,5 +1,5 @@
 // ffn-train curves DIR...: learning curves in the terminal.
-#include "ffn/pictures/curves.hpp"
+#include "ffn/report/curves.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -7,11 +7,11 @@
 #include "../commands.hpp"
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/pictures/terminal_curves.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/shown.hpp"
+#include "ffn/report/terminal_curves.hpp"
+#include "ffn/store/log.hpp"
 
 namespace ffn::app {
 
@@ -20,7 +20,8 @@ namespace {
 Json number_or_infinity(double x) { return std::isfinite(x) ? Json(x) : Json(x > 0 ? "inf" : "-inf"); }
 
 Json curves_json(const Comparison& c, const pictures::CurveSet& set) {
-  Json out = {{"metric", set.metric}, {"by", c.by}, {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha}, {"facets", Json::array()}, {"notes", set.notes}};
+  Json out = {{"metric", set.metric},    {"by", c.by},        {"centre", centre_name(set.centre)}, {"level", 1 - c.alpha},
+              {"facets", Json::array()}, {"notes", set.notes}};
   if (set.floor) out["floor"] = *set.floor;
   for (const auto& facet : c.facets) {
     Json groups = Json::array();
@@ -47,16 +48,21 @@ struct CurvesOptions {
 
 int curves(CurvesOptions options, const CommonOptions& common) {
   if (is_time_metric(options.metric))
-    throw UsageError(options.metric + " is one number of a run and has no curve", "`ffn-train compare` compares it; curves are of a logged metric, such as val/loss");
+    throw UsageError(options.metric + " is one number of a run and has no curve",
+                     "`ffn-train compare` compares it; curves are of a logged metric, such as val/loss");
   auto& request = options.question.request;
   request.resamples = 1;  // nothing is judged here
   if (!options.metric.empty()) request.config.metric = options.metric;
   Targets targets;
   std::vector<std::string> about;
-  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) { targets = targets_of(found); about = notes_about(found); });
+  const auto comparison = answer_to(options.question, [&](const FoundRuns& found) {
+    targets = targets_of(found);
+    about = notes_about(found);
+  });
   const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
   auto sets = pictures::read_curves(comparison, {wanted});
-  if (sets.empty()) throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");
+  if (sets.empty())
+    throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");
   for (auto& note : about) {
     if (common.json) sets[0].notes.push_back(std::move(note));
     else log_warning(note);

@@ -1,4 +1,6 @@
 // ffn-train demo NAME: what courses say about feed-forward layers, with numbers.
+#include "ffn/inspect/demo.hpp"
+
 #include <unistd.h>
 
 #include <iostream>
@@ -6,8 +8,7 @@
 
 #include "../commands.hpp"
 #include "../next_command.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/demo/demo.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 

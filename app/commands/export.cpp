@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/exports/csv.hpp"
-#include "ffn/exports/tensorboard.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/inspect/tensorboard.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/runs_csv.hpp"
+#include "ffn/store/log.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -30,9 +30,11 @@ fs::path out_directory(const ExportOptions& options) {
 }
 
 int export_runs(const ExportOptions& options, const CommonOptions& common) {
-  if (options.histograms && !options.tensorboard) throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
+  if (options.histograms && !options.tensorboard)
+    throw UsageError("--histograms is of --tensorboard", "add --tensorboard, or leave it out");
   if (!options.csv && !options.tensorboard) throw UsageError("what shall be written?", "--csv writes tables, --tensorboard event files");
-  auto selection = exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);
+  auto selection =
+      exports::select_runs({options.directories.begin(), options.directories.end()}, options.all ? Extras::include : Extras::leave_out);
   const auto out = out_directory(options);
   Json report = {{"runs", selection.runs.size()}};
   std::string text;
@@ -66,8 +68,10 @@ void add_export(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<ExportOptions>();
   command.option("directories", options->directories, "studies or runs").required().type("DIR...");
   command.flag("--csv", options->csv, "runs.csv, a row for each run, and curves.csv, a row for each run, step and metric");
-  command.flag("--tensorboard", options->tensorboard, "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
-  command.flag("--histograms", options->histograms, "with --tensorboard: also histograms of the final weights and of the activations in hidden layers");
+  command.flag("--tensorboard", options->tensorboard,
+               "event files below tensorboard/: of each run, and of each variant's seeds the mean and the 95 % interval");
+  command.flag("--histograms", options->histograms,
+               "with --tensorboard: also histograms of the final weights and of the activations in hidden layers");
   command.option("-o,--out", options->out, "where to; DIR otherwise, or here where there are several").type("DIR").directory();
   command.flag("--all", options->all, "also runs that lie in a study's directory and are no part of it");
   add_output_options(command, common);

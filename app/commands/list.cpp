@@ -6,18 +6,18 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/named_file.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/config/named_formulas.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/named_file.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/formula/named_formulas.hpp"
 #include "ffn/kernels/activations.hpp"
-#include "ffn/pictures/activations.hpp"
+#include "ffn/report/activations.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 
@@ -96,7 +96,8 @@ Listing list_keys(const std::string& prefix) {
     if (is_new) listing.rows.push_back({path, kind, type, fallback, allowed, key.doc});
     else listing.rows[at->second][1] += ", " + kind;
   }
-  if (listing.rows.empty()) throw UsageError("no key begins with '" + prefix + "'" + keys_meant(prefix), "`ffn-train list keys` shows all of them");
+  if (listing.rows.empty())
+    throw UsageError("no key begins with '" + prefix + "'" + keys_meant(prefix), "`ffn-train list keys` shows all of them");
   return listing;
 }
 
@@ -104,7 +105,8 @@ Listing list_keys(const std::string& prefix) {
 void print_keys(const ListRows& rows) {
   for (const auto& row : rows) {
     std::cout << row[0] << "\n";
-    print_text("    " + row[2] + (row[3].empty() ? "" : ", " + row[3]) + (row[4].empty() ? "" : "; " + row[4]) + (row[1].empty() ? "" : "; of kind " + row[1]) + "\n    " + row[5]);
+    print_text("    " + row[2] + (row[3].empty() ? "" : ", " + row[3]) + (row[4].empty() ? "" : "; " + row[4]) +
+               (row[1].empty() ? "" : "; of kind " + row[1]) + "\n    " + row[5]);
   }
 }
 
@@ -126,7 +128,8 @@ std::vector<Named> named() {
     resolve_widths(model);
     std::string formula;
     for (const auto& let : config.text.let->items()) formula += let.key() + " = " + let.value().get<std::string>() + "; ";
-    out.push_back({row.name, formula + row.formula, row.source, static_cast<double>(std::get<FormulaConfig>(model.ffn).hidden_width(1024)) / 1024});
+    out.push_back(
+        {row.name, formula + row.formula, row.source, static_cast<double>(std::get<FormulaConfig>(model.ffn).hidden_width(1024)) / 1024});
   }
   return out;
 }
@@ -168,7 +171,11 @@ void print_listing(const std::string& what, const Listing& listing, const Common
     }
     if (what == "ffns") {
       for (const auto& [name, formula, source, expansion] : named())
-        out.push_back({{"ffn.kind", FormulaConfig::kKind}, {"what it computes", formula}, {"ffn.name", name}, {"source", source}, {"F/D", expansion}});
+        out.push_back({{"ffn.kind", FormulaConfig::kKind},
+                       {"what it computes", formula},
+                       {"ffn.name", name},
+                       {"source", source},
+                       {"F/D", expansion}});
     }
     print_json(out);
     return;
@@ -203,14 +210,16 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
   constexpr int kColumns = 38, kRows = 9;
   const auto charset = process_charset();
   std::vector<Block> charts;
-  for (const auto& a : activations()) charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
+  for (const auto& a : activations())
+    charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
   print_text(pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
   std::cout << "\n" << beside_each_other(charts, terminal_width_of(1));
 }
 
 int list_or_plot(const ListOptions& options, const CommonOptions& common) {
   const bool draws = options.plot || !options.figures.empty();
-  if (draws && options.what != "activations") throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
+  if (draws && options.what != "activations")
+    throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
   if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
   if (!options.prefix.empty() && options.what != "keys")
     throw UsageError("`list " + options.what + "` lists all of them, so " + options.prefix + " would have no effect",

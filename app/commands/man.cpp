@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "../commands.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/version.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/version.hpp"
 
 namespace ffn::app {
 
 namespace {
 
-// ExitCode (core/error.hpp) and what signals give, for people.
+// ExitCode (base/error.hpp) and what signals give, for people.
 constexpr std::pair<int, const char*> kExitCodes[] = {
     {0, "done"},
     {1, "a run failed or diverged, or every run of a study diverged"},
@@ -45,7 +45,8 @@ std::string head_of(const OptionDescription& option) {
 
 std::string option_entry(const OptionDescription& option) {
   std::string out = ".TP\n" + head_of(option) + "\n" + roff(option.doc);
-  const bool told = std::all_of(option.words.begin(), option.words.end(), [&](const std::string& word) { return option.doc.find(word) != std::string::npos; });
+  const bool told = std::all_of(option.words.begin(), option.words.end(),
+                                [&](const std::string& word) { return option.doc.find(word) != std::string::npos; });
   if (!told && !option.value.empty()) out += " (" + roff(join(option.words)) + ")";
   if (!option.fallback.empty()) out += "; default " + roff(option.fallback);
   return out + "\n";
@@ -53,11 +54,13 @@ std::string option_entry(const OptionDescription& option) {
 
 std::string synopsis_of(const CommandDescription& command, const std::string& name) {
   std::string out = ".br\n" + bold(name);
-  const bool has_options = std::any_of(command.options.begin(), command.options.end(), [](const auto& option) { return !option.names.empty(); });
+  const bool has_options =
+      std::any_of(command.options.begin(), command.options.end(), [](const auto& option) { return !option.names.empty(); });
   if (has_options) out += " [" + italic("OPTION") + "...]";
   for (const auto& option : command.options) {
     if (!option.takes_word) continue;
-    std::istringstream words((!option.value.empty() ? option.value : join(option.words, "|")) + (option.many && option.value.find_last_not_of('.') + 1 == option.value.size() ? "..." : ""));
+    std::istringstream words((!option.value.empty() ? option.value : join(option.words, "|")) +
+                             (option.many && option.value.find_last_not_of('.') + 1 == option.value.size() ? "..." : ""));
     for (std::string word; words >> word;) out += option.required ? " " + italic(word) : " [" + italic(word) + "]";
   }
   return out + "\n";
@@ -82,15 +85,18 @@ std::string manual_page(const CommandDescription& program) {
   for (const auto& command : program.subcommands) out += synopsis_of(command, program.name + " " + command.name);
   out += ".SH DESCRIPTION\nTrains what a config describes, one run or a study of many, and says which variant is better and how surely. " +
          italic("KEY=VALUE") + " changes any key of the config by its dotted path; several values, divided by commas, make a study. " +
-         bold("ffn-train list keys") + " shows every key, " + bold("ffn-train list configs") + " the configs that are part of the program.\n";
+         bold("ffn-train list keys") + " shows every key, " + bold("ffn-train list configs") +
+         " the configs that are part of the program.\n";
   out += ".SH OPTIONS\n" + option_entries(program) + ".SH COMMANDS\n";
   for (const auto& command : program.subcommands)
     out += ".SS " + bold(command.name) + "\n" + roff(command.doc) + "\n" + option_entries(command);
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += ".TP\n" + bold(std::to_string(code)) + "\n" + roff(meaning) + "\n";
-  out += ".SH ENVIRONMENT\n.TP\n" + bold("NO_COLOR") + "\nNo colour, as with " + bold("--color never") + ".\n.TP\n" + bold("FFN_TRAIN_ENGINE") +
-         "\nAbsolute path of the LibTorch engine, where it does not stand beside the program.\n.TP\n" + bold("FFN_ISA") +
-         "\nThe instruction set of the kernels, where it is not to be the best that the processor has: baseline, v3 (AVX2) or v4 (AVX\\-512).\n";
+  out +=
+      ".SH ENVIRONMENT\n.TP\n" + bold("NO_COLOR") + "\nNo colour, as with " + bold("--color never") + ".\n.TP\n" +
+      bold("FFN_TRAIN_ENGINE") + "\nAbsolute path of the LibTorch engine, where it does not stand beside the program.\n.TP\n" +
+      bold("FFN_ISA") +
+      "\nThe instruction set of the kernels, where it is not to be the best that the processor has: baseline, v3 (AVX2) or v4 (AVX\\-512).\n";
   return out + ".SH EXAMPLES\n.nf\n" + lines(kExamples) + ".fi\n";
 }
 

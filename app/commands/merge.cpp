@@ -8,9 +8,9 @@
 
 #include "../commands.hpp"
 #include "../next_command.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/shell.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/store/log.hpp"
 
 namespace ffn::app {
 
@@ -49,8 +49,8 @@ int merge(const std::vector<std::string>& directories, const std::string& out, c
     print_json(json);
     return 0;
   }
-  print_text(out + ": " + format_count(result.finished) + " finished, " + format_count(result.unfinished) + " begun, " + format_count(missing) + " not begun of " +
-             format_count(result.planned) + " runs");
+  print_text(out + ": " + format_count(result.finished) + " finished, " + format_count(result.unfinished) + " begun, " +
+             format_count(missing) + " not begun of " + format_count(result.planned) + " runs");
   if (!result.copied.empty()) print_text("copied from " + counts_text(result.copied));
   log_info(sentence_and_command("next:", "ffn-train compare " + shell_word(out), STDERR_FILENO));
   return 0;

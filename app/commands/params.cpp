@@ -5,12 +5,12 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/accounting.hpp"
-#include "ffn/config/formula.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/formula/formula.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/tasks/task.hpp"
 
 namespace ffn::app {
 
@@ -63,8 +63,9 @@ void print_steps(const ModelConfig& model, const CommonOptions& common) {
     for (const auto each : sizes) out += (out.empty() ? "" : ", ") + format_count(each);
     return "(" + out + ")";
   };
-  print_text("\n" + printable((text->name.empty() ? "formula" : text->name) + ": " + text->formula) + "\nD = " + format_count(model.d_model) +
-             ", F = " + format_count(width) + (text->calls_phi() ? ", phi is " + size.activation : "") + "\n\n");
+  print_text("\n" + printable((text->name.empty() ? "formula" : text->name) + ": " + text->formula) +
+             "\nD = " + format_count(model.d_model) + ", F = " + format_count(width) +
+             (text->calls_phi() ? ", phi is " + size.activation : "") + "\n\n");
   Table table({{"step", Align::left}, {"shape", Align::left}, {"with", Align::left}});
   for (const auto& node : graph.nodes) {
     if (node.op == FormulaOp::number) continue;
@@ -82,12 +83,17 @@ void print_steps(const ModelConfig& model, const CommonOptions& common) {
 
 // The whole models of a study, one beside the other.
 void print_variants(const Study& study, const CommonOptions& common) {
-  Table table({{"variant", Align::left}, {"parameters", Align::right}, {"of the FFN", Align::right}, {"active", Align::right}, {"FLOPs/token", Align::right}});
+  Table table({{"variant", Align::left},
+               {"parameters", Align::right},
+               {"of the FFN", Align::right},
+               {"active", Align::right},
+               {"FLOPs/token", Align::right}});
   Json variants = Json::array();
   for (const auto& variant : study.variants) {
     const auto cost = model_cost(variant.config.model, task_shape(variant.config.task));
     const auto ffn = cost.ffn * variant.config.model.blocks;
-    table.add_row({variant.shown(), format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters), format_count(cost.total.active_parameters), format_count(cost.total.flops)});
+    table.add_row({variant.shown(), format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters),
+                   format_count(cost.total.active_parameters), format_count(cost.total.flops)});
     variants.push_back({{"name", variant.name}, {"ffn", cost_json(ffn)}, {"total", cost_json(cost.total)}});
   }
   if (common.json) print_json({{"variants", variants}});

@@ -7,12 +7,13 @@
 
 #include "../load_config.hpp"
 #include "../train.hpp"
-#include "ffn/core/cores.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/run_directory.hpp"
+#include "ffn/base/cores.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/run_directory.hpp"
 #include "ffn/study/adopt.hpp"
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/ledger.hpp"
@@ -21,7 +22,6 @@
 #include "ffn/study/standing_choices.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/study/worker_pool.hpp"
-#include "ffn/tasks/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 
@@ -44,9 +44,9 @@ struct PlanEstimate {
   std::size_t workers = 1;  ///< that have something to do at once
   std::string few_workers;  ///< why there are fewer than cores for want of memory
   double bytes = 0, flops = 0;
-  std::optional<double> seconds;  ///< of a probe
-  double evaluation_seconds = 0;  ///< of these
-  double peak_bytes = 0;          ///< likewise, of one worker; 0 where nothing is known
+  std::optional<double> seconds;                    ///< of a probe
+  double evaluation_seconds = 0;                    ///< of these
+  double peak_bytes = 0;                            ///< likewise, of one worker; 0 where nothing is known
   std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
@@ -140,8 +140,8 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
   const auto& tune = *study.tune;
   const std::size_t once = study.variants.size() * tune.num_points() * (tune.per_seed ? 5 : tune.seeds);
   const std::size_t per_seed = study.variants.size() * tune.num_points() * study.seeds.size() * (tune.per_seed ? tune.seeds : 1);
-  return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.tuning_pending)) + " to train (" +
-         std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
+  return "tuned before: " + format_counted(e.tuning_runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.tuning_pending)) +
+         " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
                         : "retune per_seed, with 1 seed each: " + format_counted(per_seed, "run")) +
          "); a grid that a choice stands at the end of grows, at most twice\n";
@@ -182,7 +182,8 @@ Json plan_json(const Study& study, const PlanEstimate& e, const Power& power) {
   Json growing = nullptr;
   if (study.growing) {
     const auto& [min, max] = std::pair(study.seeds.size(), study.growing->max);
-    growing = {{"min_seeds", min}, {"max_seeds", max}, {"min_runs", min * study.variants.size()}, {"max_runs", max * study.variants.size()}};
+    growing = {
+        {"min_seeds", min}, {"max_seeds", max}, {"min_runs", min * study.variants.size()}, {"max_runs", max * study.variants.size()}};
   }
   return {{"name", study.name},
           {"runs", e.runs},
@@ -240,7 +241,8 @@ void print_growth(const Study& study, const PlanEstimate& e) {
     text += ", at most about " + format_duration(*e.seconds * static_cast<double>(most_pending) / static_cast<double>(e.pending));
   print_text(text);
   if (study.config.compare.min_effect == 0)
-    print_text("without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle");
+    print_text(
+        "without compare.min_effect, variants that do not differ take all of them; the smallest difference that matters lets them settle");
 }
 
 std::string power_text(const Power& power) {
@@ -248,10 +250,11 @@ std::string power_text(const Power& power) {
   percent << 100 * power.alpha;
   const std::string at = " at " + percent.str() + " %";
   if (power.needed == SIZE_MAX)
-    return std::to_string(power.comparisons) + " comparisons are more than can be judged" + at + "; at most " + std::to_string(stats::most_comparisons(power.alpha));
+    return std::to_string(power.comparisons) + " comparisons are more than can be judged" + at + "; at most " +
+           std::to_string(stats::most_comparisons(power.alpha));
   if (power.seeds < power.needed)
-    return std::to_string(power.seeds) + (power.seeds == 1 ? " seed allows" : " seeds allow") + " no verdict" + at + " over " + std::to_string(power.comparisons) +
-           (power.comparisons == 1 ? " comparison; at least " : " comparisons; at least ") +
+    return std::to_string(power.seeds) + (power.seeds == 1 ? " seed allows" : " seeds allow") + " no verdict" + at + " over " +
+           std::to_string(power.comparisons) + (power.comparisons == 1 ? " comparison; at least " : " comparisons; at least ") +
            std::to_string(power.needed) + " are needed";
   return std::to_string(power.seeds) + " seeds detect a difference of " + format_significant(power.detectable, 2) +
          " standard deviations of the paired differences (" + std::to_string(power.comparisons) +

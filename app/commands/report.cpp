@@ -9,13 +9,13 @@
 #include "../compare_question.hpp"
 #include "../report_facts.hpp"
 #include "../train.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/named_file.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/pictures/charts.hpp"
-#include "ffn/pictures/html.hpp"
-#include "ffn/pictures/page.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/named_file.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/report/charts.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/html.hpp"
+#include "ffn/report/page.hpp"
 
 extern char** environ;
 
@@ -64,7 +64,9 @@ void open_in_browser(const fs::path& path) {
   int status = 0;
   const bool opened = ::posix_spawnp(&child, "xdg-open", nullptr, nullptr, argv, environ) == 0 && ::waitpid(child, &status, 0) == child &&
                       WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (!opened) throw SystemError("cannot open " + path.string() + ": xdg-open is not there or found no browser", "the report is written; open the file yourself");
+  if (!opened)
+    throw SystemError("cannot open " + path.string() + ": xdg-open is not there or found no browser",
+                      "the report is written; open the file yourself");
 }
 
 int write_report(const ReportOptions& options, const CommonOptions& common) {
@@ -89,8 +91,10 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
 
   if (common.json) print_json({{"report", path.string()}, {"bytes", html.size()}, {"runs", facts.num_runs}, {"figures", files}});
   else if (!page.is_stdout()) {
-    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " + format_counted(facts.num_runs, "run") + ")");
-    if (!files.empty()) print_text(printable(options.figures) + ": " + std::to_string(files.size() - 1) + " pictures as SVG, and table.tex");
+    print_text(printable(path.string()) + " (" + format_bytes(static_cast<double>(html.size())) + ", " +
+               format_counted(facts.num_runs, "run") + ")");
+    if (!files.empty())
+      print_text(printable(options.figures) + ": " + std::to_string(files.size() - 1) + " pictures as SVG, and table.tex");
   }
   std::cout.flush();
   if (options.open) open_in_browser(path);
@@ -103,7 +107,9 @@ void add_report(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("report", "a comparison with its pictures, as one HTML file");
   auto options = std::make_shared<ReportOptions>();
   add_question_options(command, options->question);
-  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several").type("FILE").not_empty("file");
+  command.option("-o,--out", options->out, "the file to write; report.html in DIR otherwise, or here where there are several")
+      .type("FILE")
+      .not_empty("file");
   command.option("--figures", options->figures, "also every picture as SVG, and the table in LaTeX").type("DIR").directory();
   command.flag("--open", options->open, "show it in the browser");
   add_output_options(command, common);

@@ -12,14 +12,14 @@
 #include <set>
 
 #include "../commands.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/side_by_side.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/study_file.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -31,7 +31,7 @@ constexpr const char* kMetric = "val/loss";
 /// One run as it stands.
 struct ListedStanding {
   std::string state;
-  std::optional<double> best;   ///< of kMetric
+  std::optional<double> best;     ///< of kMetric
   std::optional<double> seconds;  ///< since its status was written
 };
 
@@ -133,7 +133,8 @@ std::string state_text(const ListedEntry& entry) {
   if (!entry.is_study) return entry.states.begin()->first;
   std::vector<std::string> parts;
   for (const auto& [state, count] : entry.states)
-    parts.push_back((count == entry.runs ? "all " : "") + format_count(count) + " " + state + (parts.empty() && count < entry.runs ? " of " + format_count(entry.runs) : ""));
+    parts.push_back((count == entry.runs ? "all " : "") + format_count(count) + " " + state +
+                    (parts.empty() && count < entry.runs ? " of " + format_count(entry.runs) : ""));
   if (entry.left > 0) parts.push_back(format_count(entry.left) + " more that left it");
   return join(parts);
 }
@@ -143,10 +144,14 @@ Json entry_json(const fs::path& path, const ListedEntry& entry) {
   for (const auto& [state, count] : entry.states) states[state] = count;
   Json best = nullptr;
   if (entry.best) best = {{"metric", kMetric}, {"value", *entry.best}, {"run", entry.best_run.string()}};
-  return {{"path", path.string()},  {"kind", entry.is_study ? "study" : "run"},
-          {"runs", entry.runs},     {"states", states},
-          {"left", entry.left},     {"best", best},
-          {"age_seconds", entry.seconds ? Json(*entry.seconds) : Json(nullptr)}, {"bytes", bytes_below(path)}};
+  return {{"path", path.string()},
+          {"kind", entry.is_study ? "study" : "run"},
+          {"runs", entry.runs},
+          {"states", states},
+          {"left", entry.left},
+          {"best", best},
+          {"age_seconds", entry.seconds ? Json(*entry.seconds) : Json(nullptr)},
+          {"bytes", bytes_below(path)}};
 }
 
 int runs(const std::string& directory, const CommonOptions& common) {
@@ -158,7 +163,11 @@ int runs(const std::string& directory, const CommonOptions& common) {
     print_json(out);
     return 0;
   }
-  Table table({{"run or study", Align::left}, {"state", Align::left}, {std::string("best ") + kMetric, Align::right}, {"age", Align::right}, {"size", Align::right}});
+  Table table({{"run or study", Align::left},
+               {"state", Align::left},
+               {std::string("best ") + kMetric, Align::right},
+               {"age", Align::right},
+               {"size", Align::right}});
   for (const auto& [path, entry] : entries) {
     table.add_row({path.string(), state_text(entry), entry.best ? format_significant(*entry.best) : "-", age_text(entry.seconds),
                    format_bytes(static_cast<double>(bytes_below(path)))});
@@ -168,7 +177,8 @@ int runs(const std::string& directory, const CommonOptions& common) {
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
-  if (!aside.empty()) print_text("\nmoved aside: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
+  if (!aside.empty())
+    print_text("\nmoved aside: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
   return 0;
 }
 

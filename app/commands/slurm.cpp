@@ -8,10 +8,10 @@
 
 #include "../load_config.hpp"
 #include "../train.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/record/lock_file.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/store/lock_file.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/study/other_study.hpp"
 #include "ffn/study/slurm_script.hpp"
 
@@ -66,8 +66,9 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   }
   const auto reach = lock_reach(job.directory);
   if (study.growing && reach.one_machine)
-    throw UsageError("locks are seen on one machine alone (" + reach.mount + "), and a study that adds seeds cannot be divided without them",
-                     "put -o on a file system whose locks all nodes see, or give a number of seeds");
+    throw UsageError(
+        "locks are seen on one machine alone (" + reach.mount + "), and a study that adds seeds cannot be divided without them",
+        "put -o on a file system whose locks all nodes see, or give a number of seeds");
   job.shards = options.shards || reach.one_machine;
   if (reach.one_machine) log_info("locks are seen on one machine alone (" + reach.mount + "), so each task gets its --shard");
   return job;
@@ -101,7 +102,12 @@ void add_slurm(CommandLine program, CommonOptions& common) {
       .integer_in(1, 100000)
       .type("N")
       .shows_default();
-  command.option("-j,--jobs", options->workers, "worker processes of each task, which gets a core for each; with --threads as many as the threads of all").integer_in(1, 4096).type("N").shows_default();
+  command
+      .option("-j,--jobs", options->workers,
+              "worker processes of each task, which gets a core for each; with --threads as many as the threads of all")
+      .integer_in(1, 4096)
+      .type("N")
+      .shows_default();
   command.option("--time", options->job.time, "time limit of a task, which is queued again when it is over").type("TIME");
   command.option("--partition", options->job.partition, "where to run").type("NAME");
   command.option("--gres", options->job.gres, "what each task needs beside cores, for example gpu:1").type("LIST");

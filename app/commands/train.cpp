@@ -6,9 +6,9 @@
 
 #include "../load_config.hpp"
 #include "../signals.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/lock_file.hpp"
-#include "ffn/record/log.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/store/lock_file.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/study/shard.hpp"
 
 namespace ffn::app {
@@ -52,7 +52,9 @@ int train(const TrainOptions& options, const CommonOptions& common) {
 
 // The program's name alone asks for help.
 int without_config(const CommandLine& program, bool alone) {
-  if (!alone) throw UsageError("no config to change", "name one first: ffn-train xor key=value; `ffn-train list configs` shows those that are shipped");
+  if (!alone)
+    throw UsageError("no config to change",
+                     "name one first: ffn-train xor key=value; `ffn-train list configs` shows those that are shipped");
   std::cout << program.help();
   return 0;
 }
@@ -63,9 +65,7 @@ void add_train(CommandLine program, CommonOptions& common) {
   auto options = std::make_shared<TrainOptions>();
   const auto config = add_config_options(program, common);
   program.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
-  program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing")
-      .at_least(1)
-      .type("N");
+  program.option(kFastDevRun, options->fast_dev_run, "train N steps (10 without a number) and keep nothing").at_least(1).type("N");
   const auto shard =
       program.option("--shard", options->shard, "train part I of N of a study, seed by seed; needs no locks between the parts").type("I/N");
   program.flag("--fresh", options->fresh, "train again even if results are there; they are moved aside").excludes(shard);

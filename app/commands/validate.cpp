@@ -5,9 +5,9 @@
 #include "../commands.hpp"
 #include "../load_config.hpp"
 #include "../train.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
 
 namespace ffn::app {
 

@@ -7,11 +7,11 @@
 #include "../load_config.hpp"
 #include "../signals.hpp"
 #include "../train.hpp"
-#include "ffn/core/larger.hpp"
-#include "ffn/engine/interface.hpp"
+#include "ffn/base/larger.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn::app {
 
@@ -39,9 +39,7 @@ double worst_of(const VerifyResult& result) {
 bool comparable(const VerifyResult& result) { return result.steps > 0; }
 
 // NaN is beyond the limit.
-bool agrees(const VerifyResult& result) {
-  return !result.not_covered.empty() || (comparable(result) && worst_of(result) <= kVerifyLimit);
-}
+bool agrees(const VerifyResult& result) { return !result.not_covered.empty() || (comparable(result) && worst_of(result) <= kVerifyLimit); }
 
 std::vector<std::pair<std::string, RunConfig>> runs_to_verify(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
@@ -126,11 +124,12 @@ std::vector<std::string> left_out(const VerifyResult& r) {
   std::vector<std::string> lines;
   if (!comparable(r)) return lines;
   if (r.seeds_passed_over > 0)
-    lines.push_back("seed " + std::to_string(r.seed) + " is compared: a token's choice of experts lies within rounding of a tie in the first step of " +
+    lines.push_back("seed " + std::to_string(r.seed) +
+                    " is compared: a token's choice of experts lies within rounding of a tie in the first step of " +
                     format_counted(static_cast<std::size_t>(r.seeds_passed_over), "seed") + " before");
   if (r.near_ties > 0)
-    lines.push_back("step " + std::to_string(r.steps + 1) + ": " + near_tied(r.near_ties) + " within rounding of a tie; weights are compared after " +
-                    format_counted(static_cast<std::size_t>(r.steps), "step"));
+    lines.push_back("step " + std::to_string(r.steps + 1) + ": " + near_tied(r.near_ties) +
+                    " within rounding of a tie; weights are compared after " + format_counted(static_cast<std::size_t>(r.steps), "step"));
   if (r.validation_near_ties > 0)
     lines.push_back("validation: " + near_tied(r.validation_near_ties) + " within rounding of a tie; its loss is not compared");
   return lines;
@@ -157,7 +156,8 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
         out.push_back(verified_json(verified));
         continue;
       }
-      if (comparable(verified.result) && (options.files.size() == 1 || !agree || common.verbosity > 0)) print_parameters(verified.result, common);
+      if (comparable(verified.result) && (options.files.size() == 1 || !agree || common.verbosity > 0))
+        print_parameters(verified.result, common);
       print_text(sentence(verified));
       for (const auto& line : left_out(verified.result)) print_text("  " + line);
     }
@@ -168,10 +168,10 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
     return static_cast<int>(ExitCode::interrupted);
   }
   if (!common.json)
-    std::cout << (!any ? "nothing was compared\n"
-                  : all ? "the engines agree\n"
-                      : differ ? "the engines differ by more than " + format_significant(kVerifyLimit, 2) + " roundings\n"
-                               : std::string("not all could be compared\n"));
+    std::cout << (!any     ? "nothing was compared\n"
+                  : all    ? "the engines agree\n"
+                  : differ ? "the engines differ by more than " + format_significant(kVerifyLimit, 2) + " roundings\n"
+                           : std::string("not all could be compared\n"));
   return static_cast<int>(all ? ExitCode::done : ExitCode::run_failed);
 }
 

@@ -10,17 +10,17 @@
 #include "../render_aside.hpp"
 #include "../report_facts.hpp"
 #include "../signals.hpp"
-#include "ffn/core/hash.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/pictures/html.hpp"
-#include "ffn/pictures/page.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/base/hash.hpp"
+#include "ffn/base/shell.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/fit.hpp"
-#include "ffn/serve/server.hpp"
+#include "ffn/report/html.hpp"
+#include "ffn/report/page.hpp"
+#include "ffn/report/server.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
 namespace fs = std::filesystem;
@@ -170,7 +170,8 @@ int watch(const CompareQuestion& question, const CommonOptions& common) {
   else std::cout << server.address() << "\n";
   std::cout.flush();
   if (waits_for_the_first_run(question.directories)) log_info("no run has begun yet; the page waits for the first one");
-  log_info("the report of " + join(question.directories) + " as it grows, for browsers on this machine; whoever has the address can read it. Ctrl-C ends it");
+  log_info("the report of " + join(question.directories) +
+           " as it grows, for browsers on this machine; whoever has the address can read it. Ctrl-C ends it");
   const auto site = [&](const std::string& path, const std::string& query) { return page.respond(path, query); };
   while (!stop_requested()) {
     server.serve(site, std::chrono::milliseconds(page.is_drawing() ? 50 : 500));

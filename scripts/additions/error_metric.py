@@ -9,7 +9,7 @@ inline constexpr MetricRow kValError{"val/error", false, LoggedBy::every_run, "1
     Part("lib/ffn/train/trainer.cpp", after="  add(metric::kValAccuracy, score.accuracy);\n", text="  add(metric::kValError, 1 - score.accuracy);\n",
          forgotten=("test_train: a run logs the metrics that the catalogue says it does, in that order",
                     "Trainer::metrics_of and metric_catalogue() have the same metrics")),
-    Part("tests/train/test_metrics.cpp", before="    if (std::holds_alternative<TextConfig>(config_.task)) {\n", text='''\
+    Part("tests/train/test_metrics_torch.cpp", before="    if (std::holds_alternative<TextConfig>(config_.task)) {\n", text='''\
     out["val/error"] = (loss.scored.item<double>() - loss.correct.item<double>()) / loss.scored.item<double>();
 '''),
 ]

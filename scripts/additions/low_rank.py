@@ -27,7 +27,7 @@ Cost cost(const LowRankConfig& c, std::int64_t d) {
   return dense(weights + (c.bias ? f + d : 0), 2 * weights);
 }
 '''),
-    Part("lib/ffn/nn/feed_forward.hpp", before='/// The FFN of a kind, or nullptr for "none".', text='''\
+    Part("lib/ffn/layers/feed_forward_torch.hpp", before='/// The FFN of a kind, or nullptr for "none".', text='''\
 /// y = φ(x A B + b₁) W₂ + b₂ with A: (D, r), B: (r, F).
 /// Source: Sainath et al. 2013, "Low-rank matrix factorization for deep neural network training", eq. 2.
 class LowRankFeedForwardImpl final : public FeedForward {
@@ -42,7 +42,7 @@ class LowRankFeedForwardImpl final : public FeedForward {
 };
 
 '''),
-    Part("lib/ffn/nn/feed_forward.cpp", before="namespace {\n\n// One overload per alternative of FfnConfig", text='''\
+    Part("lib/ffn/layers/feed_forward_torch.cpp", before="namespace {\n\n// One overload per alternative of FfnConfig", text='''\
 LowRankFeedForwardImpl::LowRankFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const LowRankConfig& config, std::uint32_t site)
     : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
   const auto d_ff = config.hidden_width(d_model);
@@ -57,8 +57,8 @@ FfnOutput LowRankFeedForwardImpl::forward(const Tensor& x, const ForwardContext&
 }
 
 '''),
-    Part("lib/ffn/nn/feed_forward.cpp", before="  std::shared_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }\n",
-         forgotten=("lib/ffn/nn/feed_forward.cpp", "LowRankConfig"), text='''\
+    Part("lib/ffn/layers/feed_forward_torch.cpp", before="  std::shared_ptr<FeedForward> operator()(const NoFfnConfig&) const { return nullptr; }\n",
+         forgotten=("lib/ffn/layers/feed_forward_torch.cpp", "LowRankConfig"), text='''\
   std::shared_ptr<FeedForward> operator()(const LowRankConfig& c) const {
     return std::make_shared<LowRankFeedForwardImpl>(num_runs, d_model, c, site);
   }

@@ -23,7 +23,7 @@ void MajorityConfig::describe(FieldVisitor& v) {
 // Which of two symbols is the more frequent.
 #pragma once
 
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
 
 namespace ffn {
 
@@ -45,7 +45,7 @@ class MajorityTask final : public Task {
     Part("lib/ffn/tasks/majority.cpp", text='''\
 #include "ffn/tasks/majority.hpp"
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 
 namespace ffn {
 
@@ -77,13 +77,13 @@ ExampleSet MajorityTask::validation(std::int64_t max_examples) const {
 
 }  // namespace ffn
 '''),
-    Part("lib/ffn/tasks/make_task.cpp", before='#include "ffn/tasks/sequence_xor.hpp"\n', text='#include "ffn/tasks/majority.hpp"\n'),
-    Part("lib/ffn/tasks/make_task.cpp", before="  std::unique_ptr<Task> operator()(const TextConfig& c) const",
-         forgotten=("lib/ffn/tasks/make_task.cpp", "MajorityConfig"), text='''\
+    Part("lib/ffn/data/make_task.cpp", before='#include "ffn/data/sequence_xor.hpp"\n', text='#include "ffn/tasks/majority.hpp"\n'),
+    Part("lib/ffn/data/make_task.cpp", before="  std::unique_ptr<Task> operator()(const TextConfig& c) const",
+         forgotten=("lib/ffn/data/make_task.cpp", "MajorityConfig"), text='''\
   std::unique_ptr<Task> operator()(const MajorityConfig& c) const { return std::make_unique<MajorityTask>(c, seeds); }
 '''),
-    Part("lib/ffn/CMakeLists.txt", before="tasks/make_task.cpp ", text="tasks/majority.cpp "),
-    Part("tests/tasks/test_tasks.cpp", before='TEST_CASE("text targets are the inputs moved by one', text='''\
+    Part("lib/ffn/CMakeLists.txt", before="data/make_task.cpp ", text="tasks/majority.cpp "),
+    Part("tests/data/test_tasks_torch.cpp", before='TEST_CASE("text targets are the inputs moved by one', text='''\
 TEST_CASE("majority labels are the sign of the sum", "[tasks]") {
   const auto batch = test::train_batch(*make_task(MajorityConfig{}, {{1, 2}}), 0, 500);
   CHECK(torch::equal(batch.inputs.sum(-1).gt(0).to(torch::kInt64), batch.labels));

@@ -39,8 +39,8 @@ BothSteps<AdamStep> steps_of(const RmspropConfig& c, const Moment& now) {
 }
 
 '''),
-    Part("lib/ffn/torch/optimizer.cpp", before="std::vector<double> row_of(const SgdConfig& c, std::int64_t, double factor) {",
-         forgotten=("lib/ffn/torch/optimizer.cpp", "RmspropConfig"), text='''\
+    Part("lib/ffn/train/optimizer_torch.cpp", before="std::vector<double> row_of(const SgdConfig& c, std::int64_t, double factor) {",
+         forgotten=("lib/ffn/train/optimizer_torch.cpp", "RmspropConfig"), text='''\
 std::vector<double> row_of(const RmspropConfig& c, std::int64_t t, double factor) {
   auto row = adam_row(c, c.lr * factor, t);
   row[kRootScale] = 1;
@@ -48,8 +48,8 @@ std::vector<double> row_of(const RmspropConfig& c, std::int64_t t, double factor
   return row;
 }
 '''),
-    Part("tests/train/test_optimizer.cpp", before="std::vector<SgdConfig> some(SgdConfig c) {\n",
-         forgotten=("tests/train/test_optimizer.cpp", "RmspropConfig"), text='''\
+    Part("tests/train/test_optimizer_torch.cpp", before="std::vector<SgdConfig> some(SgdConfig c) {\n",
+         forgotten=("tests/train/test_optimizer_torch.cpp", "RmspropConfig"), text='''\
 std::vector<RmspropConfig> some(RmspropConfig c) {
   c.lr = 0.002;
   c.weight_decay = 0.1;

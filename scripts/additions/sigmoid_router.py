@@ -17,7 +17,7 @@ struct SigmoidTopKConfig {
 Cost router_cost(const SigmoidTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
 
 '''),
-    Part("lib/ffn/nn/router.hpp", before="/// The router of a mixture.\n", text='''\
+    Part("lib/ffn/layers/router_torch.hpp", before="/// The router of a mixture.\n", text='''\
 /// s = σ(x W_r), the K largest kept and divided by their sum, as in DeepSeek-V3 (2024, arXiv:2412.19437, eq. 12-15, without the
 /// bias). Balance loss E·Σ fᵢPᵢ with Pᵢ the mean of s divided by its sum over all experts.
 /// x: (R, N, D).
@@ -32,8 +32,8 @@ class SigmoidTopKRouterImpl final : public Router {
 };
 
 '''),
-    Part("lib/ffn/nn/router.cpp", after='#include "ffn/nn/router.hpp"\n', text='\n#include "ffn/nn/activation.hpp"\n'),
-    Part("lib/ffn/nn/router.cpp", before="namespace {\n\n// One overload per alternative of RouterConfig", text='''\
+    Part("lib/ffn/layers/router_torch.cpp", after='#include "ffn/layers/router_torch.hpp"\n', text='\n#include "ffn/layers/activation_torch.hpp"\n'),
+    Part("lib/ffn/layers/router_torch.cpp", before="namespace {\n\n// One overload per alternative of RouterConfig", text='''\
 SigmoidTopKRouterImpl::SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
     : Router(num_runs), num_experts_(config.num_experts), top_k_(config.top_k) {
   gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
@@ -53,8 +53,8 @@ Routing SigmoidTopKRouterImpl::forward(const Tensor& x, const ForwardContext& co
 }
 
 '''),
-    Part("lib/ffn/nn/router.cpp", before="  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig&) const {\n",
-         forgotten=("lib/ffn/nn/router.cpp", "SigmoidTopKConfig"), text='''\
+    Part("lib/ffn/layers/router_torch.cpp", before="  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig&) const {\n",
+         forgotten=("lib/ffn/layers/router_torch.cpp", "SigmoidTopKConfig"), text='''\
   std::shared_ptr<Router> operator()(const SigmoidTopKConfig&) const {
     return std::make_shared<SigmoidTopKRouterImpl>(num_runs, d_model, config);
   }

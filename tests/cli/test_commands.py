@@ -268,7 +268,7 @@ class OneRun(ProgramTest):
 
     def test_the_weights_load_in_python(self):
         self.train()
-        reader = ROOT / "tests/record/read_safetensors.py"
+        reader = ROOT / "tests/store/read_safetensors.py"
         out = subprocess.run([sys.executable, str(reader), str(self.tmp / "runs/xor/seed-0/model.safetensors")], capture_output=True, text=True)
         self.assertEqual(out.returncode, 0, out.stderr)
         for name in ("projection.weight", "block0.ffn.up.weight", "head.bias"):

@@ -50,7 +50,7 @@ def defaults(kind):
     return {key: value["default"] for key, value in found(schema["properties"]["model"]).items() if "default" in value and key != "kind"}
 
 
-# ---- validation data, by lib/ffn/core/random.hpp and lib/ffn/tasks
+# ---- validation data, by lib/ffn/base/random.hpp and lib/ffn/tasks
 
 def philox(counter, key):
     k0, k1 = key & 0xFFFFFFFF, key >> 32

@@ -53,7 +53,8 @@ Comparison compare(const std::vector<FoundRun>& runs, const std::string& by = "m
 /// `value` with slight differences between seeds; none with the last `failing` seeds.
 Losses near(double value, std::size_t failing = 0, std::size_t n = 20) {
   Losses out;
-  for (std::size_t i = 0; i < n; ++i) out.push_back(i + failing < n ? stats::Outcome(value * (1 + .001 * static_cast<double>((7 * i) % 5))) : std::nullopt);
+  for (std::size_t i = 0; i < n; ++i)
+    out.push_back(i + failing < n ? stats::Outcome(value * (1 + .001 * static_cast<double>((7 * i) % 5))) : std::nullopt);
   return out;
 }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/compare_json.hpp"
-#include "ffn/core/error.hpp"
 #include "ffn/stats/random.hpp"
 #include "stats/simulate.hpp"
 #include "support/catch_plain.hpp"
@@ -44,7 +44,8 @@ Losses around(double middle, std::size_t n, SplitMix64& random) {
   return out;
 }
 
-Comparison compare(const std::vector<FoundRun>& runs, const std::string& scale = "auto", double min_effect = 0, const std::string& metric = "val/loss") {
+Comparison compare(const std::vector<FoundRun>& runs, const std::string& scale = "auto", double min_effect = 0,
+                   const std::string& metric = "val/loss") {
   CompareRequest request;
   request.config.by = "model.ffn.activation";
   request.config.metric = metric;
@@ -191,5 +192,6 @@ TEST_CASE("JSON has ratios beside their logarithms") {
   CHECK(pair["bad_runs"]["p_mcnemar"] == 1);
   CHECK(pair["sentence"].get<std::string>().find("better: ÷") == 0);  // factors, a tenth being far from 1
   const auto& groups = json["facets"][0]["groups"];
-  CHECK(groups[1]["shown"]["value"].get<double>() / groups[0]["shown"]["value"].get<double>() == Approx(pair["ratio"]["value"].get<double>()));
+  CHECK(groups[1]["shown"]["value"].get<double>() / groups[0]["shown"]["value"].get<double>() ==
+        Approx(pair["ratio"]["value"].get<double>()));
 }

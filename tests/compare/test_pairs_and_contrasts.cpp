@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/error.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/compare/compare_json.hpp"
-#include "ffn/core/error.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;

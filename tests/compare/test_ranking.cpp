@@ -13,15 +13,18 @@ namespace {
 constexpr std::int64_t kNever = -1, kBudget = 100;
 
 /// One run a seed, by the step of its hit; those from `diverged_from` on diverged in the end.
-void add_runs(std::vector<FoundRun>& runs, const std::string& activation, const std::vector<std::int64_t>& hits, std::size_t diverged_from = SIZE_MAX,
-              const std::string& expansion = "2") {
+void add_runs(std::vector<FoundRun>& runs, const std::string& activation, const std::vector<std::int64_t>& hits,
+              std::size_t diverged_from = SIZE_MAX, const std::string& expansion = "2") {
   for (std::size_t seed = 0; seed < hits.size(); ++seed) {
     FoundRun run;
     const bool diverged = seed >= diverged_from;
     run.variant = activation + expansion;
     run.path = "study/" + run.variant + "/seed-" + std::to_string(seed);
     run.seed = static_cast<std::int64_t>(seed);
-    run.keys = {{"model.ffn.activation", activation}, {"model.ffn.expansion", expansion}, {"task.kind", "xor"}, {"train.target.metric", "val/accuracy"}};
+    run.keys = {{"model.ffn.activation", activation},
+                {"model.ffn.expansion", expansion},
+                {"task.kind", "xor"},
+                {"train.target.metric", "val/accuracy"}};
     run.state = diverged ? RunState::diverged : RunState::done;
     run.summary = RunSummary();
     run.summary->end = diverged ? RunEnd::diverged : RunEnd::done;
@@ -93,7 +96,8 @@ TEST_CASE("a run that gets there and diverges later keeps its hit, and is counte
   CHECK(gelu.num_diverged == 3);
   CHECK(*gelu.mean == *comparison.facets[0].groups[0].mean);
   for (const auto& run : gelu.runs) CHECK_FALSE(run.lost_at);
-  CHECK(std::count(comparison.notes.begin(), comparison.notes.end(), "some runs reached the target and diverged later; their hits count (gelu: 3)") == 1);
+  CHECK(std::count(comparison.notes.begin(), comparison.notes.end(),
+                   "some runs reached the target and diverged later; their hits count (gelu: 3)") == 1);
   auto never = kEarly;
   for (std::size_t i = 5; i < 8; ++i) never[i] = kNever;
   add_runs(lost, "relu", kEarly);

@@ -38,15 +38,16 @@ TEST_CASE("a label names a value that all its runs share, and one label names no
   const std::string key = "model.ffn.activation";
   const std::vector<FoundRun> runs = {run_with("a", "ReLU", {{key, "relu"}}), run_with("a", "ReLU", {{key, "relu"}}),
                                       run_with("b", "same", {{key, "gelu"}}), run_with("c", "same", {{key, "silu"}}),
-                                      run_with("d", "one", {{key, "tanh"}}), run_with("d", "two", {{key, "tanh"}})};
+                                      run_with("d", "one", {{key, "tanh"}}),  run_with("d", "two", {{key, "tanh"}})};
   const auto c = named(runs, key);
   CHECK(shown_value(c, "relu") == "ReLU");
   for (const char* value : {"gelu", "silu", "tanh"}) CHECK(shown_value(c, value) == value);
 }
 
 TEST_CASE("an absent value is named by its section only where that is absent") {
-  const std::vector<FoundRun> runs = {run_with("a", "", {{"model.attention", "null"}, {"model.ffn.kind", "none"}}),
-                                      run_with("b", "", {{"model.attention.scores", "position"}, {"model.ffn.kind", "gated"}, {"model.ffn.bias", "true"}})};
+  const std::vector<FoundRun> runs = {
+      run_with("a", "", {{"model.attention", "null"}, {"model.ffn.kind", "none"}}),
+      run_with("b", "", {{"model.attention.scores", "position"}, {"model.ffn.kind", "gated"}, {"model.ffn.bias", "true"}})};
   const auto c = named(runs, "model.ffn.kind", {"model.attention.scores", "model.ffn.bias", "model.attention"});
   CHECK(shown_value(c, "model.attention.scores", "-") == "no attention");
   CHECK(key_and_value(c, "model.attention.scores", "-") == "no attention");

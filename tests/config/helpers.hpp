@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/helpers.hpp"
+#include "base/helpers.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/run_config.hpp"
 

@@ -49,7 +49,8 @@ TEST_CASE("an unknown key is answered with the nearest one") {
 }
 
 TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {
-  CHECK(problems_in("{\"zzz\": 1}") == "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, label, log, model, name, seed, task, train");
+  CHECK(problems_in("{\"zzz\": 1}") ==
+        "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, label, log, model, name, seed, task, train");
   CHECK(problems_in("{\"task\": {\"kind\": \"xor\", \"wavelength\": 1}}") ==
         "x.json:1  /task/wavelength: unknown key \"wavelength\"; known here: bits, jitter, kind, label_noise");
 }
@@ -68,7 +69,8 @@ TEST_CASE("a key that stands elsewhere is found by its last part") {
   CHECK(problems_in("{\"activation\": \"relu\"}") == unknown("activation", "model.ffn.activation"));
   CHECK(problems_in("{\"lr\": 1}") == unknown("lr", "train.optimizer.lr"));
   CHECK(problems_in("{\"ffn\": {}}") == unknown("ffn", "model.ffn"));
-  CHECK(problems_in("{\"epsilon\": 1}") == unknown("epsilon", "model.norm.epsilon, model.ffn.expert.epsilon, model.ffn.epsilon or train.optimizer.epsilon"));
+  CHECK(problems_in("{\"epsilon\": 1}") ==
+        unknown("epsilon", "model.norm.epsilon, model.ffn.expert.epsilon, model.ffn.epsilon or train.optimizer.epsilon"));
   CHECK(problems_in("{\"train\": {\"lr\": 1}}") == "x.json:1  /train/lr: unknown key \"lr\"; did you mean train.optimizer.lr?");
   CHECK(problems_in("{\"compare\": {}}") ==
         "x.json:1  /compare: unknown key \"compare\"; it is for a study, which has \"seeds\" or \"sweep\"");
@@ -80,14 +82,16 @@ TEST_CASE("what is called otherwise elsewhere is answered with its name here") {
   CHECK(activation("SwiGLU").find("; here that is kind=gated activation=silu. Known: ") != std::string::npos);
   CHECK(activation("geglu").find("; here that is kind=gated activation=gelu. Known: ") != std::string::npos);
   CHECK(activation("reglu").find("; here that is kind=gated activation=relu. Known: ") != std::string::npos);
-  CHECK(problems_in(R"({"model": {"ffn": {"kind": "swiglu"}}})").find("unknown kind \"swiglu\"; here that is kind=gated activation=silu. Known: ") !=
-        std::string::npos);
+  CHECK(problems_in(R"({"model": {"ffn": {"kind": "swiglu"}}})")
+            .find("unknown kind \"swiglu\"; here that is kind=gated activation=silu. Known: ") != std::string::npos);
 }
 
 TEST_CASE("a list outside of the sweep is told where it belongs") {
-  CHECK(problems_in("{\"train\": {\"steps\": [1, 2]}}") ==
-        "x.json:1  /train/steps: expected an integer, got [1,2]; to compare these, put them into \"sweep\": {\"grid\": {\"train.steps\": [1,2]}}");
-  CHECK(problems_in(R"({"model": {"ffn": {"activation": ["relu"]}}})").find("{\"grid\": {\"model.ffn.activation\": [\"relu\"]}}") != std::string::npos);
+  CHECK(
+      problems_in("{\"train\": {\"steps\": [1, 2]}}") ==
+      "x.json:1  /train/steps: expected an integer, got [1,2]; to compare these, put them into \"sweep\": {\"grid\": {\"train.steps\": [1,2]}}");
+  CHECK(problems_in(R"({"model": {"ffn": {"activation": ["relu"]}}})").find("{\"grid\": {\"model.ffn.activation\": [\"relu\"]}}") !=
+        std::string::npos);
   CHECK(problems_in("{\"seed\": [1, 2]}") == "x.json:1  /seed: expected an integer, got [1,2]; several seeds are \"seeds\"");
   CHECK(problems_in("{\"name\": [1]}") == "x.json:1  /name: expected a string, got [1]");
   auto document = parse_document("{}", "x.json", "/");
@@ -110,7 +114,8 @@ TEST_CASE("a width on top of the other way to say it replaces that") {
   CHECK_FALSE(wide.d_ff);
   CHECK(wide.expansion == 2.0);
   CHECK(with(R"({"model": {"ffn": {"d_ff": 64}}})", "model.ffn.expansion=null").d_ff == 64);
-  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 64, \"expansion\": 2}}}").find("both d_ff (64) and expansion are set; remove one") != std::string::npos);
+  CHECK(problems_in("{\"model\": {\"ffn\": {\"d_ff\": 64, \"expansion\": 2}}}").find("both d_ff (64) and expansion are set; remove one") !=
+        std::string::npos);
 }
 
 TEST_CASE("a target that no value reaches is refused") {

@@ -1,9 +1,9 @@
 // Formulas: what they mean, what they cost, and what is said of those that mean nothing.
 #include "ffn/config/accounting.hpp"
-#include "ffn/config/formula.hpp"
-#include "ffn/config/formula_syntax.hpp"
-#include "ffn/config/named_formulas.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/formula/formula.hpp"
+#include "ffn/formula/formula_syntax.hpp"
+#include "ffn/formula/named_formulas.hpp"
 #include "helpers.hpp"
 #include "support/choices.hpp"
 
@@ -12,7 +12,8 @@ using namespace ffn::test;
 
 namespace {
 
-FormulaText text_of(const std::string& formula, const std::string& parameters = "{}", const std::string& let = "{}", const std::string& init = "{}") {
+FormulaText text_of(const std::string& formula, const std::string& parameters = "{}", const std::string& let = "{}",
+                    const std::string& init = "{}") {
   FormulaText text;
   text.formula = formula;
   text.parameters = Json::parse(parameters);
@@ -26,7 +27,8 @@ std::string wrong(const FormulaText& text) {
   std::vector<FormulaProblem> problems;
   compile_formula(text, 8, 32, "gelu", problems);
   std::string out;
-  for (const auto& problem : problems) out += (out.empty() ? "" : "\n") + problem.key + ": " + problem.message.substr(0, problem.message.find('\n'));
+  for (const auto& problem : problems)
+    out += (out.empty() ? "" : "\n") + problem.key + ": " + problem.message.substr(0, problem.message.find('\n'));
   return out;
 }
 
@@ -96,9 +98,10 @@ TEST_CASE("sizes are made of D, F and whole numbers, and come out whole") {
 }
 
 TEST_CASE("a formula's parameters, FLOPs and starts follow from it") {
-  const auto graph = compile_formula(text_of("(silu(x @ gate) * rms_norm(x @ up) * s) @ down + b",
-                                             R"({"gate": ["D", "F"], "up": ["D", "F"], "s": ["F"], "down": ["F", "D"], "b": ["D"]})", "{}", R"({"s": 1})"),
-                                     8, 32, "gelu");
+  const auto graph =
+      compile_formula(text_of("(silu(x @ gate) * rms_norm(x @ up) * s) @ down + b",
+                              R"({"gate": ["D", "F"], "up": ["D", "F"], "s": ["F"], "down": ["F", "D"], "b": ["D"]})", "{}", R"({"s": 1})"),
+                      8, 32, "gelu");
   CHECK(graph.num_parameters() == 3 * 8 * 32 + 32 + 8);
   CHECK(graph.flops() == 2 * 3 * 8 * 32);
   REQUIRE(graph.parameters.size() == 5);
@@ -112,9 +115,11 @@ TEST_CASE("a formula's parameters, FLOPs and starts follow from it") {
 }
 
 TEST_CASE("what stands twice in a formula is worked out once, but for dropout") {
-  const auto graph = compile_formula(text_of("(relu(x @ up) * relu(x @ up)) @ down", R"({"up": ["D", "F"], "down": ["F", "D"]})"), 8, 32, "gelu");
+  const auto graph =
+      compile_formula(text_of("(relu(x @ up) * relu(x @ up)) @ down", R"({"up": ["D", "F"], "down": ["F", "D"]})"), 8, 32, "gelu");
   CHECK(graph.nodes.size() == 5);
-  const auto dropped = compile_formula(text_of("(dropout(x @ up) * dropout(x @ up)) @ down", R"({"up": ["D", "F"], "down": ["F", "D"]})"), 8, 32, "gelu");
+  const auto dropped =
+      compile_formula(text_of("(dropout(x @ up) * dropout(x @ up)) @ down", R"({"up": ["D", "F"], "down": ["F", "D"]})"), 8, 32, "gelu");
   CHECK(dropped.nodes.size() == 6);
 }
 
@@ -153,8 +158,8 @@ TEST_CASE("each mistake in a formula has its words") {
   std::vector<FormulaProblem> problems;
   compile_formula(text_of("x @ up * x @ up", m), 8, 32, "gelu", problems);
   CHECK(problems[0].message.find("put products in parentheses") != std::string::npos);
-  CHECK(wrong(text_of("(x @ up) @ down", R"({"up": ["D", "F/3"], "down": ["F/3", "D"]})")).find("the size \"F/3\" is 32/3, which is not whole (D = 8, F = 32)") !=
-        std::string::npos);
+  CHECK(wrong(text_of("(x @ up) @ down", R"({"up": ["D", "F/3"], "down": ["F/3", "D"]})"))
+            .find("the size \"F/3\" is 32/3, which is not whole (D = 8, F = 32)") != std::string::npos);
   CHECK(wrong(text_of("x * s", R"({"s": ["D"]})")).find("say how it starts") != std::string::npos);
   CHECK(wrong(text_of("x * s", R"({"s": ["D"]})", "{}", R"({"other": 1, "s": 1})")) == "init.other: there is no such parameter");
   CHECK(wrong(text_of("x * s", R"({"s": ["D"]})", "{}", R"({"s": {"normal": -1}})")).find("init.s: expected a number") == 0);
@@ -181,12 +186,14 @@ TEST_CASE("every formula with a name is right at any width, has a source and a s
 
 TEST_CASE("named formulas have the published sizes at equal parameters") {
   // F / D at 8 D² parameters, biases and other vectors left out: reference table.
-  const std::pair<const char*, double> published[] = {{"swiglu", 8.0 / 3},   {"squared_relu", 4}, {"two_hidden", 2},       {"three_hidden", 1.5616},
-                                                      {"maxout", 8.0 / 3}, {"solu", 4},         {"rwkv_channel_mix", 3.5}, {"low_rank", 7},
-                                                      {"shared_gate", 4},  {"xielu", 4},        {"bitnet", 8.0 / 3}};
+  const std::pair<const char*, double> published[] = {
+      {"swiglu", 8.0 / 3}, {"squared_relu", 4}, {"two_hidden", 2},         {"three_hidden", 1.5616},
+      {"maxout", 8.0 / 3}, {"solu", 4},         {"rwkv_channel_mix", 3.5}, {"low_rank", 7},
+      {"shared_gate", 4},  {"xielu", 4},        {"bitnet", 8.0 / 3}};
   for (const auto& [name, expansion] : published) {
     INFO(name);
-    const auto config = run_from(std::string(R"({"model": {"d_model": 1024, "ffn": {"kind": "formula", "match": "params", "name": ")") + name + "\"}}}");
+    const auto config =
+        run_from(std::string(R"({"model": {"d_model": 1024, "ffn": {"kind": "formula", "match": "params", "name": ")") + name + "\"}}}");
     const auto& ffn = std::get<FormulaConfig>(config.model.ffn);
     CHECK(std::abs(static_cast<double>(ffn.hidden_width(1024)) / 1024 - expansion) < 0.01);
     CHECK(std::abs(ffn.mismatch) < 0.002);
@@ -214,13 +221,15 @@ TEST_CASE("a name brings its formula, which the written config has, and the newe
   CHECK(std::get<FormulaConfig>(other.model.ffn).text.formula == formula_called("swiglu").formula);
   CHECK(std::get<FormulaConfig>(other.model.ffn).text.init->empty());
 
-  const auto labelled = run_from(R"({"model": {"d_model": 8, "ffn": {"kind": "formula", "name": "mine", "formula": "x @ a", "parameters": {"a": ["D", "D"]}}}})");
+  const auto labelled = run_from(
+      R"({"model": {"d_model": 8, "ffn": {"kind": "formula", "name": "mine", "formula": "x @ a", "parameters": {"a": ["D", "D"]}}}})");
   CHECK(std::get<FormulaConfig>(labelled.model.ffn).text.name == "mine");
 }
 
 TEST_CASE("formulas of one's own come from a file, beside those that have a name") {
   const ScratchDirectory scratch;
-  scratch.write("mine.json", R"({"cube": {"formula": "(h * h * h) @ d", "let": {"h": "x @ a"}, "parameters": {"a": ["D", "F"], "d": ["F", "D"]}},
+  scratch.write("mine.json",
+                R"({"cube": {"formula": "(h * h * h) @ d", "let": {"h": "x @ a"}, "parameters": {"a": ["D", "F"], "d": ["F", "D"]}},
                                  "odd": 3})");
   scratch.write("theirs.json", R"({"swiglu": {"formula": "x @ a", "parameters": {"a": ["D", "D"]}}})");
   const auto read = [&](const std::string& ffn) {
@@ -232,23 +241,28 @@ TEST_CASE("formulas of one's own come from a file, beside those that have a name
   CHECK(text.file == "");
   CHECK_NOTHROW(read_run_config(read(R"("formulas": "mine.json", "name": "swiglu")"), "x.json"));
   const auto problems = [&](const std::string& ffn) { return problems_of([&] { read_run_config(read(ffn), "x.json"); }); };
-  CHECK(problems(R"("formulas": "mine.json", "name": "cub")").find("no formula is called \"cub\"; did you mean \"cube\"?") != std::string::npos);
+  CHECK(problems(R"("formulas": "mine.json", "name": "cub")").find("no formula is called \"cub\"; did you mean \"cube\"?") !=
+        std::string::npos);
   CHECK(problems(R"("formulas": "mine.json", "name": "odd")").find("is no formula") != std::string::npos);
   CHECK(problems(R"("formulas": "theirs.json", "name": "swiglu")").find("the name of a shipped formula") != std::string::npos);
   CHECK(problems(R"("formulas": "none.json", "name": "cube")").find("none.json") != std::string::npos);
 }
 
 TEST_CASE("keys that a formula gives no meaning are refused") {
-  const auto problems = [](const std::string& ffn) { return problems_in("{\"model\": {\"d_model\": 8, \"ffn\": {\"kind\": \"formula\", " + ffn + "}}}"); };
-  CHECK(problems(R"("activation": "relu", "name": "swiglu")").find("/model/ffn/activation: the formula calls no phi(…)") != std::string::npos);
+  const auto problems = [](const std::string& ffn) {
+    return problems_in("{\"model\": {\"d_model\": 8, \"ffn\": {\"kind\": \"formula\", " + ffn + "}}}");
+  };
+  CHECK(problems(R"("activation": "relu", "name": "swiglu")").find("/model/ffn/activation: the formula calls no phi(…)") !=
+        std::string::npos);
   CHECK(problems(R"("activation": "relu", "name": "two_hidden")") == "");
   CHECK(problems(R"("dropout": 0.1, "name": "swiglu")").find("says nowhere dropout") != std::string::npos);
   CHECK(problems(R"("dropout": 0.1, "name": "positionwise")") == "");
   CHECK(problems(R"("name": "swiglu", "parameters": {"a": ["D"]})").find("brings its own parameters") != std::string::npos);
   CHECK(problems("\"expansion\": 2").find("a formula, or the name of one, is missing") != std::string::npos);
-  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "gated": true, "expert": {"name": "swiglu"}}}})").find("not both") != std::string::npos);
-  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "swiglu"}}}})").find("says nowhere dropout") !=
+  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "gated": true, "expert": {"name": "swiglu"}}}})").find("not both") !=
         std::string::npos);
+  CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "swiglu"}}}})")
+            .find("says nowhere dropout") != std::string::npos);
   CHECK(problems_in(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "dropout": 0.1, "expert": {"name": "positionwise"}}}})") == "");
 }
 
@@ -259,13 +273,17 @@ TEST_CASE("of a name and a formula that are both typed the formula counts, under
     for (const auto& override_text : overrides) apply_override(document, override_text);
     return read_run_config(document, "x.json");
   };
-  const std::string formula = "model.ffn.formula=relu(x @ u) @ d", parameters = R"(model.ffn.parameters={"u": ["D", "F"], "d": ["F", "D"]})";
-  for (const auto& overrides : {std::vector<std::string>{formula, parameters, "model.ffn.name=mine"}, {"model.ffn.name=mine", formula, parameters}}) {
+  const std::string formula = "model.ffn.formula=relu(x @ u) @ d",
+                    parameters = R"(model.ffn.parameters={"u": ["D", "F"], "d": ["F", "D"]})";
+  for (const auto& overrides :
+       {std::vector<std::string>{formula, parameters, "model.ffn.name=mine"}, {"model.ffn.name=mine", formula, parameters}}) {
     const auto config = typed(overrides);
     CHECK(std::get<FormulaConfig>(config.model.ffn).text.formula == "relu(x @ u) @ d");
     CHECK(std::get<FormulaConfig>(config.model.ffn).text.name == "mine");
   }
-  CHECK(problems_of([&] { typed({formula, parameters, "model.ffn.name=swiglu"}); }).find("what another formula is called") != std::string::npos);
+  CHECK(problems_of([&] {
+          typed({formula, parameters, "model.ffn.name=swiglu"});
+        }).find("what another formula is called") != std::string::npos);
 }
 
 TEST_CASE("an idle activation or bias of experts is refused, and not written") {
@@ -275,13 +293,15 @@ TEST_CASE("an idle activation or bias of experts is refused, and not written") {
   CHECK(problems(R"(, "activation": "relu")").find("/model/ffn/activation: the formula calls no phi(…)") != std::string::npos);
   CHECK(problems(R"(, "bias": true)").find("the biases that their formula says") != std::string::npos);
   CHECK(problems("") == "");
-  const auto config = run_from(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "expert": {"name": "two_hidden"}, "activation": "silu"}}})");
+  const auto config = run_from(
+      R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "expert": {"name": "two_hidden"}, "activation": "silu"}}})");
   CHECK(resolved_json(config)["model"]["ffn"]["activation"] == "silu");
   CHECK(run_identity(run_from(resolved_json(config).dump())) == run_identity(config));
 }
 
 TEST_CASE("experts may be formulas, counted once for each") {
-  const auto config = run_from(R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "top_k": 2, "d_ff": 16, "expert": {"name": "swiglu"}}}})");
+  const auto config = run_from(
+      R"({"model": {"d_model": 8, "ffn": {"kind": "moe", "num_experts": 4, "top_k": 2, "d_ff": 16, "expert": {"name": "swiglu"}}}})");
   const Cost cost = ffn_cost(config.model.ffn, 8);
   CHECK(cost.parameters == 4 * 3 * 8 * 16 + 8 * 4);
   CHECK(cost.active_parameters == 2 * 3 * 8 * 16 + 8 * 4);

@@ -3,7 +3,7 @@
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/match.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/data/run_identity.hpp"
 #include "support/catch_plain.hpp"
 #include "support/choices.hpp"
 
@@ -90,14 +90,16 @@ TEST_CASE("a match that no width reaches is refused with the mismatch and what t
 }
 
 TEST_CASE("a formula without F has no width to match, and is told so") {
-  const std::string formula = R"({"kind": "formula", "match": "params", "formula": "relu(x @ a) @ b", "parameters": {"a": ["D", RANK], "b": [RANK, "D"]}})";
+  const std::string formula =
+      R"({"kind": "formula", "match": "params", "formula": "relu(x @ a) @ b", "parameters": {"a": ["D", RANK], "b": [RANK, "D"]}})";
   const auto problems_of = [&](const std::string& rank) {
     std::string text = R"({"model": {"d_model": 16, "ffn": )" + formula + "}}";
     for (auto at = text.find("RANK"); at != std::string::npos; at = text.find("RANK")) text.replace(at, 4, rank);
     return problems_in(text);
   };
   const auto low_rank = problems_of("4");
-  CHECK(low_rank.find("/model/ffn/match: no parameter of the formula has F in its shape, so there is no width to solve") != std::string::npos);
+  CHECK(low_rank.find("/model/ffn/match: no parameter of the formula has F in its shape, so there is no width to solve") !=
+        std::string::npos);
   CHECK(low_rank.find("larger d_model") == std::string::npos);
   CHECK(low_rank.find("leave match out, or give a parameter a size of F") != std::string::npos);
   CHECK(problems_of("\"F\"").find("no width to solve") == std::string::npos);

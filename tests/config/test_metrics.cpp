@@ -27,13 +27,15 @@ TEST_CASE("every metric has a name of its own and a meaning") {
 
 TEST_CASE("what layers log has to be asked for, and a block's own value is named after the mean") {
   const auto aims = [](const std::string& train) {
-    return R"({"task": {"kind": "xor"}, "model": {"ffn": {"kind": "moe"}}, "train": {)" + train + R"("target": {"metric": "moe/max_violation", "at_most": 1}}})";
+    return R"({"task": {"kind": "xor"}, "model": {"ffn": {"kind": "moe"}}, "train": {)" + train +
+           R"("target": {"metric": "moe/max_violation", "at_most": 1}}})";
   };
   CHECK(thrown<ConfigError>([&] { run_from(aims("")); }));
   CHECK_FALSE(thrown<ConfigError>([&] { run_from(aims(R"("layer_metrics": true, )")); }));
   REQUIRE(find_metric_row("ffn/dead_units.3"));
   CHECK(std::string(find_metric_row("ffn/dead_units.3")->name) == "ffn/dead_units");
-  for (const char* none : {"val/loss.0", "ffn/dead_units.", "ffn/dead_units.x", "ffn/dead_units.0.1", ".0", "0"}) CHECK_FALSE(find_metric_row(none));
+  for (const char* none : {"val/loss.0", "ffn/dead_units.", "ffn/dead_units.x", "ffn/dead_units.0.1", ".0", "0"})
+    CHECK_FALSE(find_metric_row(none));
 }
 
 TEST_CASE("a metric may be a target exactly where it is logged") {
@@ -45,15 +47,20 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
     for (const auto& ffn : kinds) {
       for (const auto& row : metric_catalogue()) {
         const std::string config = "{\"task\": " + task + ", \"model\": {\"ffn\": {\"kind\": \"" + ffn + "\"" +
-                                   (ffn == "formula" ? ", \"name\": \"swiglu\"" : "") + "}}, \"train\": {\"layer_metrics\": true, \"target\": {\"metric\": \"" + row.name + "\", \"at_most\": 1}}}";
+                                   (ffn == "formula" ? ", \"name\": \"swiglu\"" : "") +
+                                   "}}, \"train\": {\"layer_metrics\": true, \"target\": {\"metric\": \"" + row.name +
+                                   "\", \"at_most\": 1}}}";
         accepted[row.name] += !thrown<ConfigError>([&] { run_from(config); });
       }
     }
   }
   const int of_any_ffn = static_cast<int>(kinds.size());
-  const std::map<std::string, int> expected{{"train/loss", 2 * of_any_ffn},      {"train/balance_loss", 2},  // of a mixture, on either task
-                                            {"train/grad_norm", 2 * of_any_ffn}, {"val/loss", 2 * of_any_ffn},
-                                            {"val/accuracy", 2 * of_any_ffn},    {"val/bits_per_char", of_any_ffn},  // on the text
+  const std::map<std::string, int> expected{{"train/loss", 2 * of_any_ffn},
+                                            {"train/balance_loss", 2},  // of a mixture, on either task
+                                            {"train/grad_norm", 2 * of_any_ffn},
+                                            {"val/loss", 2 * of_any_ffn},
+                                            {"val/accuracy", 2 * of_any_ffn},
+                                            {"val/bits_per_char", of_any_ffn},  // on the text
                                             {"val/perplexity", of_any_ffn},
                                             {"ffn/dead_units", 2 * 3},  // plain, gated, mixture
                                             {"moe/load_entropy", 2}};

@@ -60,7 +60,10 @@ class Changer final : public FieldVisitor {
 
   void integer(const Field&, std::int64_t& x, Bounds<std::int64_t> b) override { set(x, x == 0 ? 1 : 2 * x, b); }
   void real(const Field&, double& x, Bounds<double> b) override { set(x, x == 0 ? 0.25 : x / 2, b); }
-  void flag(const Field&, bool& x) override { x = !x; ++changed; }
+  void flag(const Field&, bool& x) override {
+    x = !x;
+    ++changed;
+  }
   void text(const Field& f, std::string& x) override {
     x = std::string(f.name) == "device" ? "cuda:1" : x + "-2";
     ++changed;

@@ -114,9 +114,11 @@ TEST_CASE("a relative text in a sweep starts at the study's file") {
 }
 
 TEST_CASE("a wrong value in a sweep is reported where it stands") {
-  CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
-            .find("s.json:3  /sweep/grid/model.blocks/1: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
-        std::string::npos);
+  CHECK(
+      problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1, 0],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
+          .find(
+              "s.json:3  /sweep/grid/model.blocks/1: 0 is out of range; expected between 1 and 256 (in variant blocks=0+activation=relu and 1 more)") !=
+      std::string::npos);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.blocks\": [1],\n\"model.ffn.activation\": [\n\"relu\",\n\"gelo\"]}}}")
             .find("s.json:6  /sweep/grid/model.ffn.activation/1: unknown value \"gelo\"; did you mean \"gelu\"? ") == 0);
   CHECK(problems_in_study("{\"sweep\": {\n\"grid\": {\n\"model.fnn.d_ff\": [1]}}}") ==
@@ -132,20 +134,26 @@ TEST_CASE("a wrong value in a sweep is reported where it stands") {
 }
 
 TEST_CASE("a key and a value of a sweep are reported at their place in the file, those of the command line at theirs") {
-  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"activation\": [\n\"relu\",\n\"gelu\"]}}}").find("s.json:2  /sweep/grid/activation: unknown key \"activation\"; did you mean model.ffn.activation?") == 0);
+  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"activation\": [\n\"relu\",\n\"gelu\"]}}}")
+            .find("s.json:2  /sweep/grid/activation: unknown key \"activation\"; did you mean model.ffn.activation?") == 0);
   CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"activation\": [\n\"relu\",\n\"gelu\"]}}}").find('\n') == std::string::npos);  // once
-  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\n\"model.ffn\": [{\"kind\": \"gated\"},\n{\"kind\": \"gated\",\n\"activation\": \"relo\"}]}}}").find("/sweep/grid/model.ffn/1/activation: unknown value \"relo\"") !=
-        std::string::npos);
-  CHECK(problems_in_study("{\"tune\": {\n\"train.optimizer.lr\": [0.1, -2]}}").find("s.json:2  /tune/train.optimizer.lr: -2 is out of range") == 0);
-  CHECK(problems_in_study("{\"train\": {\"steps\": 0}, \"sweep\": {\"grid\": {\"model.blocks\": [1, 2]}}}") == "s.json:1  /train/steps: 0 is out of range; expected at least 1");
+  CHECK(problems_in_study(
+            "{\"sweep\": {\"grid\": {\n\"model.ffn\": [{\"kind\": \"gated\"},\n{\"kind\": \"gated\",\n\"activation\": \"relo\"}]}}}")
+            .find("/sweep/grid/model.ffn/1/activation: unknown value \"relo\"") != std::string::npos);
+  CHECK(problems_in_study("{\"tune\": {\n\"train.optimizer.lr\": [0.1, -2]}}")
+            .find("s.json:2  /tune/train.optimizer.lr: -2 is out of range") == 0);
+  CHECK(problems_in_study("{\"train\": {\"steps\": 0}, \"sweep\": {\"grid\": {\"model.blocks\": [1, 2]}}}") ==
+        "s.json:1  /train/steps: 0 is out of range; expected at least 1");
 }
 
 TEST_CASE("a swept formula that has another one's name is refused where it stands, tuned or not") {
-  const std::string sweep = "{\"sweep\": {\"grid\": {\"model.ffn\": [\n{\"kind\": \"formula\", \"name\": \"maxout\"},\n{\"kind\": \"formula\", \"name\": \"reglu\", \"formula\": \"relu(x @ u) @ d\", "
-                            "\"parameters\": {\"u\": [\"D\", \"F\"], \"d\": [\"F\", \"D\"]}}]}}";
+  const std::string sweep =
+      "{\"sweep\": {\"grid\": {\"model.ffn\": [\n{\"kind\": \"formula\", \"name\": \"maxout\"},\n{\"kind\": \"formula\", \"name\": \"reglu\", \"formula\": \"relu(x @ u) @ d\", "
+      "\"parameters\": {\"u\": [\"D\", \"F\"], \"d\": [\"F\", \"D\"]}}]}}";
   for (const std::string tune : {"", ", \"tune\": {\"train.optimizer.lr\": [0.1, 0.2]}"})
-    CHECK(problems_in_study(sweep + tune + "}") ==
-          "s.json:3  /sweep/grid/model.ffn/1/name: \"reglu\" is what another formula is called; choose a name of your own for this one (in variant ffn=reglu)");
+    CHECK(
+        problems_in_study(sweep + tune + "}") ==
+        "s.json:3  /sweep/grid/model.ffn/1/name: \"reglu\" is what another formula is called; choose a name of your own for this one (in variant ffn=reglu)");
 }
 
 TEST_CASE("problems of the base are reported once, not once per variant") {
@@ -164,15 +172,18 @@ TEST_CASE("problems of the sweep itself are reported together") {
         "s.json:4  /sweep/zip/1: expected an object key → values, got 5\n"
         "s.json:5  /sweep/exclude/0: expected an object key → value, got 3");
   CHECK(problems_in_study(R"({"seeds": 0})") == "s.json:1  /seeds: expected a count between 1 and 100000, got 0");
-  CHECK(problems_in_study(R"({"seeds": "many"})") == "s.json:1  /seeds: expected a count, a list of seeds, or {\"until\": \"settled\"}, got \"many\"");
+  CHECK(problems_in_study(R"({"seeds": "many"})") ==
+        "s.json:1  /seeds: expected a count, a list of seeds, or {\"until\": \"settled\"}, got \"many\"");
   CHECK(problems_in_study(R"({"sweep": 5})") == "s.json:1  /sweep: expected an object { … }, got 5");
   CHECK(problems_in_study(R"({"sweep": {"gird": {}}})") == "s.json:1  /sweep/gird: unknown key \"gird\"; did you mean \"grid\"?");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 2}]}})") ==
         "s.json:1  /sweep/exclude/0: matches no variant; it names keys or values that are not swept");
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "exclude": [{"model.blocks": 1}]}})") ==
         "s.json:1  /sweep: no variant is left");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.activation": ["relu", "relu"]}}})") == "s.json:1  /sweep: the variant activation=relu occurs twice");
-  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "include": [{"model.blocks": 1.0}]}})") == "s.json:1  /sweep: the variant blocks=1.0 occurs twice");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.activation": ["relu", "relu"]}}})") ==
+        "s.json:1  /sweep: the variant activation=relu occurs twice");
+  CHECK(problems_in_study(R"({"sweep": {"grid": {"model.blocks": [1]}, "include": [{"model.blocks": 1.0}]}})") ==
+        "s.json:1  /sweep: the variant blocks=1.0 occurs twice");
 }
 
 TEST_CASE("values that are equal as numbers are one value") {
@@ -181,7 +192,9 @@ TEST_CASE("values that are equal as numbers are one value") {
 }
 
 TEST_CASE("variants whose names become equal get a hash of their values, whatever their order") {
-  const auto of = [](const std::string& one, const std::string& other) { return study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=" + one + "," + other}); };
+  const auto of = [](const std::string& one, const std::string& other) {
+    return study_from(R"({"seeds": 2, "task": {"kind": "text", "file": "x.txt"}})", {"task.file=" + one + "," + other});
+  };
   const auto both = of("/a/b.txt", "/a_b.txt"), turned = of("/a_b.txt", "/a/b.txt");
   REQUIRE(both.variants.size() == 2);
   CHECK(both.variants[0].name.rfind("file=_a_b.txt-", 0) == 0);
@@ -192,21 +205,31 @@ TEST_CASE("variants whose names become equal get a hash of their values, whateve
 }
 
 TEST_CASE("a key of a section that the sweep sets whole is refused, or swept within each of its values") {
-  const std::string whole = R"({"sweep": {"grid": {"model.ffn": [{"kind": "positionwise", "activation": "relu"}, {"kind": "positionwise", "activation": "gelu"}]}}})";
-  CHECK(message<UsageError>([&] { study_from(whole, {"model.ffn.kind=gated"}); }) == "override 'model.ffn.kind=gated' would have no effect: the sweep sets model.ffn whole");
+  const std::string whole =
+      R"({"sweep": {"grid": {"model.ffn": [{"kind": "positionwise", "activation": "relu"}, {"kind": "positionwise", "activation": "gelu"}]}}})";
+  CHECK(message<UsageError>([&] { study_from(whole, {"model.ffn.kind=gated"}); }) ==
+        "override 'model.ffn.kind=gated' would have no effect: the sweep sets model.ffn whole");
   const std::string zipped = R"({"sweep": {"zip": [{"model.ffn": [{"kind": "gated"}], "seed": [1]}]}})";
-  CHECK(message<UsageError>([&] { study_from(zipped, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
+  CHECK(message<UsageError>([&] { study_from(zipped, {"model.ffn.d_ff=8"}); }) ==
+        "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
   const std::string included = R"({"sweep": {"include": [{"model.ffn": {"kind": "gated"}}, {"model.ffn": {"kind": "none"}}]}})";
-  CHECK(message<UsageError>([&] { study_from(included, {"model.ffn.d_ff=8"}); }) == "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
-  for (const std::vector<std::string>& swept : {std::vector<std::string>{"model.ffn.kind=positionwise,gated"}, {"model.ffn.kind=positionwise,gated", "train.steps=7"}}) {
+  CHECK(message<UsageError>([&] { study_from(included, {"model.ffn.d_ff=8"}); }) ==
+        "override 'model.ffn.d_ff=8' would have no effect: the sweep sets model.ffn whole");
+  for (const std::vector<std::string>& swept :
+       {std::vector<std::string>{"model.ffn.kind=positionwise,gated"}, {"model.ffn.kind=positionwise,gated", "train.steps=7"}}) {
     const auto study = study_from(whole, swept);
     REQUIRE(study.variants.size() == 4);
     CHECK(std::holds_alternative<GatedConfig>(study.variants[1].config.model.ffn));
     CHECK(std::holds_alternative<PositionwiseConfig>(study.variants[2].config.model.ffn));
   }
-  CHECK(std::holds_alternative<GatedConfig>(study_from("{}", {"model.ffn.kind=positionwise,gated", R"(model.ffn={"kind": "positionwise"},{"kind": "positionwise", "expansion": 2})"}).variants[3].config.model.ffn));
+  CHECK(std::holds_alternative<GatedConfig>(
+      study_from("{}",
+                 {"model.ffn.kind=positionwise,gated", R"(model.ffn={"kind": "positionwise"},{"kind": "positionwise", "expansion": 2})"})
+          .variants[3]
+          .config.model.ffn));
   // Some variants have the section of the file: the key reaches them.
-  CHECK(study_from(R"({"sweep": {"include": [{"model.attention": null}, {"model.ffn.d_ff": 8}]}})", {"model.attention.heads=2"}).variants.size() == 2);
+  CHECK(study_from(R"({"sweep": {"include": [{"model.attention": null}, {"model.ffn.d_ff": 8}]}})", {"model.attention.heads=2"})
+            .variants.size() == 2);
 }
 
 TEST_CASE("keys of text take what was typed") {
@@ -221,8 +244,9 @@ TEST_CASE("keys of text take what was typed") {
 TEST_CASE("a mistake that several variants share is said once") {
   CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2],\n\"train.stesp\": [5]}}}") ==
         "s.json:2  /sweep/grid/train.stesp: unknown key \"stesp\"; did you mean \"steps\"?");
-  CHECK(problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2, 3],\n\"model.d_model\": [0, 8]}}}") ==
-        "s.json:2  /sweep/grid/model.d_model/0: 0 is out of range; expected between 1 and 65536 (in variant blocks=1+d_model=0 and 2 more)");
+  CHECK(
+      problems_in_study("{\"sweep\": {\"grid\": {\"model.blocks\": [1, 2, 3],\n\"model.d_model\": [0, 8]}}}") ==
+      "s.json:2  /sweep/grid/model.d_model/0: 0 is out of range; expected between 1 and 65536 (in variant blocks=1+d_model=0 and 2 more)");
 }
 
 TEST_CASE("a key of one kind that is swept in a grid with another kind is sent to include") {
@@ -233,15 +257,18 @@ TEST_CASE("a key of one kind that is swept in a grid with another kind is sent t
         expected + std::string("kind=positionwise+top_k=1 and 1 more)"));
   CHECK(problems_in_study(R"({"sweep": {"grid": {"model.ffn.top_k": [1, 2], "model.ffn.kind": ["positionwise", "moe"]}}})") ==
         expected + std::string("top_k=1+kind=positionwise and 1 more)"));
-  CHECK(names(study_from(R"({"sweep": {"grid": {"model.ffn.kind": ["moe"], "model.ffn.top_k": [1, 2]}, "include": [{"model.ffn.kind": "positionwise"}]}})")) ==
-        "kind=moe+top_k=1 kind=moe+top_k=2 kind=positionwise");
+  CHECK(
+      names(study_from(
+          R"({"sweep": {"grid": {"model.ffn.kind": ["moe"], "model.ffn.top_k": [1, 2]}, "include": [{"model.ffn.kind": "positionwise"}]}})")) ==
+      "kind=moe+top_k=1 kind=moe+top_k=2 kind=positionwise");
 }
 
 TEST_CASE("variants of include are compared whole unless a key is named") {
   const auto included = study_from(R"({"sweep": {"include": [{"model.blocks": 1}, {"model.blocks": 2}]}})");
   CHECK(included.config.compare.by == "variant");
   CHECK((*included.document)["compare"]["by"] == "variant");
-  CHECK(study_from(R"({"sweep": {"include": [{"model.blocks": 1}]}, "compare": {"by": "model.blocks"}})").config.compare.by == "model.blocks");
+  CHECK(study_from(R"({"sweep": {"include": [{"model.blocks": 1}]}, "compare": {"by": "model.blocks"}})").config.compare.by ==
+        "model.blocks");
   CHECK(study_from(R"({"sweep": {"grid": {"model.blocks": [1, 2]}}})").config.compare.by.empty());
 }
 
@@ -249,12 +276,15 @@ TEST_CASE("a metric that no variant logs cannot be compared") {
   const auto metric = [](const std::string& name, const std::string& more = "") {
     return problems_in_study("{\"seeds\": 2,\n\"compare\": {\"metric\": \"" + name + "\"}" + more + "}");
   };
-  CHECK(metric("val/acuracy").find("s.json:2  /compare/metric: unknown metric \"val/acuracy\"; did you mean \"val/accuracy\"? Known: steps_to_target, ") == 0);
+  CHECK(metric("val/acuracy")
+            .find("s.json:2  /compare/metric: unknown metric \"val/acuracy\"; did you mean \"val/accuracy\"? Known: steps_to_target, ") ==
+        0);
   CHECK(metric("val/perplexity") == "s.json:2  /compare/metric: no variant logs val/perplexity: it is logged for text tasks only");
   CHECK(metric("train/balance_loss") ==
         "s.json:2  /compare/metric: no variant logs train/balance_loss: it is logged for models with a mixture of experts only");
   CHECK(metric("train/balance_loss", R"(, "sweep": {"grid": {"model.ffn.kind": ["positionwise", "moe"]}})").empty());
-  CHECK(metric("steps_to_target") == "s.json:2  /compare/metric: no variant has a target, so there is no steps_to_target; set train.target, or compare val/loss");
+  CHECK(metric("steps_to_target") ==
+        "s.json:2  /compare/metric: no variant has a target, so there is no steps_to_target; set train.target, or compare val/loss");
   CHECK(metric("flops_to_target", R"(, "train": {"target": {"at_least": 0.9}})").empty());
 }
 
@@ -377,16 +407,24 @@ TEST_CASE("what is wrong with seeds until settled is said with its place") {
   const std::string sweep = R"("sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}})";
   const auto problems = [&](const std::string& seeds) { return problems_in_study("{" + sweep + ", \"seeds\": " + seeds + "}"); };
   CHECK(problems(R"({"until": "done"})") == R"(s.json:1  /seeds/until: expected "settled", got "done")");
-  CHECK(problems(R"({"max": 50})") == R"(s.json:1  /seeds: expected {"until": "settled", "min": 8, "max": 100}, a count or a list of seeds, got {"max":50})");
-  CHECK(problems(R"({"until": "settled", "maxx": 50})") == R"(s.json:1  /seeds/maxx: unknown key "maxx"; did you mean "max"? Known: until, min, max, first)");
+  CHECK(problems(R"({"max": 50})") ==
+        R"(s.json:1  /seeds: expected {"until": "settled", "min": 8, "max": 100}, a count or a list of seeds, got {"max":50})");
+  CHECK(problems(R"({"until": "settled", "maxx": 50})") ==
+        R"(s.json:1  /seeds/maxx: unknown key "maxx"; did you mean "max"? Known: until, min, max, first)");
   CHECK(problems(R"({"until": "settled", "min": 4})") == "s.json:1  /seeds/min: expected a number of seeds between 8 and 100000, got 4");
-  CHECK(problems(R"({"until": "settled", "max": 50.5})") == "s.json:1  /seeds/max: expected a number of seeds between 8 and 100000, got 50.5");
+  CHECK(problems(R"({"until": "settled", "max": 50.5})") ==
+        "s.json:1  /seeds/max: expected a number of seeds between 8 and 100000, got 50.5");
   CHECK(problems(R"({"until": "settled", "first": -1})") == "s.json:1  /seeds/first: expected a seed, at least 0, got -1");
   CHECK(problems(R"({"until": "settled", "min": 20, "max": 10})") == "s.json:1  /seeds/max: max (10) is below min (20)");
-  CHECK(problems(R"({"until": "settled", "max": 50001})") == "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
-  CHECK(problems_in_study(R"({"seeds": "auto"})") == "s.json:1  /seeds: one variant has nothing to settle; sweep a key, or give a number of seeds");
-  CHECK(problems_in_study("{" + sweep + R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"}, "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
-        "s.json:1  /compare/metric: seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
+  CHECK(problems(R"({"until": "settled", "max": 50001})") ==
+        "s.json:1  /seeds: 2 variants and 50001 seeds are 100002 runs; a study has at most 100000");
+  CHECK(problems_in_study(R"({"seeds": "auto"})") ==
+        "s.json:1  /seeds: one variant has nothing to settle; sweep a key, or give a number of seeds");
+  CHECK(
+      problems_in_study(
+          "{" + sweep +
+          R"(, "seeds": "auto", "compare": {"metric": "seconds_to_target"}, "train": {"target": {"metric": "val/loss", "at_most": 0.1}}})") ==
+      "s.json:1  /compare/metric: seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
 }
 
 TEST_CASE("threads, which change no result, are refused wherever they would be compared") {

@@ -1,8 +1,7 @@
-#include "ffn/config/tuning.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/study_config.hpp"
+#include "ffn/config/tuning.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -47,7 +46,8 @@ TEST_CASE("a grid that has no order does not grow", "[tuning]") {
 }
 
 TEST_CASE("an end of a grid grows alike before and after the other", "[tuning]") {
-  for (const Json& values : {Json({2, 4}), Json({4, 8}), Json({8, 16}), Json({2, 3}), Json({0.01, 0.1}), Json({0, 1}), Json({-1, 1}), Json({1, 2, 4})}) {
+  for (const Json& values :
+       {Json({2, 4}), Json({4, 8}), Json({8, 16}), Json({2, 3}), Json({0.01, 0.1}), Json({0, 1}), Json({-1, 1}), Json({1, 2, 4})}) {
     auto low_first = axis(values), high_first = axis(values);
     for (int growth = 0; growth < kMostGridGrowth; ++growth) {
       for (const auto end : {GridEnd::low, GridEnd::high}) extend(low_first, end);
@@ -81,7 +81,11 @@ TEST_CASE("grid points are crossed, the last key fastest", "[tuning]") {
 
 TEST_CASE("what tuning came to survives being written", "[tuning]") {
   TuningResult result{"study-tuning", "val/loss", true, 1, {"train.optimizer.lr"}, {}};
-  result.variants.push_back({"activation=relu", {{{JsonValue(Json(0.1))}, 0.25, -1.4, 0.03, 4, 1, 4}, {{JsonValue(Json(0.2))}, std::nullopt, std::nullopt, std::nullopt, 0, 5, 0}}, true, {"train.optimizer.lr"}});
+  result.variants.push_back(
+      {"activation=relu",
+       {{{JsonValue(Json(0.1))}, 0.25, -1.4, 0.03, 4, 1, 4}, {{JsonValue(Json(0.2))}, std::nullopt, std::nullopt, std::nullopt, 0, 5, 0}},
+       true,
+       {"train.optimizer.lr"}});
   const Json json = to_json(result);
   CHECK(to_json(tuning_result(json)) == json);
   CHECK(json["variants"][0]["curve"][1]["score"].is_null());

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/json.hpp"
-#include "ffn/core/random.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/json.hpp"
+#include "ffn/base/random.hpp"
 #include "support/catch_plain.hpp"
 
 namespace ffn::fuzz {

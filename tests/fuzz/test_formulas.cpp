@@ -1,7 +1,7 @@
 // Damaged formulas: a layer or an error for the user, never anything else.
-#include "ffn/config/formula.hpp"
-#include "ffn/config/named_formulas.hpp"
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
+#include "ffn/formula/formula.hpp"
+#include "ffn/formula/named_formulas.hpp"
 #include "fuzz/damage.hpp"
 #include "support/catch_plain.hpp"
 
@@ -10,8 +10,9 @@ using namespace ffn;
 namespace {
 
 // Pieces that formulas are made of, so that damage often makes another formula.
-const char* const kPieces[] = {"x", "(", ")", "@", "*", "+", "-", "/", "[", ":", "]", ",", "D", "F", "1", "0.5", "2e9", "relu(", "softmax(", "sum(", "concat(", "up", "down", "h",
-                               "x @ up", " ", ".", "dropout(", "layer_norm(", "phi(", "^", "\t", "\x80", "[:F/2]"};
+const char* const kPieces[] = {"x",      "(", ")", "@",        "*",           "+",     "-",        "/",    "[",       ":",     "]",    ",",
+                               "D",      "F", "1", "0.5",      "2e9",         "relu(", "softmax(", "sum(", "concat(", "up",    "down", "h",
+                               "x @ up", " ", ".", "dropout(", "layer_norm(", "phi(",  "^",        "\t",   "\x80",    "[:F/2]"};
 
 std::string damaged(std::string text, RandomStream& random) {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(n))); };
@@ -48,7 +49,8 @@ TEST_CASE("a damaged formula is a layer or an error, never worse") {
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
     RandomStream random(5, trial);
     auto text = formula_text(rows[random.below(static_cast<std::uint32_t>(rows.size()))]);
-    if (!text.let->empty() && random.below(3) == 0) text.let->begin().value() = damaged(text.let->begin().value().get<std::string>(), random);
+    if (!text.let->empty() && random.below(3) == 0)
+      text.let->begin().value() = damaged(text.let->begin().value().get<std::string>(), random);
     else if (random.below(4) == 0) text.parameters->begin().value()[0] = damaged("F/2+1", random);
     else text.formula = damaged(text.formula, random);
     CAPTURE(trial, text.formula);

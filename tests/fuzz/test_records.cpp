@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/compare/compare.hpp"
-#include "ffn/record/json_text.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/run_check.hpp"
-#include "ffn/record/run_standing.hpp"
-#include "ffn/record/safetensors.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/json_text.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/run_check.hpp"
+#include "ffn/store/run_standing.hpp"
+#include "ffn/store/safetensors.hpp"
 #include "fuzz/damage.hpp"
-#include "record/pretended_training.hpp"
+#include "store/pretended_training.hpp"
 
 using namespace ffn;
 using namespace ffn::fuzz;

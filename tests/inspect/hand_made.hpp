@@ -25,7 +25,8 @@ struct Made {
     for (const auto& entry : network.layout().entries()) {
       const auto found = values.find(entry.name);
       if (found == values.end()) continue;
-      if (static_cast<std::int64_t>(found->second.size()) != entry.count) throw std::invalid_argument(entry.name + " has " + std::to_string(entry.count) + " elements");
+      if (static_cast<std::int64_t>(found->second.size()) != entry.count)
+        throw std::invalid_argument(entry.name + " has " + std::to_string(entry.count) + " elements");
       std::copy(found->second.begin(), found->second.end(), row.begin() + static_cast<std::ptrdiff_t>(entry.offset));
       ++written;
     }

@@ -1,11 +1,11 @@
 // Trigger examples, kinds of tokens and patterns, on activations that are written down.
 #include <cmath>
 
-#include "core/helpers.hpp"
-#include "ffn/core/utf8.hpp"
+#include "base/helpers.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/data/corpus.hpp"
 #include "ffn/inspect/examples.hpp"
 #include "ffn/inspect/patterns.hpp"
-#include "ffn/tasks/corpus.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "support/catch_plain.hpp"
 
@@ -132,7 +132,7 @@ TEST_CASE("patterns are means over the tokens of a kind, neurons by where they p
   CHECK(patterns.kinds == std::vector<std::int64_t>{0, 1});
   CHECK(patterns.neurons == std::vector<std::int64_t>{1, 0});
   CHECK(patterns.mean == std::vector<double>{5, 2, 0, 9});
-  CHECK(patterns_of(rows, token_kinds(inputs), 1, 10).mean == std::vector<double>{2, 5});  // the more frequent kind
+  CHECK(patterns_of(rows, token_kinds(inputs), 1, 10).mean == std::vector<double>{2, 5});        // the more frequent kind
   CHECK(patterns_of(rows, token_kinds(inputs), 10, 1).neurons == std::vector<std::int64_t>{0});  // the one that varies more
 }
 
@@ -144,7 +144,8 @@ TEST_CASE("where many examples end alike, others are found further down") {
   std::vector<float> activations;
   inputs.tokens.clear();
   for (int n = 0; n < 203; ++n) {
-    for (const std::int64_t token : {std::int64_t{0}, std::int64_t{1}, std::int64_t{n < 200 ? 2 : n == 200 ? 3 : n == 201 ? 0 : 1}}) inputs.tokens.push_back(token);
+    for (const std::int64_t token : {std::int64_t{0}, std::int64_t{1}, std::int64_t{n < 200 ? 2 : n == 200 ? 3 : n == 201 ? 0 : 1}})
+      inputs.tokens.push_back(token);
     for (const float h : {-1.0f, -1.0f, n < 200 ? 9.0f : 1.0f}) activations.push_back(h);
   }
   const auto found = examples_of(rows_of(activations), 0, inputs, {4, 0, 3});

@@ -40,7 +40,8 @@ HiddenReport report_of(Made& made) {
   const auto values = made.values();
   REQUIRE(values.at(0).hidden.size() == 1);
   const ReadOut read_out(made.parameters(), made.model, made.inputs.shape.num_classes);
-  return report_on(values[0].hidden[0], keys_and_values(made.parameters(), made.model, 0, std::nullopt, values[0].hidden[0].width), &read_out);
+  return report_on(values[0].hidden[0], keys_and_values(made.parameters(), made.model, 0, std::nullopt, values[0].hidden[0].width),
+                   &read_out);
 }
 
 }  // namespace
@@ -124,7 +125,10 @@ TEST_CASE("a value is read through the last norm: centred, and by its scale") {
 
 TEST_CASE("smooth activations are near zero by their layer's root mean square, and fire where the pre-activation is positive") {
   Made made(model_with(PositionwiseConfig{}, 3, "gelu"), kPairs,
-            {{"projection.weight", kIdentity}, {"block0.ffn.up.weight", {10, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, -4, -0.75f}}, {"head.weight", kIdentity}});
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.up.weight", {10, 0, 0, 0, 0, 0}},
+             {"block0.ffn.up.bias", {0, -4, -0.75f}},
+             {"head.weight", kIdentity}});
   show_corners(made);
   const auto report = report_of(made);
   // h₀ = gelu(±10) = 10 and about 0; h₁ = gelu(-4) = -0.0001; h₂ = gelu(-0.75) = -0.17
@@ -138,7 +142,11 @@ TEST_CASE("smooth activations are near zero by their layer's root mean square, a
 TEST_CASE("gate and up of a gated layer are told apart by their signs") {
   // gate = relu(x₀), up = x₁: h = relu(x₀)·x₁
   Made made(model_with(GatedConfig{}, 1, "relu"), kPairs,
-            {{"projection.weight", kIdentity}, {"block0.ffn.gate.weight", {1, 0}}, {"block0.ffn.up.weight", {0, 2}}, {"block0.ffn.down.weight", {0, 1}}, {"head.weight", kIdentity}});
+            {{"projection.weight", kIdentity},
+             {"block0.ffn.gate.weight", {1, 0}},
+             {"block0.ffn.up.weight", {0, 2}},
+             {"block0.ffn.down.weight", {0, 1}},
+             {"head.weight", kIdentity}});
   made.inputs.count = 4;
   made.inputs.vectors = {1, 1, 1, 1, 1, -1, -1, 1};
   const auto report = report_of(made);
@@ -276,7 +284,8 @@ TEST_CASE("looking on changes nothing, and chunks are put together") {
   const auto& hidden = values.at(0).hidden.at(0);
   REQUIRE(hidden.rows() == 5000);
   bool right = true;
-  for (std::size_t n = 0; n < 5000; ++n) right = right && hidden.token[n] == static_cast<std::int64_t>(n) && hidden.hidden[4 * n] == (n % 3 == 0 ? 1.0f : 0.0f);
+  for (std::size_t n = 0; n < 5000; ++n)
+    right = right && hidden.token[n] == static_cast<std::int64_t>(n) && hidden.hidden[4 * n] == (n % 3 == 0 ? 1.0f : 0.0f);
   CHECK(right);
   CHECK(values[0].input.size() == 10000);
   const auto examples = made.inputs.examples(0, 4);

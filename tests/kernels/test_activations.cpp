@@ -78,7 +78,10 @@ TEST_CASE("every activation is documented, has a name of its own and is found by
 TEST_CASE("the kernels are those of the best instruction set that the processor has, or of the one that FFN_ISA names") {
   const auto all = builds();
   const bool named = std::getenv("FFN_ISA") != nullptr;  // the whole suite can be run so
-  const auto& best = named ? all.at(kernel_isa()) : all.count("x86-64-v4") ? all.at("x86-64-v4") : all.count("x86-64-v3") ? all.at("x86-64-v3") : all.at("baseline");
+  const auto& best = named                    ? all.at(kernel_isa())
+                     : all.count("x86-64-v4") ? all.at("x86-64-v4")
+                     : all.count("x86-64-v3") ? all.at("x86-64-v3")
+                                              : all.at("baseline");
   CHECK(all.count(kernel_isa()) == 1);
   REQUIRE(best.size() == activations().size());
   for (std::size_t i = 0; i < best.size(); ++i) CHECK(activations()[i].forward == best[i].forward);

@@ -155,10 +155,10 @@ int wrong_elements(const Build& build, const Shape& s, const Storage& sa, const 
 
 TEST_CASE("an element of a product is one chain over k, bit for bit, whatever blocks it is computed in", "[math][gemm]") {
   // Beyond the blocks of rows, of columns and of k, each with something left over, and on the small side of each.
-  const std::vector<Shape> shapes{{64, 32, 8},     {13, 50, 65},    {403, 75, 1100}, {200, 300, 530}, {30, 2101, 70},
-                                  {190, 2101, 40}, {1, 33, 1030},   {1021, 1, 129},  {4100, 520, 12}, {260, 1540, 720},
-                                  {30, 70, 1024},  {270, 260, 2048},  // rows of A that share cache sets
-                                  {131, 66, 1100}};                 // columns that fill no tile
+  const std::vector<Shape> shapes{{64, 32, 8},     {13, 50, 65},     {403, 75, 1100}, {200, 300, 530},
+                                  {30, 2101, 70},  {190, 2101, 40},  {1, 33, 1030},   {1021, 1, 129},
+                                  {4100, 520, 12}, {260, 1540, 720}, {30, 70, 1024},  {270, 260, 2048},  // rows of A that share cache sets
+                                  {131, 66, 1100}};                                                      // columns that fill no tile
   for (const auto& build : builds()) {
     INFO(build.name);
     int tried = 0;

@@ -25,7 +25,8 @@ TEST_CASE("eigenvalues of the second difference are 2 - 2 cos(kπ/(n+1))") {
     if (i + 1 < n) matrix[i * n + i + 1] = matrix[(i + 1) * n + i] = -1;
   }
   const auto values = symmetric_eigenvalues(matrix, n);
-  for (std::size_t k = 1; k <= n; ++k) CHECK(values[k - 1] == Approx(2 - 2 * std::cos(static_cast<double>(k) * std::acos(-1.0) / (n + 1))).epsilon(1e-9));
+  for (std::size_t k = 1; k <= n; ++k)
+    CHECK(values[k - 1] == Approx(2 - 2 * std::cos(static_cast<double>(k) * std::acos(-1.0) / (n + 1))).epsilon(1e-9));
 }
 
 TEST_CASE("eigenvalues of a full matrix have its trace, its squares and those of a known outer product") {

@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "../train/observer.hpp"
-#include "ffn/core/json_document.hpp"
-#include "ffn/tasks/corpus.hpp"
+#include "ffn/base/json_document.hpp"
+#include "ffn/data/corpus.hpp"
 #include "ffn/train/trainer.hpp"
 #include "support/catch_plain.hpp"
 

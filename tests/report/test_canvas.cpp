@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/canvas.hpp"
 #include "support/catch_plain.hpp"
 
@@ -78,9 +78,9 @@ TEST_CASE("neighbours of one colour share its codes, and without colour there ar
 TEST_CASE("a sparkline runs from the least to the most, and what is missing is a blank") {
   CHECK(sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 0, 7, 20, Charset::utf8) == "▁▂▃▄▅▆▇█");
   CHECK(sparkline({0, NAN, 7, INFINITY}, 0, 7, 20, Charset::ascii) == "1 8 ");
-  CHECK(sparkline({0, 0, 7, 7}, 0, 7, 2, Charset::ascii) == "18");   // each the mean of its share
-  CHECK(sparkline({3, 3}, 3, 3, 9, Charset::ascii) == "11");          // no range
-  CHECK(sparkline({-5, 50}, 0, 7, 9, Charset::ascii) == "18");        // held within it
+  CHECK(sparkline({0, 0, 7, 7}, 0, 7, 2, Charset::ascii) == "18");  // each the mean of its share
+  CHECK(sparkline({3, 3}, 3, 3, 9, Charset::ascii) == "11");        // no range
+  CHECK(sparkline({-5, 50}, 0, 7, 9, Charset::ascii) == "18");      // held within it
   CHECK(sparkline({}, 0, 1, 9, Charset::utf8).empty());
 }
 

@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
 #include "support/catch_plain.hpp"
@@ -119,7 +119,8 @@ TEST_CASE("a number is never broken, whatever the width") {
     for (const auto& text : {folded(table, width, false), split(table, 1, width, false), folded_or_split(table, 1, width, false)}) {
       INFO(width << "\n" << text);
       CHECK(widest_line(text) <= width);
-      for (const char* number : {"−12.5", "[−15.0,", "−10.0)", "1,234,567", "13.7", "+1.0", "(+0.5,", "+2.0]", "−0.46", "0.72", "4.8", "1e_200", "2.2e+47", "difference", "parameters"})
+      for (const char* number : {"−12.5", "[−15.0,", "−10.0)", "1,234,567", "13.7", "+1.0", "(+0.5,", "+2.0]", "−0.46", "0.72", "4.8",
+                                 "1e_200", "2.2e+47", "difference", "parameters"})
         CHECK(text.find(number) != std::string::npos);
     }
   }

@@ -5,7 +5,7 @@
 #include <array>
 #include <ostream>
 
-#include "ffn/core/error.hpp"
+#include "ffn/base/error.hpp"
 #include "ffn/report/output.hpp"
 #include "support/catch_plain.hpp"
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <sstream>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/progress.hpp"
 #include "support/catch_plain.hpp"
 
@@ -176,7 +176,8 @@ TEST_CASE("what is counted need be no steps, and has no loss") {
   bar.update(500);
 
   CHECK(stage.taken() == "copying: run 500 of 2,000, 100 runs/s, 15 s left\n");
-  CHECK(progress_bar({"copying", 500, 2000, {}, 100.0, "run"}, 100) == "copying  [=======>                      ]  500/2,000  100 runs/s  15 s left");
+  CHECK(progress_bar({"copying", 500, 2000, {}, 100.0, "run"}, 100) ==
+        "copying  [=======>                      ]  500/2,000  100 runs/s  15 s left");
 }
 
 TEST_CASE("an observer passes a cohort's steps to the bar") {

@@ -125,7 +125,8 @@ TEST_CASE("a difference as large as the margin is called meaningless in at most 
 
 // What "at most 5 %" does not cover: equal means of differences that are not symmetric. Verdicts come too often; the warning finds most of
 // them at 20 seeds and nearly all at 50, and cannot find a failure that no seed has shown. Ranks would be wrong about the mean more often.
-TEST_CASE("false verdicts on means of skewed differences come with the warning where there are seeds enough to see the skew", "[calibration]") {
+TEST_CASE("false verdicts on means of skewed differences come with the warning where there are seeds enough to see the skew",
+          "[calibration]") {
   struct Noise {
     const char* name;
     double (*difference)(SplitMix64&);
@@ -141,7 +142,9 @@ TEST_CASE("false verdicts on means of skewed differences come with the warning w
       for (std::size_t i = 0; i < studies; ++i) {
         std::vector<Outcome> variant, reference(n, 0.0);
         for (std::size_t k = 0; k < n; ++k) variant.push_back(-noise.difference(random));
-        const auto by = [&](PairedTest test) { return compare_paired(variant, reference, kLower, {PairedValues::difference, test, ""}, quick(i)); };
+        const auto by = [&](PairedTest test) {
+          return compare_paired(variant, reference, kLower, {PairedValues::difference, test, ""}, quick(i));
+        };
         const auto result = by(PairedTest::sign_flip_of_mean);
         wrong += result.p < .05;
         plain += result.p < .05 && !is_skewed(*result.effect);

@@ -25,7 +25,8 @@ TEST_CASE("chances agree with the golden values") {
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(chance_of_verdict(row.pilot, plans[i], .05).if_different == Approx(row.chance[i]).margin(5e-5));
-      CHECK(chance_of_verdict({row.pilot.num_seeds, -row.pilot.standardised_effect}, plans[i], .05).if_different == Approx(row.chance[i]).margin(5e-5));
+      CHECK(chance_of_verdict({row.pilot.num_seeds, -row.pilot.standardised_effect}, plans[i], .05).if_different ==
+            Approx(row.chance[i]).margin(5e-5));
     }
     const auto seeds_for = [&](double chance) {
       std::size_t n = 2;
@@ -130,7 +131,8 @@ TEST_CASE("what is said overall is what happens where half of the questions have
   const auto from_prior = [](SplitMix64& random) { return kPriorEffect * simulate::normal(random); };
   const auto none = after_undecided_pilots(31, studies, [](SplitMix64&) { return 0.0; });
   const auto some = after_undecided_pilots(32, studies, from_prior);
-  const auto half = after_undecided_pilots(33, studies, [&](SplitMix64& random) { return random.index(2) == 0 ? 0.0 : from_prior(random); });
+  const auto half =
+      after_undecided_pilots(33, studies, [&](SplitMix64& random) { return random.index(2) == 0 ? 0.0 : from_prior(random); });
   const auto print = [](const std::string& truth, const Kept& kept) {
     simulate::print("said if different, truth: " + truth, 50, kept.if_different.promised());
     simulate::print("said overall, truth: " + truth, 50, kept.overall.promised());

@@ -5,11 +5,10 @@
 //   p = sum(abs(s) >= abs(total) - 1e-12 for s in sums) / 2**n
 //   means = sorted(mean of the subset m of d for m in range(1, 2**n)); r = largest count with count/2**(n-1) < alpha
 //   interval = [means[r - 1], means[2**n - 1 - r]]
-#include "ffn/stats/contrast.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/stats/contrast.hpp"
 #include "ffn/stats/verdict.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
@@ -19,7 +18,8 @@ using namespace ffn::stats;
 TEST_CASE("a contrast has the p and the interval of an enumeration by hand") {
   CompareOptions options;
   options.resamples = 10;
-  const auto result = compare_contrast({1.8, -0.4, 0.9, 2.7, 0.3, -1.1, 1.4, 0.6, 2.5, 0.8, -0.2, 1.1}, Direction::lower_is_better, PairedValues::difference, options);
+  const auto result = compare_contrast({1.8, -0.4, 0.9, 2.7, 0.3, -1.1, 1.4, 0.6, 2.5, 0.8, -0.2, 1.1}, Direction::lower_is_better,
+                                       PairedValues::difference, options);
   // Within the rounding of sums of a dozen numbers, from which the limits come.
   CHECK(result.p == Approx(0.0263671875).epsilon(1e-9));
   REQUIRE(result.effect);
@@ -68,7 +68,8 @@ bool any_verdict(std::size_t seeds, const simulate::Metric& metric, std::size_t 
       mean.push_back((first + second) / 2);
       change.push_back(second - first);
     }
-    for (const auto* contrast : {&mean, &change}) family.push_back(compare_contrast(*contrast, Direction::lower_is_better, PairedValues::difference, options));
+    for (const auto* contrast : {&mean, &change})
+      family.push_back(compare_contrast(*contrast, Direction::lower_is_better, PairedValues::difference, options));
   }
   const auto judgements = judge(family);
   return std::any_of(judgements.begin(), judgements.end(),
@@ -80,7 +81,8 @@ bool any_verdict(std::size_t seeds, const simulate::Metric& metric, std::size_t 
 TEST_CASE("without a difference a family of all pairs and contrasts has any verdict in at most 5 % of studies", "[calibration]") {
   const std::size_t studies = simulate::num_studies(1000);
   const double bound = 0.05 + 3 * std::sqrt(0.05 * 0.95 / static_cast<double>(studies));
-  for (const auto& [name, metric] : {std::pair<const char*, simulate::Metric>{"normal", simulate::normal_metric}, {"lognormal", simulate::lognormal_metric}}) {
+  for (const auto& [name, metric] :
+       {std::pair<const char*, simulate::Metric>{"normal", simulate::normal_metric}, {"lognormal", simulate::lognormal_metric}}) {
     SplitMix64 random(11);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < studies; ++i) wrong += any_verdict(12, metric, i, random);

@@ -32,8 +32,12 @@ TEST_CASE("the interval of a crossed mean covers, whatever varies", "[calibratio
   };
   const std::size_t studies = simulate::num_studies(2000);
   const double error = std::sqrt(0.05 * 0.95 / static_cast<double>(studies));
-  for (const Spread& spread : {Spread{"noise alone", 0, 0, 1}, {"rows alone", 1, 0, 0.01}, {"columns alone", 0, 1, 0.01}, {"all alike", 1, 1, 1},
-                               {"a little of both", 0.2, 0.2, 1}, {"more of rows", 0.5, 0.2, 1}}) {
+  for (const Spread& spread : {Spread{"noise alone", 0, 0, 1},
+                               {"rows alone", 1, 0, 0.01},
+                               {"columns alone", 0, 1, 0.01},
+                               {"all alike", 1, 1, 1},
+                               {"a little of both", 0.2, 0.2, 1},
+                               {"more of rows", 0.5, 0.2, 1}}) {
     for (const std::size_t rows : {3u, 5u, 10u}) {
       for (const std::size_t columns : {8u, 20u}) {
         SplitMix64 random(rows * 100 + columns);

@@ -205,10 +205,11 @@ TEST_CASE("a value that ties reject beside one that they do not leaves an open l
     const TypicalDifference result = typical(d);
     if (signed_rank_test(d).p >= .05) continue;
     const bool just_above = signed_rank_test([&] {
-      std::vector<double> shifted = d;
-      for (double& value : shifted) value -= 1e-6;
-      return shifted;
-    }()).p >= .05;
+                              std::vector<double> shifted = d;
+                              for (double& value : shifted) value -= 1e-6;
+                              return shifted;
+                            }())
+                                .p >= .05;
     CHECK(result.interval.excludes(0));
     CHECK(result.interval.empty() != just_above);
     CHECK(result.interval.low == 0);

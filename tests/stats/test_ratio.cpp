@@ -16,7 +16,8 @@ namespace {
 constexpr auto kLower = Direction::lower_is_better;
 const double kInf = std::numeric_limits<double>::infinity();
 
-PairedResult compare_losses(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, const CompareOptions& options = {}) {
+PairedResult compare_losses(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference,
+                            const CompareOptions& options = {}) {
   return compare_paired(variant, reference, kLower, choose_scale(MetricKind::minimised, variant, reference), options);
 }
 
@@ -134,7 +135,8 @@ TEST_CASE("ratios are said in percent near 1 and as factors far from it") {
   CHECK(near.size(std::log(.917)) == "8.3");
   CHECK(text_of(0, std::log(.9), std::log(1.1), RatioForm::percent)(0) == "0");
   CHECK(text_of(.5, -kInf, kInf, RatioForm::percent).with_interval() == "+64.9 % (no interval)");
-  CHECK(RatioText({Estimand::typical_difference, 0, empty_interval(0, .95)}, RatioForm::percent).with_interval() == "0.0 % (empty interval)");
+  CHECK(RatioText({Estimand::typical_difference, 0, empty_interval(0, .95)}, RatioForm::percent).with_interval() ==
+        "0.0 % (empty interval)");
   const RatioText far = text_of(std::log(1 / 320.), std::log(1 / 830.), std::log(1 / 120.), RatioForm::factor);
   CHECK(far.with_interval() == "÷320 [÷830, ÷120]");
   CHECK(text_of(std::log(3.14), std::log(.5), std::log(19.), RatioForm::factor).with_interval() == "×3.1 [÷2.0, ×19]");
@@ -155,7 +157,7 @@ TEST_CASE("one form of ratios serves a whole comparison") {
   CHECK(ratio_form({}) == RatioForm::percent);
   CHECK(ratio_form({result(.9, .01), result(1.2, .01)}) == RatioForm::percent);
   CHECK(ratio_form({result(.9, .01), result(.1, .01)}) == RatioForm::factor);
-  CHECK(ratio_form({result(.9, .01), result(1, 2)}) == RatioForm::factor);  // its interval reaches that far
+  CHECK(ratio_form({result(.9, .01), result(1, 2)}) == RatioForm::factor);                              // its interval reaches that far
   CHECK(ratio_form({compare_paired({1.0, 90.0}, {2.0, 3.0}, kLower, quick())}) == RatioForm::percent);  // no ratio at all
 }
 

@@ -108,7 +108,8 @@ TEST_CASE("the log-log interval of the Kaplan-Meier curve is Stata's for the 6-M
   const auto intervals = unreached_intervals(kaplan_meier(six_mp()), 0.95);
   REQUIRE(intervals.size() == 7);
   // `sts list` prints four decimals of the same patients.
-  const double expected[7][2] = {{.6197, .9516}, {.5631, .9228}, {.5032, .8894}, {.4316, .8491}, {.3675, .8049}, {.2678, .7468}, {.1881, .6801}};
+  const double expected[7][2] = {{.6197, .9516}, {.5631, .9228}, {.5032, .8894}, {.4316, .8491},
+                                 {.3675, .8049}, {.2678, .7468}, {.1881, .6801}};
   for (std::size_t i = 0; i < 7; ++i) {
     REQUIRE(intervals[i].has_value());
     CHECK(intervals[i]->low == Approx(expected[i][0]).margin(5e-5));

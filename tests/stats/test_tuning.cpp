@@ -1,9 +1,8 @@
-#include "ffn/stats/tuning.hpp"
-
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "ffn/stats/tuning.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 
@@ -55,7 +54,8 @@ TEST_CASE("positive losses are averaged as logarithms, and by ranks where one is
   CHECK_THROWS_WITH(ffn::stats::choose_point(with_zero, kLow, false, PointScale::logarithms), "a logarithm of 0");
 }
 
-TEST_CASE("a loss of 0 among many changes the scale for all variants, and neither for one alone nor to what the largest loss decides", "[tuning]") {
+TEST_CASE("a loss of 0 among many changes the scale for all variants, and neither for one alone nor to what the largest loss decides",
+          "[tuning]") {
   // The first rate is better with every seed but one, which is 100 times worse; the other has a loss of exactly 0.
   const Outcomes relu = {{0.001, 0.001, 0.001, 0.001, 0.5}, {0.01, 0.01, 0.01, 0.01, 0.01}};
   const Outcomes mish = {{0.001, 0.001, 0.001, 0.001, 0.5}, {0.01, 0.01, 0.0, 0.01, 0.01}};

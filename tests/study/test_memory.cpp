@@ -8,7 +8,7 @@
 
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/train_cohort.hpp"
-#include "record/scratch.hpp"
+#include "store/scratch.hpp"
 #include "study/studies.hpp"
 #include "support/catch_plain.hpp"
 

@@ -1,9 +1,9 @@
 // Which runs belong to which part of a study.
 #include <set>
 
-#include "ffn/core/error.hpp"
+#include "ffn/base/error.hpp"
 #include "ffn/study/shard.hpp"
-#include "record/scratch.hpp"
+#include "store/scratch.hpp"
 #include "study/studies.hpp"
 #include "support/catch_plain.hpp"
 

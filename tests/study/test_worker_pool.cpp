@@ -5,9 +5,9 @@
 #include <csignal>
 #include <sstream>
 
-#include "ffn/record/log.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/study/worker_pool.hpp"
-#include "record/scratch.hpp"
+#include "store/scratch.hpp"
 #include "study/studies.hpp"
 #include "support/catch_plain.hpp"
 

@@ -1,8 +1,8 @@
 // A task's examples as tensors on the run axis, for tests and for nn's modules.
 #pragma once
 
-#include "ffn/nn/torch.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/layers/compat_torch.hpp"
 
 namespace ffn::test {
 

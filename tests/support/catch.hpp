@@ -2,7 +2,7 @@
 // comes last wins, silently. With glog's, a passing test has no assertions and a failing one aborts.
 #pragma once
 
-#include "ffn/nn/torch.hpp"
+#include "ffn/layers/compat_torch.hpp"
 
 #undef CHECK
 #undef CHECK_FALSE

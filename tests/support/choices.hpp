@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <variant>
 
-#include "ffn/config/named_formulas.hpp"
 #include "ffn/config/run_config.hpp"
 #include "ffn/config/schema.hpp"
+#include "ffn/formula/named_formulas.hpp"
 
 namespace ffn::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/kernels.hpp"
 

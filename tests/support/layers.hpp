@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/nn/parameter_row.hpp"
+#include "ffn/layers/parameter_row_torch.hpp"
 #include "support/worst.hpp"
 
 namespace ffn::test {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/random.hpp"
 #include "ffn/config/model_config.hpp"
-#include "ffn/core/random.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn::test {
@@ -36,7 +36,9 @@ class RandomFormula {
     return "(x @ " + matrix("D", "F") + ")";
   }
 
-  std::string activated(const std::string& value_text) { return std::string(activations()[below(activations().size())].name) + "(" + value_text + ")"; }
+  std::string activated(const std::string& value_text) {
+    return std::string(activations()[below(activations().size())].name) + "(" + value_text + ")";
+  }
 
   std::string value(const std::string& width) {
     if (left_-- <= 0) return leaf(width);

@@ -2,9 +2,9 @@
 // schedules join by themselves; what cannot, test_cases.cpp asks for.
 #pragma once
 
-#include "../core/helpers.hpp"
+#include "../base/helpers.hpp"
 #include "ffn/config/coverage.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
 #include "support/choices.hpp"
 
 namespace ffn::test {
@@ -223,7 +223,7 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
 
 inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
 
-/// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (torch/test_learner.cpp).
+/// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (train/test_learner_torch.cpp).
 inline bool is_fused(const RunConfig& config) { return not_covered(config.model).empty(); }
 
 inline std::vector<Case> only_fused(std::vector<Case> all) {

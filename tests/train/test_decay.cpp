@@ -4,7 +4,7 @@
 #include <map>
 
 #include "cases.hpp"
-#include "ffn/fused/network.hpp"
+#include "ffn/layers/network_cpu.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "support/catch_plain.hpp"
 

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "ffn/data/run_identity.hpp"
 #include "ffn/inspect/experts.hpp"
 #include "ffn/inspect/neurons.hpp"
-#include "ffn/tasks/run_identity.hpp"
 #include "ffn/train/layer_meter.hpp"
 #include "inspect/hand_made.hpp"
 #include "support/catch_plain.hpp"
@@ -38,7 +38,9 @@ ExampleSet corners() {
 TEST_CASE("the metrics of a hidden layer are those of a network made by hand") {
   // Unit 0 fires where x0 > 0, unit 1 where x0 < 0, unit 2 never, unit 3 always.
   hand_made::Made made(model_with(PositionwiseConfig{}, 4), kPairs,
-                       {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.up.weight", {1, -1, 0, 0, 0, 0, 0, 0}}, {"block0.ffn.up.bias", {0, 0, -1, 1}}});
+                       {{"projection.weight", hand_made::kIdentity},
+                        {"block0.ffn.up.weight", {1, -1, 0, 0, 0, 0, 0, 0}},
+                        {"block0.ffn.up.bias", {0, 0, -1, 1}}});
   LayerMeter meter(made.model, kPairs, corners());
   const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.zero_fraction == Approx(0.5));  // 2 + 2 + 4 + 0 of 16
@@ -49,7 +51,8 @@ TEST_CASE("the metrics of a hidden layer are those of a network made by hand") {
 }
 
 TEST_CASE("activations that are small beside the others are near zero, and a unit of such alone is dead") {
-  hand_made::Made made(model_with(PositionwiseConfig{}, 2), kPairs, {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.up.bias", {100, 0.5}}});
+  hand_made::Made made(model_with(PositionwiseConfig{}, 2), kPairs,
+                       {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.up.bias", {100, 0.5}}});
   LayerMeter meter(made.model, kPairs, corners());
   const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.zero_fraction == 0);
@@ -63,7 +66,9 @@ TEST_CASE("the metrics of a mixture count its experts' tokens, and what nothing 
   config.top_k = 1;
   // x0 > 0 goes to expert 2, the others to expert 0.
   hand_made::Made made(model_with(config, 2), kPairs,
-                       {{"projection.weight", hand_made::kIdentity}, {"block0.ffn.router.gate.weight", {-3, 0, 3, 0, 0, 0, 0, 0}}, {"block0.ffn.experts.up.bias", {1, 1, 1, 1, 1, 1, 1, 1}}});
+                       {{"projection.weight", hand_made::kIdentity},
+                        {"block0.ffn.router.gate.weight", {-3, 0, 3, 0, 0, 0, 0, 0}},
+                        {"block0.ffn.experts.up.bias", {1, 1, 1, 1, 1, 1, 1, 1}}});
   LayerMeter meter(made.model, kPairs, corners());
   const auto values = mean_of(meter.measure(0, made.row.data()));
   CHECK(values.load_entropy == Approx(std::log(2)));
@@ -100,7 +105,9 @@ TEST_CASE("a network in training is measured as inspect measures it") {
         violation += routing.max_violation;
         continue;  // inspect measures an expert by its own root mean square
       }
-      const auto report = inspect::report_on(blocks[b].hidden.at(0), keys_and_values(made.parameters(), made.model, static_cast<std::int64_t>(b), std::nullopt, blocks[b].hidden[0].width), nullptr);
+      const auto report = inspect::report_on(
+          blocks[b].hidden.at(0),
+          keys_and_values(made.parameters(), made.model, static_cast<std::int64_t>(b), std::nullopt, blocks[b].hidden[0].width), nullptr);
       zeros += report.zeros;
       near_zeros += report.near_zeros;
       rank += report.effective_rank;

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "cases.hpp"
-#include "ffn/core/random.hpp"
-#include "ffn/fused/network.hpp"
+#include "ffn/base/random.hpp"
+#include "ffn/layers/network_cpu.hpp"
 #include "observer.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
@@ -42,7 +42,8 @@ double normal(std::uint64_t seed, const std::string& name, std::uint64_t i) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::acos(-1.0) * v);
 }
 
-/// Parameters of formulas have names of their own: dimensions tell matrices from vectors, whose starts formulas give (config/test_formula.cpp).
+/// Parameters of formulas have names of their own: dimensions tell matrices from vectors, whose starts formulas give
+/// (config/test_formula.cpp).
 bool is_of_formula(const RowEntry& entry) {
   return entry.name.find(".ffn.") != std::string::npos && !ends_with(entry.name, ".weight") && !ends_with(entry.name, ".bias");
 }

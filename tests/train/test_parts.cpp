@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "cases.hpp"
-#include "ffn/core/random.hpp"
-#include "ffn/core/thread_team.hpp"
-#include "ffn/fused/parts.hpp"
+#include "ffn/base/random.hpp"
+#include "ffn/base/thread_team.hpp"
+#include "ffn/layers/parts.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "ffn/train/fused_learner.hpp"
 #include "support/catch_plain.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -56,10 +56,12 @@ void note_skewed(Comparison& c) {
     }
   }
   for (const auto& contrast : c.contrasts) {
-    if (rests_on_skewed_mean(contrast.pair) && std::find(skewed.begin(), skewed.end(), contrast.pair.value) == skewed.end()) skewed.push_back(contrast.pair.value);
+    if (rests_on_skewed_mean(contrast.pair) && std::find(skewed.begin(), skewed.end(), contrast.pair.value) == skewed.end())
+      skewed.push_back(contrast.pair.value);
   }
   if (skewed.empty()) return;
-  c.notes.push_back("the differences of " + join(skewed) + " are skewed: at equal means 10 to 17 % of such studies would come to a verdict, not 5 %. "
+  c.notes.push_back("the differences of " + join(skewed) +
+                    " are skewed: at equal means 10 to 17 % of such studies would come to a verdict, not 5 %. "
                     "Look at single seeds; a new study with compare.scale=ranks asks about a typical seed instead");
 }
 

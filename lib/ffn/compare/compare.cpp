@@ -5,6 +5,10 @@
 #include <set>
 #include <thread>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/side_by_side.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/cautions.hpp"
 #include "ffn/compare/contrasts.hpp"
 #include "ffn/compare/groups.hpp"
@@ -16,12 +20,8 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/json_document.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/study_file.hpp"
 #include "ffn/stats/permutation.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 
@@ -78,15 +78,18 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
   if (paired == 0) return std::nullopt;
   result.unpaired_seeds = a.size() + b.size() - 2 * paired;
   const auto direction = metric.higher_is_better ? stats::Direction::higher_is_better : stats::Direction::lower_is_better;
-  result.paired = metric.is_time() ? stats::compare_hits(hits, reference_hits, options).paired
-                                   : stats::compare_paired(values, reference_values, direction, scale.of_pair(values, reference_values), options);
+  result.paired = metric.is_time()
+                      ? stats::compare_hits(hits, reference_hits, options).paired
+                      : stats::compare_paired(values, reference_values, direction, scale.of_pair(values, reference_values), options);
   result.crossed = crossed_effect(paired_runs, paired_references, 1 - options.alpha);
   if (metric.kind() == stats::MetricKind::minimised) result.bad = stats::bad_runs(values, reference_values);
   if (!sequential) return result;
   double horizon = INFINITY;
   for (const auto* side : {&hits, &reference_hits})
     for (const auto& hit : *side) horizon = std::min(horizon, hit.budget);
-  const auto by_then = [&](const stats::Hit& hit) { return hit.reached() && *hit.time <= horizon ? stats::Outcome(*hit.time) : std::nullopt; };
+  const auto by_then = [&](const stats::Hit& hit) {
+    return hit.reached() && *hit.time <= horizon ? stats::Outcome(*hit.time) : std::nullopt;
+  };
   for (const auto& hit : hits) values.push_back(by_then(hit));
   for (const auto& hit : reference_hits) reference_values.push_back(by_then(hit));
   result.advantages = scale.advantages(values, reference_values);
@@ -110,15 +113,18 @@ void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by
 }
 
 // The values of `by`, the reference first.
-std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const Comparison& c, bool in_given_order) {
+std::vector<std::string> values_from_reference(const std::vector<FoundRun>& runs, const std::string& asked, const Comparison& c,
+                                               bool in_given_order) {
   const std::string& by = c.by;
   auto values = ordered_values(runs, by, in_given_order);
   const std::string wanted = asked.empty() ? values[0] : asked;
-  auto reference = std::find_if(values.begin(), values.end(), [&](const std::string& value) { return !asked.empty() && shown_value(c, value) == asked; });
+  auto reference = std::find_if(values.begin(), values.end(),
+                                [&](const std::string& value) { return !asked.empty() && shown_value(c, value) == asked; });
   if (reference == values.end()) reference = std::find(values.begin(), values.end(), wanted);
   if (reference == values.end()) {
     for (auto& value : values) value = shown_value(c, value);
-    throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values), "values here: " + join(values) + "; compare.reference=VALUE, or --reference VALUE, names another one");
+    throw UsageError("no run has " + by + " = " + wanted + did_you_mean(wanted, values),
+                     "values here: " + join(values) + "; compare.reference=VALUE, or --reference VALUE, names another one");
   }
   std::rotate(values.begin(), reference, reference + 1);
   return values;
@@ -185,8 +191,9 @@ std::vector<Facet> facets_of(const std::vector<Cell>& cells, const std::vector<s
       jobs.push_back({facets.size(), pair, &cell.runs.at(pair.value), &cell.runs.at(pair.reference), std::nullopt});
     facets.push_back(std::move(facet));
   }
-  side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(),
-               [&](std::size_t i) { jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, request.sequential); });
+  side_by_side(std::max(1u, std::thread::hardware_concurrency()), jobs.size(), [&](std::size_t i) {
+    jobs[i].result = compare_pair(*jobs[i].runs, *jobs[i].reference, metric, scale, options, request.sequential);
+  });
   for (auto& job : jobs) {
     if (!job.result) continue;
     job.result->value = job.asked.value;
@@ -213,7 +220,10 @@ void judge_all(Comparison& out, std::size_t planned) {
   out.ratio_form = stats::ratio_form(family);
   const auto judgements = stats::judge(family);
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i]->judgement = judgements[i];
-  if (unpaired > 0) out.notes.push_back(std::to_string(unpaired) + (unpaired == 1 ? " seed is finished on one side of a pair only and is left out of it" : " seeds are finished on one side of a pair only and are left out of it"));
+  if (unpaired > 0)
+    out.notes.push_back(std::to_string(unpaired) + (unpaired == 1
+                                                        ? " seed is finished on one side of a pair only and is left out of it"
+                                                        : " seeds are finished on one side of a pair only and are left out of it"));
 }
 
 }  // namespace
@@ -231,7 +241,8 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
     }
     out.tuned = request.tuned;
     for (auto& variant : out.tuned->variants) {
-      const auto run = std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return r.variant == variant.name && !r.label.empty(); });
+      const auto run =
+          std::find_if(runs.begin(), runs.end(), [&](const FoundRun& r) { return r.variant == variant.name && !r.label.empty(); });
       if (run != runs.end()) variant.name = run->label;
     }
   }
@@ -240,9 +251,11 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   refuse_mixed_tasks(runs, asked.by);
   const Metric metric = pick_metric(asked.metric, runs);
   out.by = pick_by(asked.by, runs, varying);
-  const PairScale scale(asked.scale, metric.name, metric.kind(), metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
+  const PairScale scale(asked.scale, metric.name, metric.kind(),
+                        metric.is_time() ? std::vector<stats::Outcome>() : outcomes_of(runs, metric));
   if (!asked.over.empty()) {
-    if (request.sequential) throw UsageError("compare.over needs a fixed number of seeds", "give a number of seeds, or leave compare.over empty");
+    if (request.sequential)
+      throw UsageError("compare.over needs a fixed number of seeds", "give a number of seeds, or leave compare.over empty");
     out.over = pick_by(asked.over, runs, varying);
     runs = pooled_over(runs, out.over, out.by, metric, scale.as_ratios());
     varying = varying_keys(runs);

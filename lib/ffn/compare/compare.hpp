@@ -10,13 +10,13 @@
 
 #include "ffn/compare/expectation.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/record/run_files.hpp"
 #include "ffn/stats/centre.hpp"
 #include "ffn/stats/crossed.hpp"
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/scale.hpp"
 #include "ffn/stats/sequential.hpp"
 #include "ffn/stats/verdict.hpp"
+#include "ffn/store/run_files.hpp"
 
 namespace ffn {
 
@@ -33,7 +33,7 @@ struct FoundRun {
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
   std::int64_t flops_per_token = 0;  ///< forward; 0 if it is not known
-  std::vector<double> parts = {};    ///< of a pooled run (compare.over): the metric or its logarithm with each value, NaN where it is missing
+  std::vector<double> parts = {};  ///< of a pooled run (compare.over): the metric or its logarithm with each value, NaN where it is missing
 };
 
 /// A run that is planned: as find_runs would report it before it has begun.
@@ -48,10 +48,10 @@ struct TuningRuns {
 struct FoundRuns {
   /// A study's in the order of its plan, others by path; those that are damaged, strangers or missing stand among them as pending.
   std::vector<FoundRun> runs;
-  std::vector<std::string> left_out;  ///< damaged runs: path and reason, for a person
-  std::vector<std::string> strangers; ///< runs in a place of the study that are not what it trains there, and what they are: for a person
-  std::vector<std::string> missing;   ///< paths of runs that a study.json lists and the disk lacks
-  std::vector<std::string> extra;     ///< paths of runs in a study's directory that its study.json does not list
+  std::vector<std::string> left_out;   ///< damaged runs: path and reason, for a person
+  std::vector<std::string> strangers;  ///< runs in a place of the study that are not what it trains there, and what they are: for a person
+  std::vector<std::string> missing;    ///< paths of runs that a study.json lists and the disk lacks
+  std::vector<std::string> extra;      ///< paths of runs in a study's directory that its study.json does not list
   std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
   TuningRuns tuning;                         ///< left out
 };
@@ -68,14 +68,15 @@ FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extra
 struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
   std::vector<std::filesystem::path> studies;  ///< whose study.json can be read
-  std::vector<std::string> damaged_studies;  ///< as in FoundRuns
-  TuningRuns tuning;                         ///< left out
+  std::vector<std::string> damaged_studies;    ///< as in FoundRuns
+  TuningRuns tuning;                           ///< left out
 };
 RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);
 /// The same without tuning runs that lie beside others.
 RunPlaces find_judging_places(const std::vector<std::filesystem::path>& directories);
 
-/// What a comparison has to say about runs that could not be found whole: one note each for those left out, strangers, those missing and those that are extra.
+/// What a comparison has to say about runs that could not be found whole: one note each for those left out, strangers, those missing and
+/// those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
 /// How a study that adds seeds until settled is judged. Its seeds follow each other.
@@ -89,8 +90,8 @@ struct CompareRequest {
   CompareConfig config;
   std::size_t resamples = 10000;
   std::optional<SequentialRequest> sequential;
-  double fresh_share = 0.1;     ///< of alpha, at which a study of fresh seeds is judged if this one leaves something open (study/ledger.hpp)
-  bool in_given_order = false;  ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
+  double fresh_share = 0.1;  ///< of alpha, at which a study of fresh seeds is judged if this one leaves something open (study/ledger.hpp)
+  bool in_given_order = false;             ///< values stand as the runs do, and the first is the reference; otherwise numbers go by size
   std::optional<TuningResult> tuned = {};  ///< of a study whose variants were tuned: its keys go with the variants
 };
 
@@ -109,12 +110,12 @@ struct GroupRun {
 struct GroupResult {
   std::string value;
   std::size_t num_runs = 0, num_done = 0, num_diverged = 0, num_failed = 0, num_pending = 0;
-  std::size_t num_unmeasured = 0;               ///< done, and the metric is none that they log
-  std::vector<double> values;                   ///< of the metric, finite ones
-  std::optional<double> mean, half_width;       ///< half_width of the t interval, level 1 - alpha; none where a run has no value
-  std::optional<double> iqm;                    ///< as `median`
-  std::optional<double> median;                 ///< runs without a value are the worst; infinite if half of them are
-  std::optional<stats::Centre> centre;          ///< shown in place of the mean, if Comparison::shown says so
+  std::size_t num_unmeasured = 0;          ///< done, and the metric is none that they log
+  std::vector<double> values;              ///< of the metric, finite ones
+  std::optional<double> mean, half_width;  ///< half_width of the t interval, level 1 - alpha; none where a run has no value
+  std::optional<double> iqm;               ///< as `median`
+  std::optional<double> median;            ///< runs without a value are the worst; infinite if half of them are
+  std::optional<stats::Centre> centre;     ///< shown in place of the mean, if Comparison::shown says so
   std::size_t num_hits = 0;
   bool has_target = false;
   std::optional<double> median_steps, restricted_mean_steps;  ///< steps to target; Kaplan–Meier
@@ -129,8 +130,8 @@ struct PairResult {
   std::string value, reference;
   stats::PairedResult paired;
   stats::Judgement judgement;
-  std::optional<stats::BadRuns> bad;  ///< of minimised logged metrics
-  std::size_t unpaired_seeds = 0;  ///< seeds that only one side has finished
+  std::optional<stats::BadRuns> bad;               ///< of minimised logged metrics
+  std::size_t unpaired_seeds = 0;                  ///< seeds that only one side has finished
   std::optional<stats::CrossedMean> crossed = {};  ///< effect on other values of Comparison::over, too
   // Of a study that adds seeds until settled; all of the above is then of the seeds that were looked at.
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
@@ -187,14 +188,15 @@ struct Comparison {
   bool as_ratios = false;  ///< effects are ln(variant / reference), and min_effect is relative
   stats::RatioForm ratio_form = stats::RatioForm::percent;
   ShownCentre shown = ShownCentre::mean;
-  std::map<std::string, std::string> key_names;                           ///< of `by` and the facets' keys, as people are shown them
-  std::map<std::string, std::map<std::string, std::string>> value_names;  ///< key → value → what people are shown where that is another text
+  std::map<std::string, std::string> key_names;  ///< of `by` and the facets' keys, as people are shown them
+  std::map<std::string, std::map<std::string, std::string>>
+      value_names;  ///< key → value → what people are shown where that is another text
   std::vector<Facet> facets;
   std::string interaction_key;            ///< the second factor, where compare.interaction asks whether the answer depends on it
   std::vector<ContrastResult> contrasts;  ///< those that could be tested
-  std::size_t num_comparisons = 0;  ///< that the correction covers
-  std::string rate;                 ///< the learning rate of all runs, where layers are compared that were not tuned
-  bool mixed_budgets = false;       ///< runs had different numbers of steps: times of groups are not on one scale
+  std::size_t num_comparisons = 0;        ///< that the correction covers
+  std::string rate;                       ///< the learning rate of all runs, where layers are compared that were not tuned
+  bool mixed_budgets = false;             ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialStanding> sequential;
@@ -203,9 +205,9 @@ struct Comparison {
   std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too
 };
 
-/// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying keys, pairs by
-/// seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or in looks if the request says so). Throws UsageError for an unknown key, metric or
-/// reference, naming those that exist, and DataError without runs.
+/// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying
+/// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or in looks if the request says so).
+/// Throws UsageError for an unknown key, metric or reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);
 
 }  // namespace ffn

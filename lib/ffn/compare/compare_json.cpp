@@ -17,7 +17,8 @@ Json maybe(const std::optional<T>& value) {
 Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf"); }
 
 Json interval(const stats::Interval& i) {
-  return {{"low", finite(i.low)}, {"high", finite(i.high)}, {"level", i.level}, {"low_open", i.low_open}, {"high_open", i.high_open}, {"empty", i.empty()}};
+  return {{"low", finite(i.low)},   {"high", finite(i.high)},   {"level", i.level},
+          {"low_open", i.low_open}, {"high_open", i.high_open}, {"empty", i.empty()}};
 }
 
 // As ratios, variant / reference, where the effect is their logarithm.
@@ -31,12 +32,9 @@ Json ratio_json(const stats::PairedResult& p) {
 
 Json bad_json(const std::optional<stats::BadRuns>& bad) {
   if (!bad) return nullptr;
-  return {{"limit", finite(bad->limit)},
-          {"value", bad->variant},
-          {"reference", bad->reference},
-          {"only_value", bad->only_variant},
-          {"only_reference", bad->only_reference},
-          {"p_mcnemar", bad->p}};
+  return {{"limit", finite(bad->limit)},           {"value", bad->variant},
+          {"reference", bad->reference},           {"only_value", bad->only_variant},
+          {"only_reference", bad->only_reference}, {"p_mcnemar", bad->p}};
 }
 
 // What is judged; of log ratios, their logarithm.
@@ -114,18 +112,25 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                                           {"sd", p.difference->sd},
                                           {"interval", p.difference->interval ? interval(*p.difference->interval) : Json(nullptr)}}
                                    : Json(nullptr);
-  out["effect"] = p.effect ? Json{{"kind", effect_kind(p)}, {"value", finite(p.effect->value)}, {"interval", interval(p.effect->interval)}, {"skewness", p.effect->skewness}}
+  out["effect"] = p.effect ? Json{{"kind", effect_kind(p)},
+                                  {"value", finite(p.effect->value)},
+                                  {"interval", interval(p.effect->interval)},
+                                  {"skewness", p.effect->skewness}}
                            : Json(nullptr);
   out["ratio"] = ratio_json(p);
   out["bad_runs"] = bad_json(pair.bad);
   if (pair.crossed)
-    out["crossed"] = {{"values", pair.crossed->rows}, {"seeds", pair.crossed->columns}, {"mean", pair.crossed->value}, {"interval", interval(pair.crossed->interval)}};
+    out["crossed"] = {{"values", pair.crossed->rows},
+                      {"seeds", pair.crossed->columns},
+                      {"mean", pair.crossed->value},
+                      {"interval", interval(pair.crossed->interval)}};
   out["p_equivalence"] = maybe(p.p_equivalence);
   out["p_equivalence_adjusted"] = maybe(pair.judgement.p_equivalence_adjusted);
   out["probability_of_improvement"] = {
       {"paired", p.improvement.paired}, {"interval", interval(p.improvement.interval)}, {"all_pairs", p.improvement.all_pairs}};
   out["chances"] = Json::array();
-  for (const auto& chance : pair.judgement.chances) out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.overall}, {"chance_if_different", chance.if_different}});
+  for (const auto& chance : pair.judgement.chances)
+    out["chances"].push_back({{"fresh_seeds", chance.num_seeds}, {"chance", chance.overall}, {"chance_if_different", chance.if_different}});
   if (pair.sequential) {
     out["sentence"] = sequential_sentence(c, pair);
     out["sequential"] = {{"looked_at", pair.sequential->looked_at},
@@ -160,11 +165,17 @@ Json comparison_json(const Comparison& c) {
       for (const auto& p : *some) pairs.push_back(pair_json(c, p, c.ratio_form));
     facets.push_back({{"keys", facet.keys}, {"groups", groups}, {"pairs", pairs}});
   }
-  Json out = {
-      {"schema_version", 1},      {"by", c.by},       {"metric", c.metric},         {"direction", c.higher_is_better ? "higher" : "lower"},
-      {"scale", c.as_ratios ? "log_ratio" : "difference"}, {"shown", name_of(c.shown)},
-      {"reference", c.reference}, {"alpha", c.alpha}, {"min_effect", c.min_effect}, {"facets", facets},
-      {"notes", c.notes}};
+  Json out = {{"schema_version", 1},
+              {"by", c.by},
+              {"metric", c.metric},
+              {"direction", c.higher_is_better ? "higher" : "lower"},
+              {"scale", c.as_ratios ? "log_ratio" : "difference"},
+              {"shown", name_of(c.shown)},
+              {"reference", c.reference},
+              {"alpha", c.alpha},
+              {"min_effect", c.min_effect},
+              {"facets", facets},
+              {"notes", c.notes}};
   if (!c.over.empty()) out["over"] = c.over;
   if (!c.rate.empty()) out["untuned_rate"] = c.rate;
   if (!c.interaction_key.empty()) {
@@ -177,7 +188,8 @@ Json comparison_json(const Comparison& c) {
   if (const auto& follow_up = c.history.follow_up)
     out["follow_up"] = {{"number", follow_up->number}, {"after", follow_up->after}, {"declared_alpha", follow_up->declared_alpha}};
   for (const auto& e : c.history.claims) {
-    out["expect"].push_back({{"claim", e.claim}, {"source", e.source}, {"outcome", outcome_of(e)}, {"found", e.found}, {"after_results", e.is_after_results}});
+    out["expect"].push_back(
+        {{"claim", e.claim}, {"source", e.source}, {"outcome", outcome_of(e)}, {"found", e.found}, {"after_results", e.is_after_results}});
   }
   if (c.tuned) out["tuning"] = to_json(*c.tuned);
   if (c.sequential) out["sequential"] = sequential_json(*c.sequential);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/json_document.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/stats/contrast.hpp"
 
 namespace ffn {
@@ -55,12 +55,14 @@ double number_of(const FoundRun& run, const Metric& metric, bool as_ratios, doub
 }
 
 // Per seed: the mean over the cells of value − reference, or that of the last less that of the first.
-std::vector<double> per_seed(const AskedContrast& asked, const std::vector<Sides>& sides, const Metric& metric, bool as_ratios, double horizon) {
+std::vector<double> per_seed(const AskedContrast& asked, const std::vector<Sides>& sides, const Metric& metric, bool as_ratios,
+                             double horizon) {
   std::vector<double> out;
   for (const auto seed : seeds_in_all(sides)) {
     std::vector<double> differences;
     for (const auto& cell : sides)
-      differences.push_back(number_of(*cell.value.at(seed), metric, as_ratios, horizon) - number_of(*cell.reference.at(seed), metric, as_ratios, horizon));
+      differences.push_back(number_of(*cell.value.at(seed), metric, as_ratios, horizon) -
+                            number_of(*cell.reference.at(seed), metric, as_ratios, horizon));
     double sum = 0;
     for (const double d : differences) sum += d;
     out.push_back(asked.is_main_effect ? sum / static_cast<double>(differences.size()) : differences.back() - differences.front());
@@ -70,10 +72,12 @@ std::vector<double> per_seed(const AskedContrast& asked, const std::vector<Sides
 
 }  // namespace
 
-std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const std::vector<std::string>& facet_by, const std::vector<std::string>& values) {
+std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const std::vector<std::string>& facet_by,
+                                           const std::vector<std::string>& values) {
   if (facet_by.size() != 1)
-    throw UsageError(facet_by.empty() ? std::string("compare.interaction needs a second key that varies, and there is none")
-                                      : "compare.interaction is of one key besides the compared one, and here vary " + join(facet_by, " and "),
+    throw UsageError(facet_by.empty()
+                         ? std::string("compare.interaction needs a second key that varies, and there is none")
+                         : "compare.interaction is of one key besides the compared one, and here vary " + join(facet_by, " and "),
                      facet_by.empty() ? "sweep another key, or set compare.interaction=false"
                                       : "give all but one of them a single value, or set compare.interaction=false");
   std::vector<AskedContrast> out;
@@ -117,14 +121,16 @@ void add_contrasts(const std::vector<AskedContrast>& asked, const std::vector<Ce
     if (horizon.cuts_any) least_horizon = std::min(least_horizon, horizon.at);
     result.pair.value = contrast.value;
     result.pair.reference = out.reference;
-    result.pair.paired = stats::compare_contrast(values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, options);
+    result.pair.paired =
+        stats::compare_contrast(values, direction, as_ratios ? stats::PairedValues::log_ratio : stats::PairedValues::difference, options);
     out.contrasts.push_back(std::move(result));
   }
   if (!untested.empty())
     out.notes.push_back("main effects and interactions need a value of every run; not tested: " + join(untested, "; "));
   if (std::isfinite(least_horizon))
     out.notes.push_back("main effects and interactions are of times cut at " + number_text(least_horizon) +
-                        (metric.measure == Measure::flops ? " FLOPs" : " steps") + "; a run that does not get there by then counts with all of them");
+                        (metric.measure == Measure::flops ? " FLOPs" : " steps") +
+                        "; a run that does not get there by then counts with all of them");
 }
 
 }  // namespace ffn

@@ -18,7 +18,8 @@ struct AskedContrast {
 
 /// Of each value against the first of `values`, over the cells that have both: their mean, and each but the first against the first.
 /// Throws UsageError unless exactly one key besides `by` makes the cells.
-std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const std::vector<std::string>& facet_by, const std::vector<std::string>& values);
+std::vector<AskedContrast> asked_contrasts(const std::vector<Cell>& cells, const std::vector<std::string>& facet_by,
+                                           const std::vector<std::string>& values);
 
 /// Adds what can be tested of them to the comparison, and a note on what cannot: a contrast needs every run's value, since a difference of
 /// two missing ones is nothing, and leaving seeds out would favour the variant that fails. It counts in the family all the same.

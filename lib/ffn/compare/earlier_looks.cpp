@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/shell.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/shell.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -147,7 +147,9 @@ std::string num_unfinished(const Comparison& c) {
       pending += group.num_pending;
     }
   }
-  return pending == 0 ? "" : std::to_string(pending) + " of " + std::to_string(runs) + (pending == 1 ? " runs is not finished" : " runs are not finished");
+  return pending == 0 ? ""
+                      : std::to_string(pending) + " of " + std::to_string(runs) +
+                            (pending == 1 ? " runs is not finished" : " runs are not finished");
 }
 
 void record_look(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {

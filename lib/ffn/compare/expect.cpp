@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 
 namespace ffn {
 
@@ -108,7 +108,8 @@ class Judge {
       const auto side = [&](bool holds, bool is_refuted) {
         note(holds ? ClaimOutcome::holds : is_refuted ? ClaimOutcome::refuted : ClaimOutcome::not_shown);
       };
-      if (check_.contains("mean_at_least")) side(low >= check_["mean_at_least"].get<double>(), high < check_["mean_at_least"].get<double>());
+      if (check_.contains("mean_at_least"))
+        side(low >= check_["mean_at_least"].get<double>(), high < check_["mean_at_least"].get<double>());
       if (check_.contains("mean_at_most")) side(high <= check_["mean_at_most"].get<double>(), low > check_["mean_at_most"].get<double>());
       return;
     }
@@ -145,8 +146,9 @@ void check_names(const Json& check, const std::string& pointer, const Comparison
   const std::string value = text_or_json(check["value"]);
   const std::string near = did_you_mean(value, known);
   if (!values.count(value))
-    problems.push_back({"", pointer + "/check/value",
-                        "no variant has " + comparison.by + " = " + value + (near.empty() ? "; values: " : near + " Values: ") + join(known)});
+    problems.push_back(
+        {"", pointer + "/check/value",
+         "no variant has " + comparison.by + " = " + value + (near.empty() ? "; values: " : near + " Values: ") + join(known)});
   const bool pair = check.contains("verdict") || check.contains("verdict_not");
   if (pair && value == comparison.reference)
     problems.push_back({"", pointer + "/check/value", value + " is the reference; it has no verdict against itself"});
@@ -174,11 +176,13 @@ std::vector<Expectation> check_expectations(const Json& expect, const Comparison
       any = true;
       judge.facet(facet);
     }
-    const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(), [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
+    const bool has_value = std::any_of(comparison.facets.begin(), comparison.facets.end(),
+                                       [&](const Facet& facet) { return has_group(facet, text_or_json(item["check"]["value"])); });
     if (!any || !has_value) {
       expectation.outcome = ClaimOutcome::not_shown;
       expectation.is_asked = false;
-      expectation.found = any ? "no variant has " + comparison.by + " = " + text_or_json(item["check"]["value"]) : "no variant has " + dump_json(item["check"]["facet"]);
+      expectation.found = any ? "no variant has " + comparison.by + " = " + text_or_json(item["check"]["value"])
+                              : "no variant has " + dump_json(item["check"]["facet"]);
     }
     out.push_back(std::move(expectation));
   }

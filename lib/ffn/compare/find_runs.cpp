@@ -5,20 +5,20 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/base/checksum.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/side_by_side.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
-#include "ffn/core/checksum.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/differing_keys.hpp"
-#include "ffn/record/json_text.hpp"
-#include "ffn/record/misplaced.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/study_file.hpp"
-#include "ffn/tasks/run_identity.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/store/differing_keys.hpp"
+#include "ffn/store/json_text.hpp"
+#include "ffn/store/misplaced.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -44,7 +44,8 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
     run.tokens_per_step *= count("/task/context", 1, kMostTokens);
     run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
   }
-  for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}) run.keys.erase(key);  // what makes no other run
+  for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"})
+    run.keys.erase(key);  // what makes no other run
 }
 
 // Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.
@@ -61,7 +62,8 @@ void check_config(const std::string& text, const fs::path& file, const RunStatus
   } catch (const Error&) {
     return;  // its text is not here: nothing to check against
   }
-  if (identity != status.identity) throw DataError(file.string() + ": not the config that was trained (identity " + identity + ", not " + status.identity + ")");
+  if (identity != status.identity)
+    throw DataError(file.string() + ": not the config that was trained (identity " + identity + ", not " + status.identity + ")");
 }
 
 // A whole run in a place that a study has for another.
@@ -93,7 +95,8 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
     if (!run.summary) throw DataError(directory.summary_path().string() + ": missing");
     if (run.summary->identity != run.identity) throw DataError(directory.summary_path().string() + ": of another config");
     if (run.summary->steps > run.budget_steps)
-      throw DataError(directory.summary_path().string() + ": of " + std::to_string(run.summary->steps) + " steps in a run of " + std::to_string(run.budget_steps));
+      throw DataError(directory.summary_path().string() + ": of " + std::to_string(run.summary->steps) + " steps in a run of " +
+                      std::to_string(run.budget_steps));
     run.flops_per_token = run.summary->cost.flops;
   }
   if (!what.empty()) throw Stranger(path.string() + " " + what);
@@ -102,15 +105,15 @@ FoundRun read_run(const fs::path& path, const StudyOrder* order) {
 
 // ---- where runs are
 
-struct Place {
+struct RunPlace {
   fs::path path;
-  bool listed_only = false;  // by a study.json; nothing is there
-  bool extra = false;        // it lies in a study's directory, and the study does not list it
+  bool listed_only = false;                           // by a study.json; nothing is there
+  bool extra = false;                                 // it lies in a study's directory, and the study does not list it
   std::shared_ptr<const StudyOrder> order = nullptr;  // of the study that lists it
 };
 
 struct Places {
-  std::vector<Place> all;
+  std::vector<RunPlace> all;
   std::vector<fs::path> studies;
   std::vector<std::string> damaged_studies;
   std::set<std::string> searched;  // links may lead back
@@ -120,7 +123,9 @@ constexpr std::size_t kMostDirectories = 50'000;  // that hold no run themselves
 
 // What was lost, what is done instead, and the remedy.
 std::string lost_study(const std::string& problem, const std::string& remedy) {
-  return problem + "; not known without it: which runs are the study's, its reference, smallest difference that matters, tuning and looks; every run below it counts instead; " + remedy;
+  return problem +
+         "; not known without it: which runs are the study's, its reference, smallest difference that matters, tuning and looks; every run below it counts instead; " +
+         remedy;
 }
 
 using Listed = std::map<fs::path, bool>;  // whether there is a run
@@ -136,7 +141,8 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
   const std::string mark = RunDirectory(directory).mark();
   if (!mark.empty() && !places.searched.insert(mark).second) return;
   if (places.searched.size() > kMostDirectories + places.all.size())
-    throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(), "name the directory that results went to");
+    throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(),
+                    "name the directory that results went to");
   Listed of_study;
   try {
     if (auto study = read_study_file(directory)) {
@@ -150,7 +156,9 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
       }
       around = &of_study;
       places.studies.push_back(directory);
-      if (!lost.empty()) places.damaged_studies.push_back(lost + "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
+      if (!lost.empty())
+        places.damaged_studies.push_back(lost +
+                                         "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
     }
   } catch (const Error& error) {
     places.damaged_studies.push_back(lost_study(error.what(), error.hint()));
@@ -163,9 +171,9 @@ void search(const fs::path& directory, const Listed* around, Places& places) {
 }
 
 // The same directory, reached twice. Where one place of a study leads to another one, the study lacks a run.
-void drop_copies(std::vector<Place>& places) {
-  std::map<std::string, Place> seen;
-  std::vector<Place> kept;
+void drop_copies(std::vector<RunPlace>& places) {
+  std::map<std::string, RunPlace> seen;
+  std::vector<RunPlace> kept;
   for (auto& place : places) {
     const std::string mark = place.listed_only ? "" : RunDirectory(place.path).mark();
     const auto [first, is_new] = seen.insert({mark.empty() ? place.path.string() : mark, place});
@@ -181,7 +189,8 @@ bool was_study(const fs::path& directory, const fs::path& run) {
   if (path_exists(comparison_path(directory))) return true;
   try {
     const Json config = parse_json(RunDirectory(run).read_config_text());
-    return config.is_object() && config.value("name", Json()) == directory.filename().string() && directory.filename() != run.parent_path().filename();
+    return config.is_object() && config.value("name", Json()) == directory.filename().string() &&
+           directory.filename() != run.parent_path().filename();
   } catch (const Error&) {
     return false;
   }
@@ -194,12 +203,13 @@ void note_lost_studies(Places& places) {
     const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
     if (!seen.insert(study).second || has_study_file(study) || !was_study(study, place.path)) continue;
     const fs::path named = place.path.parent_path().parent_path();
-    places.damaged_studies.push_back(lost_study(study_file_path(named.empty() ? study : named).string() + ": missing, and so is its copy", kLostStudyRemedy));
+    places.damaged_studies.push_back(
+        lost_study(study_file_path(named.empty() ? study : named).string() + ": missing, and so is its copy", kLostStudyRemedy));
   }
 }
 
 // Of a run or a variant that is named by itself, the study around it says what belongs there, too.
-void find_orders(std::vector<Place>& places) {
+void find_orders(std::vector<RunPlace>& places) {
   std::map<fs::path, std::shared_ptr<const StudyOrder>> orders;
   for (auto& place : places) {
     if (place.order || place.extra || place.listed_only) continue;
@@ -236,9 +246,9 @@ bool is_tuning_run(const fs::path& run) {
 }
 
 // Tuning runs judge nothing beside others.
-TuningRuns drop_tuning(std::vector<Place>& places) {
+TuningRuns drop_tuning(std::vector<RunPlace>& places) {
   TuningRuns dropped;
-  const auto tuning = std::stable_partition(places.begin(), places.end(), [](const Place& place) { return !is_tuning_run(place.path); });
+  const auto tuning = std::stable_partition(places.begin(), places.end(), [](const RunPlace& place) { return !is_tuning_run(place.path); });
   if (tuning == places.begin()) return dropped;
   for (auto place = tuning; place != places.end(); ++place) {
     const std::string study = place->path.parent_path().parent_path().string();
@@ -251,7 +261,7 @@ TuningRuns drop_tuning(std::vector<Place>& places) {
 
 // One text has one name, wherever it lay and whatever it was called when a run was trained; two texts have two, also where one took the
 // other's place.
-void name_texts(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+void name_texts(const std::vector<bool>& counted, const std::vector<RunPlace>& places, std::vector<FoundRun>& runs) {
   std::map<std::string, std::string> names;  // by text
   std::set<std::string> taken;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -267,7 +277,7 @@ void name_texts(const std::vector<bool>& counted, const std::vector<Place>& plac
 
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
-void stand_in(const std::vector<bool>& counted, const std::vector<Place>& places, std::vector<FoundRun>& runs) {
+void stand_in(const std::vector<bool>& counted, const std::vector<RunPlace>& places, std::vector<FoundRun>& runs) {
   if (std::find(counted.begin(), counted.end(), false) == counted.end()) return;
   std::map<fs::path, std::size_t> by_variant;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -320,7 +330,7 @@ FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
     for (const auto& place : places) {
       if (place.extra) found.extra.push_back(place.path.string());
     }
-    places.erase(std::remove_if(places.begin(), places.end(), [](const Place& place) { return place.extra; }), places.end());
+    places.erase(std::remove_if(places.begin(), places.end(), [](const RunPlace& place) { return place.extra; }), places.end());
   }
   found.runs.resize(places.size());
   std::vector<std::string> problems(places.size()), strangers(places.size());
@@ -372,17 +382,18 @@ RunPlaces find_judging_places(const std::vector<fs::path>& directories) {
 std::vector<std::string> notes_about(const FoundRuns& found) {
   const auto runs = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " run is " : " runs are "); };
   std::vector<std::string> notes;
-  for (const auto& problem : found.damaged_studies)
-    notes.push_back(problem);
+  for (const auto& problem : found.damaged_studies) notes.push_back(problem);
   if (!found.left_out.empty())
     notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
                     " (the command that trained them repairs or repeats them; `ffn-train check` says more)");
   if (!found.strangers.empty())
     notes.push_back(runs(found.strangers.size()) + "not what the study trains in that place, and left out: " + list_of(found.strangers) +
                     " (move them away; the study's command then trains what lacks)");
-  if (!found.missing.empty()) notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
+  if (!found.missing.empty())
+    notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
   if (!found.extra.empty())
-    notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) + "; --all takes them in");
+    notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) +
+                    "; --all takes them in");
   if (found.tuning.count > 0)
     notes.push_back(runs(found.tuning.count) + "left out: tuning runs choose values on seeds of their own, and judge nothing (" +
                     list_of(found.tuning.studies) + "; named alone, a tuning study is compared)");

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -54,11 +54,13 @@ void note_computing(const std::vector<FoundRun>& runs, Comparison& out) {
       for (const auto& [engine, count] : engines) hands.push_back((engines.size() > 1 ? std::to_string(count) + " by " : "by ") + engine);
       parts.push_back(value + " " + join(hands, " and "));
     }
-    out.notes.push_back((mixed ? "runs" : "variants") + std::string(" were computed differently, which rounds differently: ") + join(parts, "; "));
+    out.notes.push_back((mixed ? "runs" : "variants") + std::string(" were computed differently, which rounds differently: ") +
+                        join(parts, "; "));
   }
   if (moved > 0)
-    out.notes.push_back(std::to_string(moved) + (moved == 1 ? " run" : " runs") +
-                        " went on under another engine or processor than they began with: bits may differ from those of an undisturbed run");
+    out.notes.push_back(
+        std::to_string(moved) + (moved == 1 ? " run" : " runs") +
+        " went on under another engine or processor than they began with: bits may differ from those of an undisturbed run");
 }
 
 // A section that is there or not brings its keys along.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 

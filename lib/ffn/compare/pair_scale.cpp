@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/shown_names.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -20,9 +20,7 @@ constexpr std::size_t kMostNoted = 4;  // pairs that a note names
 bool positive_or_none(const stats::Outcome& run) { return !run || *run > 0; }
 
 // " at expansion 4".
-std::string place_of(const Comparison& c, const Facet& facet) {
-  return facet.keys.empty() ? "" : " at " + facet_title(c, facet);
-}
+std::string place_of(const Comparison& c, const Facet& facet) { return facet.keys.empty() ? "" : " at " + facet_title(c, facet); }
 
 std::string noted(std::vector<std::string> parts) {
   const std::size_t all = parts.size();
@@ -42,7 +40,9 @@ void for_each_pair(const Comparison& c, Visit visit) {
 }
 
 // Its value, and what it is held against where that is not the study's reference.
-std::string pair_name(const Comparison& c, const PairResult& pair) { return shown_value(c, pair.value) + (pair.reference == c.reference ? "" : " against " + shown_value(c, pair.reference)); }
+std::string pair_name(const Comparison& c, const PairResult& pair) {
+  return shown_value(c, pair.value) + (pair.reference == c.reference ? "" : " against " + shown_value(c, pair.reference));
+}
 
 }  // namespace
 
@@ -61,7 +61,8 @@ PairScale::PairScale(const std::string& asked, const std::string& metric, Metric
   const auto positive = std::count_if(runs.begin(), runs.end(), positive_or_none);
   if (asked == "ratio" && values_ != PairedValues::log_ratio)
     throw UsageError("compare.scale is ratio, but " + metric + " is not positive in " +
-                         std::to_string(static_cast<std::ptrdiff_t>(runs.size()) - positive) + " of " + std::to_string(runs.size()) + " runs",
+                         std::to_string(static_cast<std::ptrdiff_t>(runs.size()) - positive) + " of " + std::to_string(runs.size()) +
+                         " runs",
                      "use compare.scale=difference or ranks");
 }
 
@@ -84,7 +85,8 @@ stats::Scale PairScale::of_pair(const std::vector<stats::Outcome>& variant, cons
   stats::Scale scale = stats::choose_test(kind_, values_, variant, reference);
   if (asked_ == "auto" || kind_ == MetricKind::time_to_target) return scale;
   const auto has_value = [](const stats::Outcome& run) { return run.has_value(); };
-  const bool complete = std::all_of(variant.begin(), variant.end(), has_value) && std::all_of(reference.begin(), reference.end(), has_value);
+  const bool complete =
+      std::all_of(variant.begin(), variant.end(), has_value) && std::all_of(reference.begin(), reference.end(), has_value);
   if (asked_ == "ranks") return {values_, PairedTest::signed_rank, "ranks, as compare.scale asks"};
   if (!complete) return scale;  // there is no mean
   return {values_, PairedTest::sign_flip_of_mean, asked_ + ", as compare.scale asks"};
@@ -124,7 +126,8 @@ void note_bad_runs(Comparison& c) {
                      std::to_string(pair.bad->reference) + " of " + std::to_string(pair.paired.num_seeds) + " seeds" + place_of(c, facet));
   });
   if (!counts.empty())
-    c.notes.push_back("bad runs (" + c.metric + (any_limit ? " above 10 times the median of both sides, or no value" : " without a value") + "): " + noted(std::move(counts)));
+    c.notes.push_back("bad runs (" + c.metric + (any_limit ? " above 10 times the median of both sides, or no value" : " without a value") +
+                      "): " + noted(std::move(counts)));
 }
 
 }  // namespace ffn

@@ -31,7 +31,8 @@ std::vector<AskedPair> pairs_in_family(const Cell& cell, const std::vector<std::
   return out;
 }
 
-std::size_t planned_pairs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const std::string& pairs, const Metric& metric) {
+std::size_t planned_pairs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const std::string& pairs,
+                          const Metric& metric) {
   std::size_t planned = 0;
   for (const auto& cell : cells) {
     for (const auto& [value, reference] : pairs_in_family(cell, values, pairs))
@@ -44,7 +45,8 @@ void keep_pairs_of_best(Comparison& c) {
   for (auto& facet : c.facets) {
     const auto best = best_groups(c, facet);
     const auto is_of_best = [&](const PairResult& pair) {
-      return std::any_of(best.begin(), best.end(), [&](const GroupResult* g) { return g->value == pair.value || g->value == pair.reference; });
+      return std::any_of(best.begin(), best.end(),
+                         [&](const GroupResult* g) { return g->value == pair.value || g->value == pair.reference; });
     };
     auto& further = facet.further_pairs;
     further.erase(std::remove_if(further.begin(), further.end(), [&](const PairResult& pair) { return !is_of_best(pair); }), further.end());

@@ -35,7 +35,8 @@ std::map<std::int64_t, const FoundRun*> by_seed(const RunGroup& runs, const Metr
 std::vector<AskedPair> pairs_in_family(const Cell& cell, const std::vector<std::string>& values, const std::string& pairs);
 
 /// How many of them there will be once everything is trained.
-std::size_t planned_pairs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const std::string& pairs, const Metric& metric);
+std::size_t planned_pairs(const std::vector<Cell>& cells, const std::vector<std::string>& values, const std::string& pairs,
+                          const Metric& metric);
 
 /// Of each facet's further pairs, keeps those of its best group.
 void keep_pairs_of_best(Comparison& comparison);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ffn/base/error.hpp"
 #include "ffn/compare/run_keys.hpp"
-#include "ffn/core/error.hpp"
 
 namespace ffn {
 
@@ -46,10 +46,13 @@ std::string signed_text(double x, bool as_ratio) {
 
 std::vector<FoundRun> pooled_over(const std::vector<FoundRun>& runs, const std::string& over, const std::string& by, const Metric& metric,
                                   bool as_ratios) {
-  if (metric.is_time()) throw UsageError("compare.over needs a logged metric: a time that is not reached has no mean", "set compare.metric=val/loss");
-  if (by == over || by == "variant") throw UsageError("compare.over is " + over + ", so compare.by must be another key, not " + by, "set compare.by");
+  if (metric.is_time())
+    throw UsageError("compare.over needs a logged metric: a time that is not reached has no mean", "set compare.metric=val/loss");
+  if (by == over || by == "variant")
+    throw UsageError("compare.over is " + over + ", so compare.by must be another key, not " + by, "set compare.by");
   const auto values = ordered_values(runs, over);
-  if (values.size() < 2) throw UsageError("compare.over is " + over + ", which has one value only (" + values[0] + ")", "sweep it, or leave compare.over empty");
+  if (values.size() < 2)
+    throw UsageError("compare.over is " + over + ", which has one value only (" + values[0] + ")", "sweep it, or leave compare.over empty");
   std::vector<std::string> gone;  // what goes along with it
   for (const auto& key : varying_keys(runs)) {
     if (key != by && determines(runs, over, key)) gone.push_back(key);
@@ -77,7 +80,8 @@ std::vector<FoundRun> pooled_over(const std::vector<FoundRun>& runs, const std::
   return out;
 }
 
-std::optional<stats::CrossedMean> crossed_effect(const std::vector<const FoundRun*>& variant, const std::vector<const FoundRun*>& reference, double level) {
+std::optional<stats::CrossedMean> crossed_effect(const std::vector<const FoundRun*>& variant, const std::vector<const FoundRun*>& reference,
+                                                 double level) {
   if (variant.size() < 2) return std::nullopt;
   std::vector<std::vector<double>> effects(variant[0]->parts.size());
   if (effects.size() < kFewestValues) return std::nullopt;
@@ -103,11 +107,14 @@ void note_crossed(Comparison& c) {
       }
       const auto shown = [&](double x) { return signed_text(c.as_ratios ? 100 * std::expm1(x) : x, c.as_ratios); };
       const auto& [rows, seeds, mean, interval] = *pair.crossed;
-      values += shown(mean) + (c.as_ratios ? " % [" : " [") + shown(interval.low) + ", " + shown(interval.high) + "], " + std::to_string(rows) + " × " + std::to_string(seeds) + " seeds";
+      values += shown(mean) + (c.as_ratios ? " % [" : " [") + shown(interval.low) + ", " + shown(interval.high) + "], " +
+                std::to_string(rows) + " × " + std::to_string(seeds) + " seeds";
     }
   }
-  c.notes.push_back("each seed counts by its mean over " + c.over + ", and the verdicts are about these values of it alone; learning curves are of the first");
-  if (!values.empty()) c.notes.push_back("intervals that cover other values like these, too (variant against " + c.reference + "): " + values);
+  c.notes.push_back("each seed counts by its mean over " + c.over +
+                    ", and the verdicts are about these values of it alone; learning curves are of the first");
+  if (!values.empty())
+    c.notes.push_back("intervals that cover other values like these, too (variant against " + c.reference + "): " + values);
 }
 
 }  // namespace ffn

@@ -12,7 +12,8 @@ std::vector<FoundRun> pooled_over(const std::vector<FoundRun>& runs, const std::
                                   bool as_ratios);
 
 /// The effect of a pair over seeds and values, from FoundRun::parts; nothing where a value is missing or there are too few.
-std::optional<stats::CrossedMean> crossed_effect(const std::vector<const FoundRun*>& variant, const std::vector<const FoundRun*>& reference, double level);
+std::optional<stats::CrossedMean> crossed_effect(const std::vector<const FoundRun*>& variant, const std::vector<const FoundRun*>& reference,
+                                                 double level);
 
 /// What the verdicts of a pooled comparison are about, and the intervals that cover other values, too.
 void note_crossed(Comparison& comparison);

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <set>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 
 namespace ffn {
 
@@ -78,11 +78,14 @@ std::string pick_by(const std::string& asked, const std::vector<FoundRun>& runs,
                        "compare by one of the keys that vary here (" + join(varying) + "), or by the names of the variants: variant");
     std::string end = "." + asked;  // as tables head it: "kind", "norm kind"
     std::replace(end.begin(), end.end(), ' ', '.');
-    const auto ends = [&](const std::string& key) { return key.size() > end.size() && key.compare(key.size() - end.size(), std::string::npos, end) == 0; };
+    const auto ends = [&](const std::string& key) {
+      return key.size() > end.size() && key.compare(key.size() - end.size(), std::string::npos, end) == 0;
+    };
     std::vector<std::string> meant;
     std::copy_if(varying.begin(), varying.end(), std::back_inserter(meant), ends);
     if (meant.size() == 1) return meant[0];
-    if (meant.size() > 1) throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
+    if (meant.size() > 1)
+      throw UsageError("\"" + asked + "\" is the end of several keys that vary here", "name one of them: " + join(meant));
     throw UsageError("no run has a key \"" + asked + "\"" + did_you_mean(asked, varying), "keys that vary here: " + join(varying));
   }
   return varying.empty() ? "model.ffn.activation" : varying[0];
@@ -100,7 +103,8 @@ std::vector<std::string> ordered_values(const std::vector<FoundRun>& runs, const
     return end && *end == '\0' && !text.empty() ? std::optional<double>(x) : std::nullopt;
   };
   const bool numeric = std::all_of(values.begin(), values.end(), [&](const auto& v) { return number(v).has_value(); });
-  if (numeric && !in_given_order) std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
+  if (numeric && !in_given_order)
+    std::sort(values.begin(), values.end(), [&](const auto& x, const auto& y) { return *number(x) < *number(y); });
   return values;
 }
 
@@ -155,7 +159,8 @@ std::string same_text(const std::set<std::pair<std::string, std::string>>& same)
   }
   if (pairs.empty()) return "";
   const std::size_t more = same.size() - pairs.size();
-  return ": " + join(pairs, "; ") + (more > 0 ? "; and " + std::to_string(more) + " more" : "") + (same.size() == 1 ? " come to the same config" : " come to the same config each");
+  return ": " + join(pairs, "; ") + (more > 0 ? "; and " + std::to_string(more) + " more" : "") +
+         (same.size() == 1 ? " come to the same config" : " come to the same config each");
 }
 
 }  // namespace
@@ -163,7 +168,7 @@ std::string same_text(const std::set<std::pair<std::string, std::string>>& same)
 std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::string& by, std::vector<std::string>& notes) {
   std::vector<FoundRun> out;
   out.reserve(runs.size());
-  std::map<std::string, std::string> seen;          // identity → variant
+  std::map<std::string, std::string> seen;             // identity → variant
   std::set<std::pair<std::string, std::string>> same;  // variants of one identity
   for (auto& run : runs) {
     const std::string computing = is_computing(by) || by == "variant" ? " " + value_of(run, by) : "";
@@ -177,7 +182,8 @@ std::vector<FoundRun> without_copies(std::vector<FoundRun> runs, const std::stri
   }
   if (out.size() < runs.size()) {
     const std::size_t copies = runs.size() - out.size();
-    notes.push_back(std::to_string(copies) + (copies == 1 ? " run was found twice and is counted once" : " runs were found twice and are counted once") +
+    notes.push_back(std::to_string(copies) +
+                    (copies == 1 ? " run was found twice and is counted once" : " runs were found twice and are counted once") +
                     same_text(same));
   }
   // Failed runs have no summary; one of the same variant tells what a token costs.

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "ffn/core/side_by_side.hpp"
+#include "ffn/base/side_by_side.hpp"
 
 namespace ffn {
 
@@ -105,9 +105,11 @@ bool is_settled(const PairResult& pair) {
 std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
   const auto& v = *pair.sequential;
   const std::string verdict = stats::to_string(pair.judgement.verdict) + ": ";
-  const std::string limits = " of at most " + std::to_string(c.sequential->maxima.back()) + " (" + std::to_string(c.sequential->comparisons) +
+  const std::string limits = " of at most " + std::to_string(c.sequential->maxima.back()) + " (" +
+                             std::to_string(c.sequential->comparisons) +
                              (c.sequential->comparisons == 1 ? " comparison)" : " comparisons)");
-  if (pair.judgement.verdict == stats::Verdict::too_few_seeds) return verdict + "the first look is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
+  if (pair.judgement.verdict == stats::Verdict::too_few_seeds)
+    return verdict + "the first look is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
   const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
   return verdict + (at ? "since the look at " + std::to_string(*at) : "at the look at " + std::to_string(v.looked_at)) + " seeds" + limits;
 }

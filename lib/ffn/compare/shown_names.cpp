@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/variant_name.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -40,8 +40,12 @@ std::string formula_name(const std::vector<const FoundRun*>& runs, const std::st
 
 // "no attention" for scores where there is none; of the section's own key that, and its name where there is one.
 std::string absent_name(const std::vector<const FoundRun*>& runs, const std::string& key, const std::string& value) {
-  const auto all_have = [&](const std::string& section) { return std::all_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return has_section(*run, section); }); };
-  const auto none_has = [&](const std::string& section) { return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return has_section(*run, section); }); };
+  const auto all_have = [&](const std::string& section) {
+    return std::all_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return has_section(*run, section); });
+  };
+  const auto none_has = [&](const std::string& section) {
+    return std::none_of(runs.begin(), runs.end(), [&](const FoundRun* run) { return has_section(*run, section); });
+  };
   if (value == "null") return "no " + last_part(key);
   if (value != "-") return "";
   if (all_have(key)) return last_part(key);
@@ -70,7 +74,8 @@ Names names_of_values(const std::vector<FoundRun>& runs, const std::string& key,
   for (const auto& run : runs) by_value[value_of(run, key)].push_back(&run);
   Names out = key == "variant" ? names_of_variants(by_value) : Names();
   for (const auto& [value, with] : by_value) {
-    for (const auto& name : {is_by ? common_text(with, [](const FoundRun& run) { return run.label; }) : "", formula_name(with, key, value), absent_name(with, key, value)}) {
+    for (const auto& name : {is_by ? common_text(with, [](const FoundRun& run) { return run.label; }) : "", formula_name(with, key, value),
+                             absent_name(with, key, value)}) {
       if (name.empty()) continue;
       out[value] = name;
       break;
@@ -89,7 +94,8 @@ std::string short_name(const std::string& key, const std::vector<std::string>& a
   std::size_t from = key.rfind('.');
   const auto is_shared = [&](const std::string& end) {
     return std::any_of(among.begin(), among.end(), [&](const std::string& other) {
-      return other != key && other.size() + 1 >= end.size() && ("." + other).compare(other.size() + 1 - end.size(), std::string::npos, end) == 0;
+      return other != key && other.size() + 1 >= end.size() &&
+             ("." + other).compare(other.size() + 1 - end.size(), std::string::npos, end) == 0;
     });
   };
   while (from != std::string::npos && is_shared(key.substr(from))) from = from == 0 ? std::string::npos : key.rfind('.', from - 1);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/metrics.hpp"
-#include "ffn/record/run_directory.hpp"
 #include "ffn/stats/tuning.hpp"
+#include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -72,7 +72,8 @@ class Chooser {
       const auto chosen = static_cast<std::size_t>(std::count(choices.begin(), choices.end(), p));
       // Ranks are on no axis.
       const auto shown = [&](const std::optional<double>& x) { return scale == PointScale::ranks ? std::nullopt : x; };
-      out.curve.push_back({tune_.point(p), scores[p].mean, shown(scores[p].judged), shown(scores[p].standard_error), outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
+      out.curve.push_back({tune_.point(p), scores[p].mean, shown(scores[p].judged), shown(scores[p].standard_error),
+                           outcomes[p].size() - scores[p].bad, scores[p].bad, chosen});
     }
     for (std::size_t axis = 0; axis < tune_.axes.size(); ++axis) {
       const auto at = [&](GridEnd end) {
@@ -139,7 +140,8 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   for (std::size_t v = 0; v < all.size(); ++v) {
     for (std::size_t axis = 0; axis < tune.axes.size(); ++axis) {
       const auto end = chooser.end_of(axis, pooled[v]);
-      if (end && std::find(out.at_ends.begin(), out.at_ends.end(), std::make_pair(axis, *end)) == out.at_ends.end()) out.at_ends.emplace_back(axis, *end);
+      if (end && std::find(out.at_ends.begin(), out.at_ends.end(), std::make_pair(axis, *end)) == out.at_ends.end())
+        out.at_ends.emplace_back(axis, *end);
     }
     out.result.variants.push_back(chooser.summary(study.variants[v].name, all[v], scale, out.of[v]));
   }

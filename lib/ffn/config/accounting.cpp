@@ -1,6 +1,6 @@
 #include "ffn/config/accounting.hpp"
 
-#include "ffn/config/formula.hpp"
+#include "ffn/formula/formula.hpp"
 
 namespace ffn {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "ffn/core/json_document.hpp"
+#include "ffn/base/json_document.hpp"
 
 namespace ffn {
 
@@ -27,8 +27,9 @@ void ComputeConfig::describe(FieldVisitor& v) {
             {"libtorch", "LibTorch's autograd: any layer, any device"}});
   v.text({"device", "cpu, cuda (the workers share all GPUs) or cuda:N"}, device);
   v.flag({"tf32", "on a GPU, let products round their inputs to TensorFloat-32: faster, three digits less"}, tf32);
-  v.optional_integer({"threads", "on the CPU, threads of the fused engine's steps and evaluations; not set: the cores that other workers leave idle. "
-                                 "Results do not depend on it"},
+  v.optional_integer({"threads",
+                      "on the CPU, threads of the fused engine's steps and evaluations; not set: the cores that other workers leave idle. "
+                      "Results do not depend on it"},
                      threads, between(std::int64_t{1}, std::int64_t{4096}));
   v.require(is_device(device), "device", shortened(Json(device)) + " is no device; use cpu, cuda or cuda:N");
   v.require(engine != "fused" || on_cpu(), "engine",

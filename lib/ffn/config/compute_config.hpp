@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ffn/config/field_visitor.hpp"
+#include "ffn/base/field_visitor.hpp"
 
 namespace ffn {
 

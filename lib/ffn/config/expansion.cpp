@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "ffn/core/hash.hpp"
-#include "ffn/core/marked_names.hpp"
+#include "ffn/base/hash.hpp"
+#include "ffn/base/marked_names.hpp"
 
 namespace ffn {
 
@@ -39,7 +39,8 @@ std::vector<Json> axis_values(const Json& axis) {
     if (n[0] <= 0 || n[1] <= 0 || n[2] < 2 || n[2] > 10000 || std::nearbyint(n[2]) != n[2]) {
       throw std::invalid_argument("\"logspace\" needs two positive ends and a count of at least 2, got " + shortened(axis["logspace"]));
     }
-    for (int i = 0; i < static_cast<int>(n[2]); ++i) values.push_back(as_number(rounded_number(n[0] * std::pow(n[1] / n[0], i / (n[2] - 1)))));
+    for (int i = 0; i < static_cast<int>(n[2]); ++i)
+      values.push_back(as_number(rounded_number(n[0] * std::pow(n[1] / n[0], i / (n[2] - 1)))));
   } else if (axis.is_object() && axis.size() == 1 && axis.contains("range")) {
     const auto n = numbers(axis["range"], 3, "\"range\": [start, stop, step]");
     if (n[2] == 0 || (n[1] - n[0]) / n[2] <= 0 || (n[1] - n[0]) / n[2] > 10000) {
@@ -176,8 +177,7 @@ void Expansion::include(const SweepConfig& sweep, std::vector<Combination>& all)
       continue;
     }
     all.emplace_back();
-    for (const auto& item : included.items())
-      all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
+    for (const auto& item : included.items()) all.back().push_back({item.key(), item.value(), pointer + "/" + escape_pointer(item.key())});
   }
 }
 
@@ -199,12 +199,15 @@ namespace {
 
 // A whole layer by its name, or by its kind and what else is said of it: "moe-4-2", and with experts of another kind "moe-4-2-swiglu".
 std::string name_of_object(const Json& object) {
-  if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty()) return name->get<std::string>();
+  if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty())
+    return name->get<std::string>();
   std::string text;
   for (const auto& item : object.items()) {
     const std::string expert = item.key() == "expert" && item.value().is_object() ? name_of_object(item.value()) : "";
     if (item.value().is_object() && expert.empty()) continue;
-    text += (text.empty() ? "" : "-") + (item.value().is_object() ? expert : item.value().is_string() ? item.value().get<std::string>() : dump_json(item.value()));
+    text += (text.empty() ? "" : "-") + (item.value().is_object()   ? expert
+                                         : item.value().is_string() ? item.value().get<std::string>()
+                                                                    : dump_json(item.value()));
   }
   return text;
 }

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "ffn/core/json_document.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/suggest.hpp"
 
 namespace ffn {
 
@@ -28,14 +28,17 @@ GrowingSeeds read_growing_seeds(const Json& seeds, std::vector<SeedsProblem>& pr
     if (!seeds.contains(key)) return;
     const Json& found = seeds[key];
     if (found.is_number_integer() && found >= GrowingSeeds::kFewest && found <= kMost) value = found.get<std::size_t>();
-    else bad(key, "expected a number of seeds between " + std::to_string(GrowingSeeds::kFewest) + " and " + std::to_string(kMost) + ", got " + shortened(found));
+    else
+      bad(key, "expected a number of seeds between " + std::to_string(GrowingSeeds::kFewest) + " and " + std::to_string(kMost) + ", got " +
+                   shortened(found));
   };
   const std::vector<std::string> known = {"until", "min", "max", "first"};
   for (const auto& item : seeds.items()) {
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
       bad(item.key(), "unknown key " + shortened(item.key()) + did_you_mean(item.key(), known) + " Known: " + join(known));
   }
-  if (!seeds.contains("until")) bad("", "expected {\"until\": \"settled\", \"min\": 8, \"max\": 100}, a count or a list of seeds, got " + shortened(seeds));
+  if (!seeds.contains("until"))
+    bad("", "expected {\"until\": \"settled\", \"min\": 8, \"max\": 100}, a count or a list of seeds, got " + shortened(seeds));
   else if (seeds["until"] != "settled") bad("until", "expected \"settled\", got " + shortened(seeds["until"]));
   if (seeds.contains("first")) {
     const Json& found = seeds["first"];

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/core/json.hpp"
+#include "ffn/base/json.hpp"
 
 namespace ffn {
 
@@ -14,9 +14,9 @@ namespace ffn {
 struct GrowingSeeds {
   static constexpr std::size_t kFewest = 8;  ///< no verdict is looked for below
   static constexpr std::int64_t kLargestFirst = std::int64_t{1} << 53;
-  std::size_t min = kFewest;                 ///< trained whatever they show
-  std::size_t max = 100;                     ///< the first one declared shapes the looks for ever; a larger one goes on
-  std::int64_t first = 0;                    ///< the first seed; the others follow it
+  std::size_t min = kFewest;  ///< trained whatever they show
+  std::size_t max = 100;      ///< the first one declared shapes the looks for ever; a larger one goes on
+  std::int64_t first = 0;     ///< the first seed; the others follow it
 
   std::vector<std::int64_t> seeds(std::size_t num_seeds) const;
 };

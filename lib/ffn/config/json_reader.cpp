@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
 
 namespace ffn {
 
@@ -130,8 +130,7 @@ const Json* JsonReader::find_value(const char* name) {
   return value && value->is_null() ? nullptr : value;
 }
 
-void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind,
-                         const KindKeys& kinds) {
+void JsonReader::members(const Json* node, const std::string& pointer, const Describe& describe, bool has_kind, const KindKeys& kinds) {
   scopes_.push_back({node, pointer, {}});
   if (has_kind) scopes_.back().known.insert("kind");
   describe(*this);

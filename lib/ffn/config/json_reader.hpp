@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "ffn/config/field_visitor.hpp"
-#include "ffn/core/json_document.hpp"
+#include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json_document.hpp"
 
 namespace ffn {
 
@@ -49,8 +49,7 @@ class JsonReader final : public FieldVisitor {
   void problem(const std::string& pointer, const std::string& message);
   void wrong_type(const Field&, const char* expected, const Json& found);
   std::string instead_of_list(const std::string& pointer, const Json& list) const;
-  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false,
-               const KindKeys& kinds = {});
+  void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false, const KindKeys& kinds = {});
   template <class T>
   void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
   bool in_error(const std::string& pointer) const;                // it or a section around it

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ffn/config/field_visitor.hpp"
-#include "ffn/core/json_document.hpp"
+#include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json_document.hpp"
 
 namespace ffn {
 

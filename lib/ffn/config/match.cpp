@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "ffn/base/json_document.hpp"
 #include "ffn/config/accounting.hpp"
-#include "ffn/config/formula.hpp"
-#include "ffn/core/json_document.hpp"
+#include "ffn/formula/formula.hpp"
 
 namespace ffn {
 
@@ -103,15 +103,16 @@ void require_match(FieldVisitor& v, const ModelConfig& model) {
   if (!size || !size->matched_width) return;
   if (!has_a_width(model)) {
     v.require(std::abs(size->mismatch) <= size->match_tolerance, "ffn.match",
-              "no parameter of the formula has F in its shape, so there is no width to solve, and its " + size->match + " miss the plain FFN's by " +
-                  std::to_string(size->mismatch * 100).substr(0, 5) + " %; leave match out, or give a parameter a size of F",
+              "no parameter of the formula has F in its shape, so there is no width to solve, and its " + size->match +
+                  " miss the plain FFN's by " + std::to_string(size->mismatch * 100).substr(0, 5) +
+                  " %; leave match out, or give a parameter a size of F",
               {"d_model", "ffn.expansion", "ffn.match_tolerance"});
     return;
   }
   v.require(std::abs(size->mismatch) <= size->match_tolerance, "ffn.match",
             "the nearest width (" + std::to_string(*size->matched_width) + ") misses the plain FFN's " + size->match + " by " +
-                std::to_string(size->mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" +
-                number_text(size->match_tolerance) + "); use a larger d_model or expansion, or raise match_tolerance",
+                std::to_string(size->mismatch * 100).substr(0, 5) + " %, more than match_tolerance (" + number_text(size->match_tolerance) +
+                "); use a larger d_model or expansion, or raise match_tolerance",
             {"d_model", "ffn.d_ff", "ffn.expansion", "ffn.match_tolerance", "ffn.num_experts", "ffn.top_k"});
 }
 

@@ -21,15 +21,18 @@ bool measures_layers(const RunConfig& config) { return config.train.layer_metric
 }  // namespace
 
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {metric::kTrainLoss,   metric::kTrainBalanceLoss, metric::kTrainGradNorm, metric::kValLoss,
-                                              metric::kValAccuracy, metric::kValBitsPerChar, metric::kValPerplexity, metric::kFfnZeroFraction,
-                                              metric::kFfnNearZeroFraction, metric::kFfnDeadUnits, metric::kFfnEffectiveRank, metric::kMoeMaxViolation, metric::kMoeLoadEntropy};
+  static const std::vector<MetricRow> rows = {metric::kTrainLoss,     metric::kTrainBalanceLoss, metric::kTrainGradNorm,
+                                              metric::kValLoss,       metric::kValAccuracy,      metric::kValBitsPerChar,
+                                              metric::kValPerplexity, metric::kFfnZeroFraction,  metric::kFfnNearZeroFraction,
+                                              metric::kFfnDeadUnits,  metric::kFfnEffectiveRank, metric::kMoeMaxViolation,
+                                              metric::kMoeLoadEntropy};
   return rows;
 }
 
 const MetricRow* find_metric_row(const std::string& name) {
   const auto dot = name.rfind('.');
-  const bool of_block = dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+  const bool of_block =
+      dot != std::string::npos && dot + 1 < name.size() && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
   for (const auto& row : metric_catalogue()) {
     const bool of_layers = row.logged_by == LoggedBy::measured_layers || row.logged_by == LoggedBy::measured_mixtures;
     if (name == row.name || (of_block && of_layers && name.compare(0, dot, row.name) == 0)) return &row;
@@ -62,7 +65,8 @@ LoggedByText text_of(LoggedBy logged_by) {
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::measured_layers:
-      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers", "train.layer_metrics"};
+      return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers",
+              "train.layer_metrics"};
     case LoggedBy::measured_mixtures:
       return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};
   }

@@ -30,19 +30,32 @@ inline constexpr MetricRow kTrainBalanceLoss{"train/balance_loss", false, Logged
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run, "gradient norm before clipping at the last step"};
 inline constexpr MetricRow kValLoss{"val/loss", false, LoggedBy::every_run,
                                     "cross-entropy on the validation set, in nats per scored position"};
-inline constexpr MetricRow kValAccuracy{"val/accuracy", true, LoggedBy::every_run,
-                                        "share of scored validation positions whose most probable class is right", 0, 1};
+inline constexpr MetricRow kValAccuracy{
+    "val/accuracy", true, LoggedBy::every_run, "share of scored validation positions whose most probable class is right", 0, 1};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 
 // With train.layer_metrics, on up to 4,096 validation tokens; means over the blocks. h: what the map back reads, (tokens, F).
-inline constexpr MetricRow kFfnZeroFraction{"ffn/zero_fraction", true, LoggedBy::measured_layers, "share of the hidden activations that are exactly 0; more counts as better: sparser", 0, 1};
-inline constexpr MetricRow kFfnNearZeroFraction{"ffn/near_zero_fraction", true, LoggedBy::measured_layers,
-                                                "share with |h| below 0.01 of the layer's root mean square, zeros among them; more counts as better", 0, 1};
-inline constexpr MetricRow kFfnDeadUnits{"ffn/dead_units", false, LoggedBy::measured_layers, "share of the hidden units that are near zero on every token", 0, 1};
-inline constexpr MetricRow kFfnEffectiveRank{"ffn/effective_rank", true, LoggedBy::measured_layers,
-                                             "exp of the entropy of the singular values of h over up to 256 tokens (Roy and Vetterli 2007), of a mixture the mean over its experts"};
-inline constexpr MetricRow kMoeMaxViolation{"moe/max_violation", false, LoggedBy::measured_mixtures, "the busiest expert's tokens over an even share, less 1"};
+inline constexpr MetricRow kFfnZeroFraction{"ffn/zero_fraction",
+                                            true,
+                                            LoggedBy::measured_layers,
+                                            "share of the hidden activations that are exactly 0; more counts as better: sparser",
+                                            0,
+                                            1};
+inline constexpr MetricRow kFfnNearZeroFraction{
+    "ffn/near_zero_fraction",
+    true,
+    LoggedBy::measured_layers,
+    "share with |h| below 0.01 of the layer's root mean square, zeros among them; more counts as better",
+    0,
+    1};
+inline constexpr MetricRow kFfnDeadUnits{
+    "ffn/dead_units", false, LoggedBy::measured_layers, "share of the hidden units that are near zero on every token", 0, 1};
+inline constexpr MetricRow kFfnEffectiveRank{
+    "ffn/effective_rank", true, LoggedBy::measured_layers,
+    "exp of the entropy of the singular values of h over up to 256 tokens (Roy and Vetterli 2007), of a mixture the mean over its experts"};
+inline constexpr MetricRow kMoeMaxViolation{"moe/max_violation", false, LoggedBy::measured_mixtures,
+                                            "the busiest expert's tokens over an even share, less 1"};
 inline constexpr MetricRow kMoeLoadEntropy{"moe/load_entropy", true, LoggedBy::measured_mixtures,
                                            "entropy of the experts' shares of the tokens, in nats; ln(num_experts) is even"};
 

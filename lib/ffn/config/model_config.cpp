@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "ffn/core/json_document.hpp"
+#include "ffn/base/json_document.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn {
@@ -80,37 +80,6 @@ void PositionwiseConfig::describe(FieldVisitor& v) { describe_size(v); }
 void GatedConfig::describe(FieldVisitor& v) { describe_size(v); }
 void Conv1x1Config::describe(FieldVisitor& v) { describe_size(v); }
 
-void FormulaText::describe(FieldVisitor& v) {
-  v.text({"name", "a formula of `ffn-train list ffns` or of the file `formulas`; beside a formula, what to call it"}, name);
-  v.text({"formula",
-          "what the layer computes from x, which ends in D, to D: + - * /, @ (by a matrix), [from:to] of the last dimension, activations by "
-          "name, phi (the config's activation), layer_norm, rms_norm, softmax, dropout, concat, sum and mean"},
-         formula);
-  v.json({"parameters", "name → sizes: [\"D\", \"F\"] a matrix, [\"F\"] a vector; sizes are made of D, F, whole numbers and + - * /"}, *parameters,
-         Shape::object);
-  v.json({"let", "name → expression: intermediate values"}, *let, Shape::object);
-  v.json({"init",
-          "name → how it starts: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\", uniform in ±1/√D_in, as matrices and vectors "
-          "added to a product start unless told otherwise"},
-         *init, Shape::object);
-  v.real({"epsilon", "of layer_norm and rms_norm: added to the variance"}, epsilon, at_least(1e-30));
-  v.path({"formulas", "a JSON file of formulas of your own: name → {formula, parameters, let, init, source}"}, file);
-}
-
-bool FormulaText::calls_phi() const {
-  const auto calls = [](const std::string& text) {
-    const auto part_of_name = [&](std::size_t i) {
-      return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_' || text[i] == '.');
-    };
-    for (auto at = text.find("phi"); at != std::string::npos; at = text.find("phi", at + 1)) {
-      if (!(at > 0 && part_of_name(at - 1)) && !part_of_name(at + 3)) return true;
-    }
-    return false;
-  };
-  return calls(formula) ||
-         std::any_of(let->begin(), let->end(), [&](const Json& value) { return value.is_string() && calls(value.get<std::string>()); });
-}
-
 void FormulaConfig::describe(FieldVisitor& v) {
   text.describe(v);
   describe_width(v);
@@ -132,8 +101,8 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.one_of({"router", "what sends tokens to experts"}, router);
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
   v.optional_group({"expert", "experts are layers of this formula instead; F is each one's hidden width"}, expert);
-  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance), averaged over the blocks, in the training loss"}, balance_weight,
-         at_least(0.0));
+  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance), averaged over the blocks, in the training loss"},
+         balance_weight, at_least(0.0));
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});
   v.require(!(expert && gated), "gated", "experts are gated FFNs or those of `expert`, not both", {"expert"});
@@ -148,7 +117,7 @@ void AttentionConfig::describe(FieldVisitor& v) {
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
-// Sources: nn/block.hpp.
+// Sources: layers/block_torch.hpp.
 const std::vector<NormPlacement>& norm_placements() {
   // clang-format off
   static const std::vector<NormPlacement> all{

@@ -1,8 +1,9 @@
 // The network: input → blocks of (attention, FFN) → head. Each part has its own config struct.
 #pragma once
 
-#include "ffn/config/field_visitor.hpp"
-#include "ffn/core/json.hpp"
+#include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json.hpp"
+#include "ffn/formula/formula_text.hpp"
 
 namespace ffn {
 
@@ -42,18 +43,6 @@ struct GatedConfig : FfnSize {
   static constexpr const char* kDoc =
       "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
   void describe(FieldVisitor& v);
-};
-
-/// A layer as text; what it means is worked out by config/formula.hpp.
-struct FormulaText {
-  std::string name;     ///< of config/named_formulas.hpp or of the user's file, or a label
-  std::string formula;  ///< ends in D; resolved from the name if empty
-  JsonValue let = JsonValue::object(), parameters = JsonValue::object(), init = JsonValue::object();
-  double epsilon = 1e-5;
-  std::string file;  ///< with formulas of the user's own
-  void describe(FieldVisitor& v);
-  /// Whether it calls phi, which is the config's activation.
-  bool calls_phi() const;
 };
 
 /// y = whatever the formula says

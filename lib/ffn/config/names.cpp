@@ -4,9 +4,9 @@
 #include <cctype>
 #include <set>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -59,7 +59,8 @@ std::string usual_path(const std::string& typed) {
   static const Alias aliases[] = {
       {"train.optimizer.lr", {"learning_rate", "rate", "max_lr", "base_lr"}},
       {"train.optimizer.weight_decay", {"wd", "l2"}},
-      {"train.steps", {"epochs", "num_epochs", "iterations", "iters", "max_iters", "max_steps", "num_steps", "n_steps", "num_train_epochs"}},
+      {"train.steps",
+       {"epochs", "num_epochs", "iterations", "iters", "max_iters", "max_steps", "num_steps", "n_steps", "num_train_epochs"}},
       {"train.batch_size", {"batch", "bs", "batchsize"}},
       {"train.clip_norm", {"grad_clip", "max_grad_norm", "clip", "gradient_clip"}},
       {"model.d_model", {"n_embd", "hidden_size", "embed_dim", "embedding_dim", "dim", "width"}},

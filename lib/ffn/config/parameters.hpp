@@ -6,8 +6,8 @@
 
 #include <optional>
 
+#include "ffn/base/parameters.hpp"
 #include "ffn/config/model_config.hpp"
-#include "ffn/core/parameters.hpp"
 
 namespace ffn {
 

@@ -5,13 +5,13 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/marked_names.hpp"
+#include "ffn/config/formula_names.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/config/named_formulas.hpp"
 #include "ffn/config/names.hpp"
-#include "ffn/core/marked_names.hpp"
 
 namespace ffn {
 
@@ -27,22 +27,25 @@ bool is_path_safe(const std::string& name) {
 
 // Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
 bool is_reserved(const std::string& name) {
-  static const char* const kFiles[] = {"config.json", "meta.json",  "status.json", "summary.json", "metrics.jsonl", "model.safetensors",
-                                       "checkpoint",  "study.json", "study.json.bak", "log.txt",     "compare.json", "report.html",
-                                       "runs.csv",    "curves.csv", "tensorboard"};
+  static const char* const kFiles[] = {"config.json",       "meta.json",   "status.json", "summary.json",   "metrics.jsonl",
+                                       "model.safetensors", "checkpoint",  "study.json",  "study.json.bak", "log.txt",
+                                       "compare.json",      "report.html", "runs.csv",    "curves.csv",     "tensorboard"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
 }  // namespace
 
 void LogConfig::describe(FieldVisitor& v) {
-  v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"}, tensorboard);
+  v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"},
+         tensorboard);
   v.flag({"layers", "with train.layer_metrics: each block's own values, too (ffn/dead_units.0), beside their means"}, layers);
 }
 
 void RunConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of the run's directory"}, name);
-  v.text({"label", "what tables, sentences and pictures call this variant; no part of the run's identity. In a sweep it stands in include or zip"}, label);
+  v.text({"label",
+          "what tables, sentences and pictures call this variant; no part of the run's identity. In a sweep it stands in include or zip"},
+         label);
   v.integer({"seed", "root seed; initial weights, data order and dropout derive from it"}, seed, at_least(std::int64_t{0}));
   v.one_of({"task", "what is learned"}, task);
   v.group({"model", "the network"}, model);

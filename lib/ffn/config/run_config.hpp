@@ -1,11 +1,11 @@
 // A run: one task, one model, one way to train it, one seed.
 #pragma once
 
+#include "ffn/base/json_document.hpp"
 #include "ffn/config/compute_config.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/config/task_config.hpp"
 #include "ffn/config/train_config.hpp"
-#include "ffn/core/json_document.hpp"
 
 namespace ffn {
 

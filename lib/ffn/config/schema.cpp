@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 
 namespace ffn {
 namespace {

@@ -1,8 +1,8 @@
 // What a config may contain, from the same describe() lists that read it: JSON Schema for editors, a table for people.
 #pragma once
 
-#include "ffn/config/field_visitor.hpp"
-#include "ffn/core/json_document.hpp"
+#include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json_document.hpp"
 
 namespace ffn {
 

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/expansion.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/study_problems.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -21,26 +21,32 @@ void CompareConfig::describe(FieldVisitor& v) {
           "val/loss"},
          metric);
   v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
-  v.text({"over",
-          "dotted key whose values are a sample of what could be asked about, such as task.file over several texts: each seed counts by its mean "
-          "over them, and a second interval covers other values like these, too"},
-         over);
+  v.text(
+      {"over",
+       "dotted key whose values are a sample of what could be asked about, such as task.file over several texts: each seed counts by its mean "
+       "over them, and a second interval covers other values like these, too"},
+      over);
   v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
-  v.real({"min_effect",
-          "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is a factor of 1.05 either way"},
-         min_effect, at_least(0.0));
-  v.choice({"scale", "on what a logged metric is compared"}, scale,
-           {{"auto",
-             "ratios where lower is better and all values are positive, otherwise differences; their mean, or ranks where a run has no value or "
-             "the largest is above 15 times the median one"},
-            {"difference", "differences in the metric's units; ranks only where a run has no value"},
-            {"ratio", "ratios of positive values; ranks only where a run has no value"},
-            {"ranks", "ranks of what auto compares"}});
+  v.real(
+      {"min_effect",
+       "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is a factor of 1.05 either way"},
+      min_effect, at_least(0.0));
+  v.choice(
+      {"scale", "on what a logged metric is compared"}, scale,
+      {{"auto",
+        "ratios where lower is better and all values are positive, otherwise differences; their mean, or ranks where a run has no value or "
+        "the largest is above 15 times the median one"},
+       {"difference", "differences in the metric's units; ranks only where a run has no value"},
+       {"ratio", "ratios of positive values; ranks only where a run has no value"},
+       {"ranks", "ranks of what auto compares"}});
   v.choice({"pairs", "which values are compared with each other"}, pairs,
            {{"reference", "each with the reference"},
             {"best", "also the best with each other one; corrected for all pairs, since the same runs say which is the best"},
             {"all", "each with each"}});
-  v.flag({"interaction", "in a study of two keys, also tests whether the differences depend on the second: mean over its values, and change from its first"}, interaction);
+  v.flag(
+      {"interaction",
+       "in a study of two keys, also tests whether the differences depend on the second: mean over its values, and change from its first"},
+      interaction);
 }
 
 void SweepConfig::describe(FieldVisitor& v) {
@@ -51,22 +57,28 @@ void SweepConfig::describe(FieldVisitor& v) {
 }
 
 void StudyConfig::describe(FieldVisitor& v) {
-  v.json({"seeds",
-          "how many seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") adds "
-          "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
-          "looks; min is trained whatever the first looks say, raising max goes on, and first is the first seed"}, *seeds, Shape::any);
+  v.json(
+      {"seeds",
+       "how many seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") adds "
+       "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
+       "looks; min is trained whatever the first looks say, raising max goes on, and first is the first seed"},
+      *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
-  v.json({"tune", "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" (what is compared, unless it is named) and \"retune\" say how"}, *tune, Shape::object);
+  v.json(
+      {"tune",
+       "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" (what is compared, unless it is named) and \"retune\" say how"},
+      *tune, Shape::object);
   v.group({"compare", "how the variants are compared at the end"}, compare);
   v.text({"question", "what the study is to answer"}, question);
   v.text({"source", "where the question comes from"}, source);
-  v.json({"expect",
-          "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. Each "
-          "holds, is refuted or is not shown (undecided shows nothing); exit code 5 unless all hold. A check names a \"value\" of compare.by and one or more of: "
-          "{\"value\": \"gelu\", \"verdict\": \"better\"}; {\"value\": \"gelu\", \"verdict_not\": \"worse\"}; {\"value\": \"gelu\", \"mean_at_least\": 0.9} and "
-          "{\"value\": \"gelu\", \"mean_at_most\": 40}, of the compared metric's mean with its whole interval; {\"facet\": {\"model.ffn.expansion\": 8}, "
-          "\"value\": \"gelu\", \"verdict\": \"better\"} in that group alone, otherwise in every one"},
-         *expect, Shape::list);
+  v.json(
+      {"expect",
+       "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. Each "
+       "holds, is refuted or is not shown (undecided shows nothing); exit code 5 unless all hold. A check names a \"value\" of compare.by and one or more of: "
+       "{\"value\": \"gelu\", \"verdict\": \"better\"}; {\"value\": \"gelu\", \"verdict_not\": \"worse\"}; {\"value\": \"gelu\", \"mean_at_least\": 0.9} and "
+       "{\"value\": \"gelu\", \"mean_at_most\": 40}, of the compared metric's mean with its whole interval; {\"facet\": {\"model.ffn.expansion\": 8}, "
+       "\"value\": \"gelu\", \"verdict\": \"better\"} in that group alone, otherwise in every one"},
+      *expect, Shape::list);
 }
 
 void describe_document(FieldVisitor& v) {
@@ -182,7 +194,8 @@ bool sweeps_objects(const SweepConfig& sweep) {
   const auto any = [](const Json& axes) {
     return std::any_of(axes.begin(), axes.end(), [](const Json& axis) { return axis.is_array() && !axis.empty() && axis[0].is_object(); });
   };
-  return any(*sweep.grid) || std::any_of(sweep.zip->begin(), sweep.zip->end(), [&](const Json& axes) { return axes.is_object() && any(axes); });
+  return any(*sweep.grid) ||
+         std::any_of(sweep.zip->begin(), sweep.zip->end(), [&](const Json& axes) { return axes.is_object() && any(axes); });
 }
 
 // The first variant that is given both widths, of which the later would win.
@@ -228,17 +241,19 @@ void refuse_threads(const Study& study, const std::vector<Combination>& combinat
 }
 
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
-void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations, const std::set<std::string>& swept,
-                  const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
+void check_tuning(const Study& study, const Document& common, const std::vector<Combination>& combinations,
+                  const std::set<std::string>& swept, const std::string& source, Expansion& expansion, SharedProblems& of_variants) {
   const auto& tune = *study.tune;
   const auto before = expansion.problems.size();
   for (const auto& axis : tune.axes) {
     if (swept.count(axis.key)) expansion.problem("/tune/" + escape_pointer(axis.key), "\"" + axis.key + "\" is swept already");
-    if (axis.key == "seed" || axis.key == "name" || axis.key == "label") expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
+    if (axis.key == "seed" || axis.key == "name" || axis.key == "label")
+      expansion.problem("/tune/" + escape_pointer(axis.key), "a " + axis.key + " cannot be tuned");
   }
   for (const auto seed : study.growing ? study.growing->seeds(study.growing->max) : study.seeds) {
     if (seed < kFirstTuningSeed) continue;
-    expansion.problem("/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
+    expansion.problem(
+        "/seeds", "seed " + std::to_string(seed) + " is kept for tuning; those that judge are below " + std::to_string(kFirstTuningSeed));
     break;
   }
   const std::size_t runs = combinations.size() * tune.num_points() * tune.seeds * (tune.per_seed ? study.seeds.size() : 1);
@@ -248,11 +263,13 @@ void check_tuning(const Study& study, const Document& common, const std::vector<
     for (std::size_t p = 0; p < tune.num_points(); ++p) {
       Combination with = combination;
       const auto values = tune.point(p);
-      for (std::size_t i = 0; i < values.size(); ++i) with.push_back({tune.axes[i].key, *values[i], "/tune/" + escape_pointer(tune.axes[i].key)});
+      for (std::size_t i = 0; i < values.size(); ++i)
+        with.push_back({tune.axes[i].key, *values[i], "/tune/" + escape_pointer(tune.axes[i].key)});
       try {
         read_run_config(with_assignments(common, with, expansion), source);
       } catch (const ConfigError& error) {
-        for (auto problem : error.problems()) of_variants.add(where_written(std::move(problem), with, expansion.document), variant_name(combination, swept));
+        for (auto problem : error.problems())
+          of_variants.add(where_written(std::move(problem), with, expansion.document), variant_name(combination, swept));
       }
       if (expansion.problems.size() > before) return;
     }
@@ -332,7 +349,8 @@ Study read_study(const Document& document, const std::string& source) {
 
   Expansion expansion(base);
   study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
-  study.tune = read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
+  study.tune =
+      read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   if (study.tune && study.name.size() > kLongestTunedName)
     expansion.problem("/name", "the tuning runs are the study NAME" + std::string(kTuningSuffix) +
                                    ", so the name of a tuned study has at most " + std::to_string(kLongestTunedName) + " characters, not " +
@@ -349,7 +367,8 @@ Study read_study(const Document& document, const std::string& source) {
   const std::size_t most_seeds = study.growing ? study.growing->max : study.seeds.size();
   if (combinations.size() * most_seeds > kMaxRuns) {
     expansion.problem("/seeds", std::to_string(combinations.size()) + " variants and " + std::to_string(most_seeds) + " seeds are " +
-                                    std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " + std::to_string(kMaxRuns));
+                                    std::to_string(combinations.size() * most_seeds) + " runs; a study has at most " +
+                                    std::to_string(kMaxRuns));
     throw ConfigError(source, std::move(expansion.problems), "split it: several studies can be compared together");
   }
   study.common = common_of(base);
@@ -359,10 +378,13 @@ Study read_study(const Document& document, const std::string& source) {
   if (study.tune && study.tune->metric.empty()) study.tune->metric = tuning_metric(judged_metric(study));
   of_variants.move_to(expansion.problems, combinations.size());
   check_metric(study, expansion);
-  if (study.growing && combinations.size() == 1) expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
-  if (study.growing && !study.config.compare.over.empty()) expansion.problem("/compare/over", "needs a fixed number of seeds; set \"seeds\" to a number");
+  if (study.growing && combinations.size() == 1)
+    expansion.problem("/seeds", "one variant has nothing to settle; sweep a key, or give a number of seeds");
+  if (study.growing && !study.config.compare.over.empty())
+    expansion.problem("/compare/over", "needs a fixed number of seeds; set \"seeds\" to a number");
   if (study.growing && study.config.compare.metric == "seconds_to_target")
-    expansion.problem("/compare/metric", "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
+    expansion.problem("/compare/metric",
+                      "seconds have no verdict, so they never settle; compare steps_to_target, or give a number of seeds");
   if (study.growing && study.config.compare.pairs == "best")
     expansion.problem("/compare/pairs", "each look would choose another best; \"all\" compares it, too, or give a number of seeds");
   if (study.growing && study.config.compare.interaction)
@@ -373,4 +395,3 @@ Study read_study(const Document& document, const std::string& source) {
 }
 
 }  // namespace ffn
-

@@ -79,10 +79,10 @@ struct Study {
   StudyConfig config;
   std::vector<std::int64_t> seeds;
   std::vector<Variant> variants;
-  JsonValue document;  ///< as read, overrides applied
+  JsonValue document;                      ///< as read, overrides applied
   std::shared_ptr<const Document> common;  ///< what each variant is laid over: the document without what makes it a study
   std::optional<TuningConfig> tune;
-  std::optional<TuningResult> tuned;  ///< once the choices are made
+  std::optional<TuningResult> tuned;           ///< once the choices are made
   std::optional<GrowingSeeds> growing;         ///< adds seeds until settled; `seeds` are then those it starts with
   std::optional<SequentialRecord> sequential;  ///< of one that is growing: what its looks rest on
   std::optional<FollowUp> follow_up;           ///< config.compare.alpha is then its share

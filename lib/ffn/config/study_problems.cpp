@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ffn/config/named_formulas.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/formula/named_formulas.hpp"
 
 namespace ffn::config_detail {
 
@@ -33,8 +33,8 @@ std::string instead_of_grid(const Combination& combination, const std::string& p
     if (pointer_of(entry.key) == section + "kind") kind = &entry;
   }
   if (!swept || !kind) return "";
-  return "; a grid crosses every value with every kind: give this one to sweep.include as {\"" + kind->key + "\": " + shortened(kind->value) +
-         "}, and the others to the grid";
+  return "; a grid crosses every value with every kind: give this one to sweep.include as {\"" + kind->key +
+         "\": " + shortened(kind->value) + "}, and the others to the grid";
 }
 
 Problem where_written(Problem problem, const Combination& combination, const Document& study) {
@@ -60,8 +60,8 @@ Problem where_written(Problem problem, const Combination& combination, const Doc
   return problem;
 }
 
-void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion, SharedProblems& of_variants,
-                            const std::string& variant) {
+void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion,
+                            SharedProblems& of_variants, const std::string& variant) {
   const FormulaText* text = formula_of(config.model.ffn);
   const std::string clash = text ? name_of_another(text->name, text->formula) : "";
   if (clash.empty()) return;
@@ -77,7 +77,8 @@ void refuse_name_of_another(const RunConfig& config, const Combination& combinat
 
 void refuse_shared_labels(const SweepConfig& sweep, const std::string& base_label, std::size_t num_variants, Expansion& expansion) {
   constexpr const char* kWhere = "; give each variant its own in sweep.include, or in sweep.zip as a list beside the keys";
-  if (!base_label.empty() && num_variants > 1) expansion.problem("/label", "\"" + base_label + "\" would name every variant of the sweep" + kWhere);
+  if (!base_label.empty() && num_variants > 1)
+    expansion.problem("/label", "\"" + base_label + "\" would name every variant of the sweep" + kWhere);
   if (sweep.grid->contains("label")) expansion.problem("/sweep/grid/label", std::string("a label is no value to sweep") + kWhere);
   std::set<std::string> labels;
   const auto take = [&](const Json& label, const std::string& pointer) {

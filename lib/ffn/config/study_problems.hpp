@@ -32,7 +32,7 @@ Problem where_written(Problem problem, const Combination& combination, const Doc
 void refuse_shared_labels(const SweepConfig& sweep, const std::string& base_label, std::size_t num_variants, Expansion& expansion);
 
 /// Refuses a label of a variant's formula that is the name of another one: the two would be one in every table.
-void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion, SharedProblems& of_variants,
-                            const std::string& variant);
+void refuse_name_of_another(const RunConfig& config, const Combination& combination, const Expansion& expansion,
+                            SharedProblems& of_variants, const std::string& variant);
 
 }  // namespace ffn::config_detail

@@ -5,13 +5,17 @@
 namespace ffn {
 
 void XorConfig::describe(FieldVisitor& v) {
-  v.integer({"bits", "number of input bits; the label is their XOR. Validation is all patterns, which are those of training, where they are few and without jitter; else drawn as training's are"}, bits, between(std::int64_t{1}, 32));
+  v.integer(
+      {"bits",
+       "number of input bits; the label is their XOR. Validation is all patterns, which are those of training, where they are few and without jitter; else drawn as training's are"},
+      bits, between(std::int64_t{1}, 32));
   v.real({"label_noise", "probability that a training label is flipped; validation labels are clean"}, label_noise, between(0.0, 0.5));
   v.real({"jitter", "standard deviation of Gaussian noise added to every input, in training and validation"}, jitter, at_least(0.0));
 }
 
 void SequenceXorConfig::describe(FieldVisitor& v) {
-  v.integer({"length", "positions T in a sequence of random bits; validation sequences are drawn as training's are"}, length, between(std::int64_t{2}, 4096));
+  v.integer({"length", "positions T in a sequence of random bits; validation sequences are drawn as training's are"}, length,
+            between(std::int64_t{2}, 4096));
   v.integer({"first_offset", "the label at t uses the bit at t - first_offset"}, first_offset, at_least(std::int64_t{0}));
   v.integer({"second_offset", "and the bit at t - second_offset; positions before the larger offset are not scored"}, second_offset,
             at_least(std::int64_t{0}));

@@ -1,7 +1,7 @@
 // What is learned. Each task is one struct here and one pair of files in lib/ffn/tasks.
 #pragma once
 
-#include "ffn/config/field_visitor.hpp"
+#include "ffn/base/field_visitor.hpp"
 
 namespace ffn {
 

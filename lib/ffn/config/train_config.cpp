@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ffn/base/json_document.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/json_document.hpp"
 
 namespace ffn {
 
@@ -17,7 +17,8 @@ void describe_decay(FieldVisitor& v, std::string& decay) {
 }
 
 void describe_warmup(FieldVisitor& v, std::int64_t& warmup_steps) {
-  v.integer({"warmup_steps", "steps w over which the rate rises linearly: 1/w of it at the first step, all of it at step w"}, warmup_steps, at_least(std::int64_t{0}));
+  v.integer({"warmup_steps", "steps w over which the rate rises linearly: 1/w of it at the first step, all of it at step w"}, warmup_steps,
+            at_least(std::int64_t{0}));
 }
 
 // Linear warm-up reaches 1 at step warmup - 1, so that the first step already moves.

@@ -1,7 +1,7 @@
 // How the network is trained.
 #pragma once
 
-#include "ffn/config/field_visitor.hpp"
+#include "ffn/base/field_visitor.hpp"
 
 namespace ffn {
 

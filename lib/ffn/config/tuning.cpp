@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/core/suggest.hpp"
 
 namespace ffn {
 
@@ -68,7 +68,8 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
       TuningAxis axis{key, {}};
       const bool shown_short = value.is_object() && value.contains("logspace");  // nobody asks for 0.00316227766017
       try {
-        for (auto& x : axis_values(value)) axis.values.emplace_back(shown_short && x.is_number_float() ? Json(rounded_number(x.get<double>(), kDigits)) : x);
+        for (auto& x : axis_values(value))
+          axis.values.emplace_back(shown_short && x.is_number_float() ? Json(rounded_number(x.get<double>(), kDigits)) : x);
       } catch (const std::invalid_argument& error) {
         problem(pointer, error.what());
       }
@@ -76,7 +77,9 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
         const auto same = [&](const JsonValue& x) { return *x == *axis.values[i]; };
         const auto end = axis.values.begin() + static_cast<std::ptrdiff_t>(i);
         if (std::any_of(axis.values.begin(), end, same))
-          problem(pointer, shortened(*axis.values[i]) + " occurs twice" + (shown_short ? " (values are rounded to " + std::to_string(kDigits) + " digits)" : "") + "; name each value once");
+          problem(pointer, shortened(*axis.values[i]) + " occurs twice" +
+                               (shown_short ? " (values are rounded to " + std::to_string(kDigits) + " digits)" : "") +
+                               "; name each value once");
       }
       if (axis.values.size() == 1) problem(pointer, "one value leaves nothing to choose; name two or more, or set " + key + " itself");
       out.axes.push_back(std::move(axis));
@@ -125,12 +128,19 @@ Json to_json(const TuningResult& result) {
     for (const auto& point : variant.curve) {
       Json values = Json::array();
       for (const auto& value : point.values) values.push_back(*value);
-      curve.push_back({{"values", values}, {"score", or_null(point.score)}, {"judged", or_null(point.judged)}, {"standard_error", or_null(point.standard_error)}, {"measured_runs", point.measured}, {"bad_runs", point.bad}, {"chosen", point.chosen}});
+      curve.push_back({{"values", values},
+                       {"score", or_null(point.score)},
+                       {"judged", or_null(point.judged)},
+                       {"standard_error", or_null(point.standard_error)},
+                       {"measured_runs", point.measured},
+                       {"bad_runs", point.bad},
+                       {"chosen", point.chosen}});
     }
     variants.push_back({{"name", variant.name}, {"curve", curve}, {"logarithms", variant.logarithms}, {"edge", variant.edge}});
   }
-  return {{"study", result.study},   {"metric", result.metric}, {"retune", result.per_seed ? "per_seed" : "once"},
-          {"seeds", result.seeds}, {"by_ranks", result.by_ranks}, {"keys", result.keys},     {"variants", variants}};
+  return {{"study", result.study}, {"metric", result.metric},     {"retune", result.per_seed ? "per_seed" : "once"},
+          {"seeds", result.seeds}, {"by_ranks", result.by_ranks}, {"keys", result.keys},
+          {"variants", variants}};
 }
 
 TuningResult tuning_result(const Json& json) {
@@ -142,7 +152,8 @@ TuningResult tuning_result(const Json& json) {
   out.by_ranks = json.value("by_ranks", false);
   json.at("keys").get_to(out.keys);
   for (const auto& item : json.at("variants")) {
-    TunedVariant variant{item.at("name").get<std::string>(), {}, item.value("logarithms", false), item.at("edge").get<std::vector<std::string>>()};
+    TunedVariant variant{
+        item.at("name").get<std::string>(), {}, item.value("logarithms", false), item.at("edge").get<std::vector<std::string>>()};
     for (const auto& at : item.at("curve")) {
       TunedVariant::Point point;
       for (const auto& value : at.at("values")) point.values.emplace_back(value);

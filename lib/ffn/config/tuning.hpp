@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/core/json.hpp"
+#include "ffn/base/json.hpp"
 
 namespace ffn {
 
@@ -21,7 +21,7 @@ struct TuningConfig {
   std::vector<TuningAxis> axes;  ///< crossed
   std::size_t seeds = 0;         ///< that every grid point is trained with; per judging seed if `per_seed`
   std::string metric;            ///< "" until the study is read: tuning_metric() of what is judged
-  bool per_seed = false;  ///< "retune": a choice for every judging seed instead of one for all
+  bool per_seed = false;         ///< "retune": a choice for every judging seed instead of one for all
 
   std::size_t num_points() const;
   /// One value per axis; the last axis runs fastest.
@@ -57,13 +57,13 @@ bool extend(TuningAxis& axis, GridEnd end);
 struct TunedVariant {
   std::string name;
   struct Point {
-    std::vector<JsonValue> values;  ///< one per axis
-    std::optional<double> score;    ///< mean of the metric over tuning seeds, of runs that have it
-    std::optional<double> judged;   ///< mean of what the choice is made by; none in what earlier versions wrote
+    std::vector<JsonValue> values;         ///< one per axis
+    std::optional<double> score;           ///< mean of the metric over tuning seeds, of runs that have it
+    std::optional<double> judged;          ///< mean of what the choice is made by; none in what earlier versions wrote
     std::optional<double> standard_error;  ///< of `judged`; none of a single run
-    std::size_t measured = 0;       ///< runs that have the metric
-    std::size_t bad = 0;            ///< runs that diverged or failed
-    std::size_t chosen = 0;         ///< judging seeds that are trained with it; all of them if there is one choice
+    std::size_t measured = 0;              ///< runs that have the metric
+    std::size_t bad = 0;                   ///< runs that diverged or failed
+    std::size_t chosen = 0;                ///< judging seeds that are trained with it; all of them if there is one choice
   };
   std::vector<Point> curve;       ///< in the grid's order
   bool logarithms = false;        ///< of the metric are judged, not its values

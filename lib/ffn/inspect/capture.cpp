@@ -11,22 +11,30 @@ void append(std::vector<float>& to, const float* from, std::int64_t count) { to.
 
 std::vector<float> HiddenRows::*member_of(fused::Value what) {
   switch (what) {
-    case fused::Value::pre_activation: return &HiddenRows::pre_activation;
-    case fused::Value::gate: return &HiddenRows::gate;
-    case fused::Value::up: return &HiddenRows::up;
-    default: return &HiddenRows::hidden;
+    case fused::Value::pre_activation:
+      return &HiddenRows::pre_activation;
+    case fused::Value::gate:
+      return &HiddenRows::gate;
+    case fused::Value::up:
+      return &HiddenRows::up;
+    default:
+      return &HiddenRows::hidden;
   }
 }
 
 class Capture final : public fused::Watcher {
  public:
-  Capture(const ModelConfig& model, bool with_ends) : heads_(model.attention ? model.attention->heads : 0), with_ends_(with_ends), blocks_(static_cast<std::size_t>(model.blocks)) {}
+  Capture(const ModelConfig& model, bool with_ends)
+      : heads_(model.attention ? model.attention->heads : 0), with_ends_(with_ends), blocks_(static_cast<std::size_t>(model.blocks)) {}
 
   /// The next pass is over the examples from this one on.
   void begin(std::int64_t first_token) { first_token_ = first_token; }
   std::vector<BlockValues> finish();
 
-  void enter_block(std::int64_t block) override { at_ = &blocks_[static_cast<std::size_t>(block)]; rows_of_experts_.clear(); }
+  void enter_block(std::int64_t block) override {
+    at_ = &blocks_[static_cast<std::size_t>(block)];
+    rows_of_experts_.clear();
+  }
   void see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) override;
   void see_routing(const fused::RoutedTokens& routed) override;
 
@@ -46,14 +54,16 @@ class Capture final : public fused::Watcher {
 
 void Capture::see(fused::Value what, std::int64_t rows, std::int64_t width, const float* values) {
   switch (what) {
-    case fused::Value::attention: return see_attention(rows, width, values);
+    case fused::Value::attention:
+      return see_attention(rows, width, values);
     case fused::Value::ffn_input:
       if (with_ends_) append(at_->input, values, rows * width);
       return;
     case fused::Value::ffn_output:
       if (with_ends_) append(at_->output, values, rows * width);
       return;
-    default: see_hidden(what, rows, width, values);
+    default:
+      see_hidden(what, rows, width, values);
   }
 }
 
@@ -122,14 +132,16 @@ std::vector<BlockValues> Capture::finish() {
   }
   // Experts of formulas have rows, and no hidden layer.
   for (auto& block : blocks_) {
-    if (std::all_of(block.hidden.begin(), block.hidden.end(), [](const HiddenRows& rows) { return rows.hidden.empty(); })) block.hidden.clear();
+    if (std::all_of(block.hidden.begin(), block.hidden.end(), [](const HiddenRows& rows) { return rows.hidden.empty(); }))
+      block.hidden.clear();
   }
   return std::move(blocks_);
 }
 
 }  // namespace
 
-std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs, bool with_ends) {
+std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs,
+                                 bool with_ends) {
   constexpr std::int64_t kTokensAtOnce = 4096;  // bounds memory
   const std::int64_t chunk = std::max<std::int64_t>(1, kTokensAtOnce / inputs.length);
   Capture seen(model, with_ends);

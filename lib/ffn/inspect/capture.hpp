@@ -1,16 +1,16 @@
 // What the layers of a network compute for some inputs, kept. Nothing is judged here.
 #pragma once
 
-#include "ffn/fused/watch.hpp"
 #include "ffn/inspect/inputs.hpp"
+#include "ffn/layers/watch.hpp"
 
 namespace ffn::inspect {
 
 /// A hidden layer, or one expert's, for the tokens that it saw.
 struct HiddenRows {
-  std::int64_t width = 0;                                ///< F
-  std::vector<std::int64_t> token;                       ///< (rows) which one a row belongs to, ascending
-  std::vector<float> pre_activation, gate, up, hidden;   ///< (rows, F); gate and up in gated layers alone
+  std::int64_t width = 0;                               ///< F
+  std::vector<std::int64_t> token;                      ///< (rows) which one a row belongs to, ascending
+  std::vector<float> pre_activation, gate, up, hidden;  ///< (rows, F); gate and up in gated layers alone
 
   std::int64_t rows() const { return static_cast<std::int64_t>(token.size()); }
   bool gated() const { return !gate.empty(); }
@@ -36,6 +36,7 @@ struct BlockValues {
 };
 
 /// The network has to be the config's. `with_ends`: keep what goes into the feed-forward layers and comes out.
-std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs, bool with_ends = false);
+std::vector<BlockValues> capture(const ModelConfig& model, fused::Network& network, const float* parameters, const Inputs& inputs,
+                                 bool with_ends = false);
 
 }  // namespace ffn::inspect

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 
 namespace ffn::inspect {
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kQuantiles[] = {0.9, 0.75, 0.5, 0.25};
 constexpr std::size_t kMostCandidates = 8192;  // that are looked at for examples that differ
-constexpr std::int64_t kAlike = 6;  // examples whose last tokens are the same show the same
+constexpr std::int64_t kAlike = 6;             // examples whose last tokens are the same show the same
 
 class Finder {
  public:
@@ -29,7 +29,8 @@ class Finder {
     if (order_.size() <= limits_.top || limits_.random == 0) return out;
     take_middle(out.middle);
     RandomStream random(static_cast<std::uint64_t>(neuron_), name_hash("inspect"));
-    for (std::size_t i = 0; i < std::min(limits_.random, order_.size()); ++i) out.random.push_back(example(static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(order_.size())))));
+    for (std::size_t i = 0; i < std::min(limits_.random, order_.size()); ++i)
+      out.random.push_back(example(static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(order_.size())))));
     return out;
   }
 
@@ -40,13 +41,17 @@ class Finder {
   bool fires(std::int64_t row) const { return hidden_.pre_activation[static_cast<std::size_t>(row * hidden_.width + neuron_)] > 0; }
 
   // First token of an example's part that ends in `token` and has at most so many.
-  std::int64_t begin_of(std::int64_t token, std::int64_t most) const { return std::max(token / inputs_.length * inputs_.length, token - most + 1); }
+  std::int64_t begin_of(std::int64_t token, std::int64_t most) const {
+    return std::max(token / inputs_.length * inputs_.length, token - most + 1);
+  }
 
   bool alike(std::int64_t a, std::int64_t b) const {
     if (!inputs_.shape.tokens) return false;
     const std::int64_t first = begin_of(a, kAlike), count = a - first + 1;
     if (count != b - begin_of(b, kAlike) + 1) return false;
-    return std::equal(inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(first), inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(a + 1), inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(b - count + 1));
+    return std::equal(inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(first),
+                      inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(a + 1),
+                      inputs_.tokens.begin() + static_cast<std::ptrdiff_t>(b - count + 1));
   }
 
   void take_top(std::vector<Example>& out) {
@@ -59,7 +64,8 @@ class Finder {
       std::partial_sort(begin, end, order_.end(), [&](auto a, auto b) { return stronger(a, b); });
       for (auto row = begin; row != end && out.size() < limits_.top; ++row) {
         const auto token = hidden_.token[static_cast<std::size_t>(*row)];
-        if (std::none_of(out.begin(), out.end(), [&](const Example& before) { return alike(token, before.token); })) out.push_back(example(*row));
+        if (std::none_of(out.begin(), out.end(), [&](const Example& before) { return alike(token, before.token); }))
+          out.push_back(example(*row));
       }
     }
   }

@@ -21,7 +21,7 @@ struct NeuronExamples {
 
 struct ExampleLimits {
   std::size_t top = 8, random = 4;  ///< random 0: the top alone
-  std::int64_t before = 24;  ///< tokens of a prefix that are kept, itself among them
+  std::int64_t before = 24;         ///< tokens of a prefix that are kept, itself among them
 };
 
 NeuronExamples examples_of(const HiddenRows& hidden, std::int64_t neuron, const Inputs& inputs, const ExampleLimits& limits = {});

@@ -12,7 +12,8 @@ constexpr std::size_t kMostTaken = 8;
 
 double entropy_term(double p) { return p > 0 ? -p * std::log(p) : 0; }
 
-std::vector<Taken> taken_by(std::size_t expert, const std::vector<std::int64_t>& counts, std::size_t num_experts, double load, std::int64_t top_k, const TokenKinds& kinds) {
+std::vector<Taken> taken_by(std::size_t expert, const std::vector<std::int64_t>& counts, std::size_t num_experts, double load,
+                            std::int64_t top_k, const TokenKinds& kinds) {
   std::vector<std::pair<double, Taken>> scored;
   for (std::size_t k = 0; k < kinds.counts.size(); ++k) {
     const auto here = static_cast<double>(counts[k * num_experts + expert]), all = static_cast<double>(kinds.counts[k]);
@@ -54,7 +55,8 @@ RoutingReport report_on(const RoutedRows& routed, const TokenKinds& kinds, const
       if (!counts.empty() && kinds.of_token[n] >= 0) ++counts[static_cast<std::size_t>(kinds.of_token[n]) * num_experts + e];
       for (std::size_t other = 0; other < top_k; ++other) out.together[e * num_experts + static_cast<std::size_t>(chosen[other])] += one;
     }
-    for (std::size_t e = 0; e < num_experts; ++e) out.token_entropy += entropy_term(static_cast<double>(routed.probability[n * num_experts + e])) * one;
+    for (std::size_t e = 0; e < num_experts; ++e)
+      out.token_entropy += entropy_term(static_cast<double>(routed.probability[n * num_experts + e])) * one;
     ++first_choices[static_cast<std::size_t>(chosen[0])];
     if (n % length > 0) out.repeats += chosen[0] == *(chosen - top_k);
   }

@@ -12,10 +12,10 @@ struct Taken {
 };
 
 struct ExpertReport {
-  double load = 0;         ///< share of the N·K assignments; even is 1/E
-  double mean_weight = 0;  ///< of its output where it was chosen
+  double load = 0;                  ///< share of the N·K assignments; even is 1/E
+  double mean_weight = 0;           ///< of its output where it was chosen
   std::vector<double> by_position;  ///< (T) share of the tokens at a position that it gets, of vectors none
-  std::vector<Taken> takes;         ///< of which it gets more than of all tokens, by how much they tell: tokens · ln(share / share of all tokens)
+  std::vector<Taken> takes;  ///< of which it gets more than of all tokens, by how much they tell: tokens · ln(share / share of all tokens)
 };
 
 struct RoutingReport {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/core/suggest.hpp"
-#include "ffn/pictures/frame.hpp"
-#include "ffn/pictures/matrix.hpp"
-#include "ffn/pictures/series.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/frame.hpp"
+#include "ffn/report/matrix.hpp"
+#include "ffn/report/series.hpp"
 
 namespace ffn::inspect {
 

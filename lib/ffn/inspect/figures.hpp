@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/inspect/trace.hpp"
-#include "ffn/pictures/figure.hpp"
+#include "ffn/report/figure.hpp"
 
 namespace ffn::inspect {
 

@@ -7,12 +7,12 @@
 #include <map>
 #include <sstream>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/data/corpus.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/tasks/corpus.hpp"
-#include "ffn/tasks/task.hpp"
 #include "ffn/train/cohort_config.hpp"
 #include "ffn/train/trained.hpp"
 
@@ -25,7 +25,9 @@ fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
   return out;
 }
 
-std::string visible(const std::string& character) { return character == " " ? "␣" : character == "\n" ? "⏎" : character == "\t" ? "⇥" : with_codes(character); }
+std::string visible(const std::string& character) {
+  return character == " " ? "␣" : character == "\n" ? "⏎" : character == "\t" ? "⇥" : with_codes(character);
+}
 
 std::string Inputs::class_name(std::int64_t index) const {
   return characters.empty() ? std::to_string(index) : visible(characters[static_cast<std::size_t>(index)]);
@@ -36,7 +38,8 @@ std::string Inputs::token_name(std::int64_t n) const {
   std::string out;
   for (std::int64_t i = 0; i < shape.input_width; ++i) {
     const float x = vectors[static_cast<std::size_t>(n * shape.input_width + i)];
-    out += (out.empty() ? "" : ", ") + std::string(x < 0 ? "−" : "") + format_significant(std::abs(static_cast<double>(x)), x == std::trunc(x) ? 1 : 2);
+    out += (out.empty() ? "" : ", ") + std::string(x < 0 ? "−" : "") +
+           format_significant(std::abs(static_cast<double>(x)), x == std::trunc(x) ? 1 : 2);
   }
   return "(" + out + ")";
 }
@@ -61,7 +64,8 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
 // is a window.
 template <class Id>
 void take_windows(Inputs& to, const std::vector<Id>& text, const HeldOut& held_out, std::int64_t most_tokens, const std::string& which) {
-  const auto before = static_cast<std::int64_t>(held_out.begin), after = static_cast<std::int64_t>(text.size() - held_out.end), size = before + after;
+  const auto before = static_cast<std::int64_t>(held_out.begin), after = static_cast<std::int64_t>(text.size() - held_out.end),
+             size = before + after;
   to.length = std::min(to.length, size);
   const std::int64_t first = before / to.length, windows = first + after / to.length;
   to.count = std::min(windows, std::max<std::int64_t>(1, most_tokens / to.length));
@@ -71,7 +75,8 @@ void take_windows(Inputs& to, const std::vector<Id>& text, const HeldOut& held_o
     const auto begin = text.begin() + static_cast<std::ptrdiff_t>(start);
     to.tokens.insert(to.tokens.end(), begin, begin + static_cast<std::ptrdiff_t>(to.length));
   }
-  to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " characters of " + which + ", in windows of " + format_count(to.length);
+  to.source = format_count(to.num_tokens()) + (to.count < windows ? " of the " + format_count(size) : "") + " characters of " + which +
+              ", in windows of " + format_count(to.length);
 }
 
 /// One overload per task that can give its training set better than by drawing batches.
@@ -84,7 +89,8 @@ struct TrainingInputs {
     const std::string hint = "name a text to look at it with: --data FILE";
     if (!path_exists(text.file)) throw DataError("the text that the run was trained on is not there: " + text.file, hint);
     const auto corpus = read_corpus(text);
-    if (corpus.alphabet != alphabet_of(weights)) throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
+    if (corpus.alphabet != alphabet_of(weights))
+      throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
     Inputs out = empty_inputs(config, weights);
     take_windows(out, corpus.text, held_out(corpus, text, data_seeds({config})[0].train), most_tokens, "the text that it was trained on");
     return out;
@@ -109,16 +115,20 @@ struct TrainingInputs {
     else out.vectors.resize(static_cast<std::size_t>(out.count * out.shape.input_width));
     std::vector<std::int64_t> labels(static_cast<std::size_t>(batch * out.length));
     for (std::int64_t i = 0; i < batches; ++i) {
-      task->write_batch(0, i * steps / batches, batch, {out.tokens.data() + (out.shape.tokens ? i * batch * out.length : 0), out.vectors.data() + (out.shape.tokens ? 0 : i * batch * out.shape.input_width), labels.data()});
+      task->write_batch(0, i * steps / batches, batch,
+                        {out.tokens.data() + (out.shape.tokens ? i * batch * out.length : 0),
+                         out.vectors.data() + (out.shape.tokens ? 0 : i * batch * out.shape.input_width), labels.data()});
     }
-    out.source = format_count(out.count) + (batches < steps ? " of the " + format_count(steps * batch) : "") + " examples that it was trained on";
+    out.source =
+        format_count(out.count) + (batches < steps ? " of the " + format_count(steps * batch) : "") + " examples that it was trained on";
     return out;
   }
 
   template <class T>
   static void keep_distinct(std::vector<T>& values, std::int64_t width, std::int64_t& count) {
     std::map<std::vector<T>, char> seen;
-    for (std::int64_t i = 0; i < count; ++i) seen[{values.begin() + static_cast<std::ptrdiff_t>(i * width), values.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}];
+    for (std::int64_t i = 0; i < count; ++i)
+      seen[{values.begin() + static_cast<std::ptrdiff_t>(i * width), values.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}];
     values.clear();
     for (const auto& [example, unused] : seen) values.insert(values.end(), example.begin(), example.end());
     count = static_cast<std::int64_t>(seen.size());
@@ -128,7 +138,8 @@ struct TrainingInputs {
     const std::int64_t drawn = inputs.count;
     if (inputs.shape.tokens) keep_distinct(inputs.tokens, inputs.length, inputs.count);
     else keep_distinct(inputs.vectors, inputs.shape.input_width, inputs.count);
-    inputs.source = "the " + format_count(inputs.count) + " different inputs among " + format_count(drawn) + " training examples, each once";
+    inputs.source =
+        "the " + format_count(inputs.count) + " different inputs among " + format_count(drawn) + " training examples, each once";
     return inputs;
   }
 };
@@ -140,7 +151,8 @@ Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::
 }
 
 Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens) {
-  if (!std::holds_alternative<TextConfig>(config.task)) throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
+  if (!std::holds_alternative<TextConfig>(config.task))
+    throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
   Inputs out = empty_inputs(config, weights);
   const auto ids = encode(text_of_file(file), alphabet_of(weights), file);
   if (ids.empty()) throw DataError(file + " is empty");
@@ -152,7 +164,8 @@ namespace {
 
 // "1,-1", or "10" for (1, -1).
 std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
-  const std::string expected = "expected " + std::to_string(width) + " numbers with commas between them, or as many digits 0 and 1 for -1 and 1; a blank between inputs";
+  const std::string expected = "expected " + std::to_string(width) +
+                               " numbers with commas between them, or as many digits 0 and 1 for -1 and 1; a blank between inputs";
   std::vector<float> out;
   if (word.find_first_not_of("01") == std::string::npos && static_cast<std::int64_t>(word.size()) == width) {
     for (const char c : word) out.push_back(c == '1' ? 1.0f : -1.0f);
@@ -163,11 +176,17 @@ std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
     char* end = nullptr;
     out.push_back(std::strtof(part.c_str(), &end));
     if (part.empty() || *end != '\0') throw UsageError("'" + part + "' is no number", expected);
-    if (!std::isfinite(out.back())) throw UsageError("'" + part + "' is no finite number, or one beyond " + format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2), expected);
+    if (!std::isfinite(out.back()))
+      throw UsageError("'" + part + "' is no finite number, or one beyond " +
+                           format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2),
+                       expected);
   }
   const bool digits = word.size() > 1 && word.find_first_not_of("01") == std::string::npos;
   const std::size_t count = digits ? word.size() : out.size();
-  if (static_cast<std::int64_t>(out.size()) != width) throw UsageError("the input " + word + " has " + std::to_string(count) + (digits ? " digit" : " number") + (count == 1 ? "" : "s") + ", the network reads " + std::to_string(width), expected);
+  if (static_cast<std::int64_t>(out.size()) != width)
+    throw UsageError("the input " + word + " has " + std::to_string(count) + (digits ? " digit" : " number") + (count == 1 ? "" : "s") +
+                         ", the network reads " + std::to_string(width),
+                     expected);
   return out;
 }
 
@@ -185,7 +204,8 @@ std::vector<std::int64_t> typed_ids(const std::string& typed, std::int64_t vocab
   for (const auto& word : words) {
     char* end = nullptr;
     out.push_back(std::strtoll(word.c_str(), &end, 10));
-    if (*end != '\0' || out.back() < 0 || out.back() >= vocabulary) throw UsageError("'" + word + "' is no token of this task", "expected numbers from 0 to " + std::to_string(vocabulary - 1));
+    if (*end != '\0' || out.back() < 0 || out.back() >= vocabulary)
+      throw UsageError("'" + word + "' is no token of this task", "expected numbers from 0 to " + std::to_string(vocabulary - 1));
   }
   return out;
 }
@@ -204,11 +224,19 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
   } else {
     out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights), "the text");
     const auto size = static_cast<std::int64_t>(out.tokens.size());
-    if (size > out.length) throw UsageError(std::to_string(size) + " tokens are more than the network reads at once", "its context is " + std::to_string(out.length));
+    if (size > out.length)
+      throw UsageError(std::to_string(size) + " tokens are more than the network reads at once",
+                       "its context is " + std::to_string(out.length));
     out.length = size;
     out.count = size > 0 ? 1 : 0;
   }
-  if (out.count == 0) throw UsageError("nothing to trace", !out.characters.empty() ? "name a text" : out.shape.tokens ? std::string("name the numbers of tokens, for example ") + (out.shape.input_width <= 10 ? "0110" : "\"0 1 1 0\"") : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
+  if (out.count == 0)
+    throw UsageError(
+        "nothing to trace",
+        !out.characters.empty() ? "name a text"
+        : out.shape.tokens
+            ? std::string("name the numbers of tokens, for example ") + (out.shape.input_width <= 10 ? "0110" : "\"0 1 1 0\"")
+            : "name an input, for example " + std::string(static_cast<std::size_t>(std::min<std::int64_t>(out.shape.input_width, 8)), '1'));
   return out;
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/tensor_data.hpp"
 #include "ffn/config/run_config.hpp"
-#include "ffn/core/tensor_data.hpp"
-#include "ffn/fused/network.hpp"
+#include "ffn/layers/network_cpu.hpp"
 
 namespace ffn::inspect {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/coverage.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn::inspect {

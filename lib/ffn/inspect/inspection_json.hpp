@@ -1,7 +1,7 @@
 // A look inside as one JSON document.
 #pragma once
 
-#include "ffn/core/json.hpp"
+#include "ffn/base/json.hpp"
 #include "ffn/inspect/inspection.hpp"
 
 namespace ffn::inspect {

@@ -15,7 +15,8 @@ const float* Parameters::find(const std::string& name) const {
   return nullptr;
 }
 
-KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block, std::optional<std::int64_t> expert, std::int64_t width) {
+KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
+                              std::optional<std::int64_t> expert, std::int64_t width) {
   const std::string at = "block" + std::to_string(block) + ".ffn." + (expert ? "experts." : "");
   const std::int64_t first = expert.value_or(0) * model.d_model * width;
   const auto weight = [&](const char* name) {
@@ -26,7 +27,11 @@ KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& m
 }
 
 ReadOut::ReadOut(const Parameters& parameters, const ModelConfig& model, std::int64_t num_classes)
-    : d_model_(model.d_model), num_classes_(num_classes), centres_(model.norm.centres()), scale_(parameters.find("final_norm.weight")), head_(parameters.find("head.weight")) {}
+    : d_model_(model.d_model),
+      num_classes_(num_classes),
+      centres_(model.norm.centres()),
+      scale_(parameters.find("final_norm.weight")),
+      head_(parameters.find("head.weight")) {}
 
 std::vector<double> ReadOut::logits(const float* value) const {
   std::vector<double> x(value, value + d_model_);
@@ -87,7 +92,8 @@ void measure_activations(const HiddenRows& hidden, HiddenReport& report) {
 // Of a column of (D, F).
 double column_norm(const float* matrix, std::int64_t d_model, std::int64_t width, std::int64_t column) {
   double sum = 0;
-  for (std::int64_t d = 0; d < d_model; ++d) sum += static_cast<double>(matrix[d * width + column]) * static_cast<double>(matrix[d * width + column]);
+  for (std::int64_t d = 0; d < d_model; ++d)
+    sum += static_cast<double>(matrix[d * width + column]) * static_cast<double>(matrix[d * width + column]);
   return std::sqrt(sum);
 }
 
@@ -160,7 +166,9 @@ bool all_finite(const HiddenRows& hidden) {
 // Shares of an infinite root mean square, and ranks of what has none, would be made up.
 void leave_open(HiddenReport& report) {
   report.finite = false;
-  for (double* x : {&report.rms, &report.zeros, &report.near_zeros, &report.fires, &report.effective_rank, &report.gate_near_zeros, &report.up_near_zeros}) *x = NAN;
+  for (double* x : {&report.rms, &report.zeros, &report.near_zeros, &report.fires, &report.effective_rank, &report.gate_near_zeros,
+                    &report.up_near_zeros})
+    *x = NAN;
   report.signs.fill(NAN);
   for (auto& neuron : report.neurons) {
     neuron.fires = neuron.mean_size = neuron.peak = NAN;

@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "ffn/core/parameters.hpp"
+#include "ffn/base/parameters.hpp"
 #include "ffn/inspect/capture.hpp"
 #include "ffn/train/layer_meter.hpp"
 
@@ -23,18 +23,18 @@ struct ClassLogit {
 
 struct NeuronReport {
   std::int64_t index = 0;
-  double fires = 0;      ///< share of tokens on which its pre-activation, in a gated layer its gate's, is above 0
-  double mean_size = 0;  ///< mean |h|
-  double peak = 0;       ///< max |h|
+  double fires = 0;        ///< share of tokens on which its pre-activation, in a gated layer its gate's, is above 0
+  double mean_size = 0;    ///< mean |h|
+  double peak = 0;         ///< max |h|
   bool dead = false;       ///< near zero on every token
   bool always_on = false;  ///< fires on every token
   double key_norm = 0, value_norm = 0, cosine = 0;  ///< ‖k‖, ‖v‖, cos(k, v)
   double up_norm = 0;                               ///< of the up map's column, gated layers alone
   std::array<double, 4> signs{};  ///< gated layers: shares of tokens with (gate, up) = (+, +), (+, −), (−, +), (−, −); + is above 0
-  std::int64_t favourite = -1;  ///< the class of the largest logit; −1 where values are not read out
+  std::int64_t favourite = -1;    ///< the class of the largest logit; −1 where values are not read out
   bool reads_out() const { return favourite >= 0; }
   std::vector<ClassLogit> towards, against;  ///< the largest positive and the smallest negative logits of its value, from the extreme on
-  double reach = 1;  ///< share of all tokens that get to it: in a mixture those of its expert
+  double reach = 1;                          ///< share of all tokens that get to it: in a mixture those of its expert
   /// How much it writes on average over all tokens: mean |h| · ‖v‖, 0 where it is not asked.
   double writes() const { return mean_size * value_norm * reach; }
 };
@@ -47,11 +47,11 @@ struct Agreement {
 
 struct HiddenReport {
   std::int64_t tokens = 0, width = 0;
-  bool finite = true;       ///< all that was computed is; otherwise what rests on activations is NaN, and nothing is counted
-  double rms = 0;           ///< of all activations
-  double zeros = 0;         ///< share of activations that are exactly 0
-  double near_zeros = 0;    ///< share with |h| < kNearZero · rms, zeros among them
-  double fires = 0;         ///< mean of the neurons' rates
+  bool finite = true;     ///< all that was computed is; otherwise what rests on activations is NaN, and nothing is counted
+  double rms = 0;         ///< of all activations
+  double zeros = 0;       ///< share of activations that are exactly 0
+  double near_zeros = 0;  ///< share with |h| < kNearZero · rms, zeros among them
+  double fires = 0;       ///< mean of the neurons' rates
   std::int64_t dead = 0, always_on = 0;
   std::array<std::int64_t, kRateBins> rates{};  ///< neurons by firing rate
   double effective_rank = 0;
@@ -82,7 +82,8 @@ struct KeysAndValues {
   const float* down = nullptr;                 ///< (F, D)
 };
 /// Of a block; in a mixture of one expert.
-KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block, std::optional<std::int64_t> expert, std::int64_t width);
+KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
+                              std::optional<std::int64_t> expert, std::int64_t width);
 
 /// From a vector of the residual stream to logits: the last norm's scale, and the head without its bias.
 class ReadOut {

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <functional>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/inspect/figures.hpp"
-#include "ffn/pictures/html.hpp"
-#include "ffn/pictures/shades.hpp"
-#include "ffn/pictures/svg.hpp"
 #include "ffn/report/format.hpp"
+#include "ffn/report/html.hpp"
+#include "ffn/report/shades.hpp"
+#include "ffn/report/svg.hpp"
 
 namespace ffn::inspect {
 

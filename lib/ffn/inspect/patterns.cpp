@@ -9,7 +9,7 @@ namespace ffn::inspect {
 
 namespace {
 
-constexpr std::int64_t kFewKinds = 16;          // of sequences of a small alphabet
+constexpr std::int64_t kFewKinds = 16;  // of sequences of a small alphabet
 constexpr std::size_t kMostVectors = 64;
 
 TokenKinds kinds_of_vectors(const Inputs& inputs) {
@@ -50,7 +50,8 @@ TokenKinds kinds_of_sequences(const Inputs& inputs) {
       name += inputs.token_name(i);
     }
     out.of_token.push_back(kind);
-    if (++out.counts[static_cast<std::size_t>(kind)] == 1) out.names[static_cast<std::size_t>(kind)] = out.tokens_each > 1 ? "…" + name : name;
+    if (++out.counts[static_cast<std::size_t>(kind)] == 1)
+      out.names[static_cast<std::size_t>(kind)] = out.tokens_each > 1 ? "…" + name : name;
   }
   return out;
 }
@@ -67,7 +68,8 @@ Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::siz
     const auto kind = kinds.of_token[static_cast<std::size_t>(hidden.token[row])];
     if (kind < 0) continue;
     ++seen[static_cast<std::size_t>(kind)];
-    for (std::size_t i = 0; i < width; ++i) sums[static_cast<std::size_t>(kind) * width + i] += static_cast<double>(hidden.hidden[row * width + i]);
+    for (std::size_t i = 0; i < width; ++i)
+      sums[static_cast<std::size_t>(kind) * width + i] += static_cast<double>(hidden.hidden[row * width + i]);
   }
   Patterns out;
   if (!std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); })) return out;
@@ -75,12 +77,14 @@ Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::siz
     if (seen[k] > 0) out.kinds.push_back(static_cast<std::int64_t>(k));
   }
   if (out.kinds.size() > most_kinds) {
-    std::stable_sort(out.kinds.begin(), out.kinds.end(), [&](auto a, auto b) { return seen[static_cast<std::size_t>(a)] > seen[static_cast<std::size_t>(b)]; });
+    std::stable_sort(out.kinds.begin(), out.kinds.end(),
+                     [&](auto a, auto b) { return seen[static_cast<std::size_t>(a)] > seen[static_cast<std::size_t>(b)]; });
     out.kinds.resize(most_kinds);
     std::sort(out.kinds.begin(), out.kinds.end());
   }
   const auto mean = [&](std::int64_t kind, std::int64_t i) {
-    return sums[static_cast<std::size_t>(kind) * width + static_cast<std::size_t>(i)] / static_cast<double>(seen[static_cast<std::size_t>(kind)]);
+    return sums[static_cast<std::size_t>(kind) * width + static_cast<std::size_t>(i)] /
+           static_cast<double>(seen[static_cast<std::size_t>(kind)]);
   };
   std::vector<double> spread(width, 0.0);
   std::vector<std::size_t> peak(width, 0);
@@ -103,7 +107,8 @@ Patterns patterns_of(const HiddenRows& hidden, const TokenKinds& kinds, std::siz
     std::stable_sort(out.neurons.begin(), out.neurons.end(), [&](auto a, auto b) { return at(spread, a) > at(spread, b); });
     out.neurons.resize(most_neurons);
   }
-  std::stable_sort(out.neurons.begin(), out.neurons.end(), [&](auto a, auto b) { return at(peak, a) != at(peak, b) ? at(peak, a) < at(peak, b) : at(spread, a) > at(spread, b); });
+  std::stable_sort(out.neurons.begin(), out.neurons.end(),
+                   [&](auto a, auto b) { return at(peak, a) != at(peak, b) ? at(peak, a) < at(peak, b) : at(spread, a) > at(spread, b); });
   for (const auto kind : out.kinds) {
     for (const auto i : out.neurons) out.mean.push_back(mean(kind, i));
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::inspect {
@@ -16,7 +16,8 @@ constexpr std::size_t kMostOutcomes = 3;
 /// Writes the steps of one block.
 class BlockTracer {
  public:
-  BlockTracer(const BlockValues& values, const FfnSize* size, const std::vector<std::string>& tokens) : values_(values), size_(size), tokens_(tokens) {}
+  BlockTracer(const BlockValues& values, const FfnSize* size, const std::vector<std::string>& tokens)
+      : values_(values), size_(size), tokens_(tokens) {}
 
   TraceBlock trace() {
     TraceBlock out;
@@ -43,14 +44,16 @@ class BlockTracer {
   }
 
   void add_ends(TraceBlock& out, const std::string& name, const std::string& meaning, const std::vector<float>& values) const {
-    out.steps.push_back({name, meaning, tokens_, static_cast<std::int64_t>(values.size() / tokens_.size()), {values.begin(), values.end()}});
+    out.steps.push_back(
+        {name, meaning, tokens_, static_cast<std::int64_t>(values.size() / tokens_.size()), {values.begin(), values.end()}});
   }
 
   void add_attention(TraceBlock& out) const {
     const auto square = static_cast<std::ptrdiff_t>(values_.attention.length * values_.attention.length);
     for (std::int64_t h = 0; h < values_.attention.heads; ++h) {
       const auto first = values_.attention.mean.begin() + h * square;
-      out.attention.push_back({"head " + std::to_string(h), "who looks at whom", tokens_, values_.attention.length, {first, first + square}});
+      out.attention.push_back(
+          {"head " + std::to_string(h), "who looks at whom", tokens_, values_.attention.length, {first, first + square}});
     }
   }
 
@@ -76,14 +79,16 @@ class BlockTracer {
     };
     std::vector<Row> order;
     for (std::size_t e = 0; e < values_.hidden.size(); ++e) {
-      for (std::int64_t r = 0; r < values_.hidden[e].rows(); ++r) order.push_back({values_.hidden[e].token[static_cast<std::size_t>(r)], e, r});
+      for (std::int64_t r = 0; r < values_.hidden[e].rows(); ++r)
+        order.push_back({values_.hidden[e].token[static_cast<std::size_t>(r)], e, r});
     }
     std::stable_sort(order.begin(), order.end(), [](const Row& a, const Row& b) { return a.token < b.token; });
     TraceStep step{name, meaning, {}, 0, {}};
     for (const auto& [token, expert, row] : order) {
       const auto& hidden = values_.hidden[expert];
       step.width = hidden.width;
-      step.rows.push_back(tokens_[static_cast<std::size_t>(token)] + (values_.routed.num_experts > 0 ? " expert " + std::to_string(expert) : ""));
+      step.rows.push_back(tokens_[static_cast<std::size_t>(token)] +
+                          (values_.routed.num_experts > 0 ? " expert " + std::to_string(expert) : ""));
       const auto first = (hidden.*member).begin() + static_cast<std::ptrdiff_t>(row * hidden.width);
       step.values.insert(step.values.end(), first, first + static_cast<std::ptrdiff_t>(hidden.width));
     }
@@ -95,7 +100,9 @@ class BlockTracer {
     std::vector<std::string> out;
     for (std::size_t n = 0; n < tokens_.size(); ++n) {
       std::vector<std::string> parts;
-      for (std::size_t i = n * k; i < (n + 1) * k; ++i) parts.push_back("expert " + std::to_string(values_.routed.expert[i]) + " with weight " + shown_number(static_cast<double>(values_.routed.weight[i]), 2));
+      for (std::size_t i = n * k; i < (n + 1) * k; ++i)
+        parts.push_back("expert " + std::to_string(values_.routed.expert[i]) + " with weight " +
+                        shown_number(static_cast<double>(values_.routed.weight[i]), 2));
       out.push_back(tokens_[n] + " goes to " + join(parts, " and "));
     }
     return out;
@@ -126,7 +133,9 @@ std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes)
 std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& inputs) const {
   std::vector<std::string> out;
   if (outcomes[token].empty()) out.push_back("-");
-  for (const auto& each : outcomes[token]) out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " + format_percent(each.logit, 0));
+  for (const auto& each : outcomes[token])
+    out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " +
+                  format_percent(each.logit, 0));
   return out;
 }
 
@@ -137,7 +146,8 @@ Trace trace(TrainedNetwork& trained, const Inputs& inputs) {
     out.blocks.push_back(BlockTracer(values, size_of(trained.model().ffn), out.tokens).trace());
   }
   const float* logits = trained.network().logits(trained.row(), inputs.examples(0, inputs.count));
-  for (std::int64_t n = 0; n < inputs.num_tokens(); ++n) out.outcomes.push_back(most_probable(logits + n * inputs.shape.num_classes, inputs.shape.num_classes));
+  for (std::int64_t n = 0; n < inputs.num_tokens(); ++n)
+    out.outcomes.push_back(most_probable(logits + n * inputs.shape.num_classes, inputs.shape.num_classes));
   return out;
 }
 

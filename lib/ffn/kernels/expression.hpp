@@ -1,5 +1,5 @@
 // A formula of one variable as data: an activation's row, recorded operation by operation, so that it can be computed where
-// the row's own kernels cannot go: on a GPU, in any precision (nn/activation.hpp). Torch-free.
+// the row's own kernels cannot go: on a GPU, in any precision (layers/activation_torch.hpp). Torch-free.
 // Plain functions and types: this header is part of files that are compiled once per instruction set.
 #pragma once
 

@@ -105,7 +105,7 @@ void copy_panel(int64_t depth, int64_t columns, int64_t width, const float* from
   }
   const bool by_four = row == 1 && columns >= 4;
   const int64_t deep = by_four ? depth / 4 * 4 : 0;
-  constexpr int64_t kLine = 16;  // of a column: what is fetched together is used together, where columns share cache sets
+  constexpr int64_t kLine = 16;    // of a column: what is fetched together is used together, where columns share cache sets
   constexpr int64_t kFetched = 2;  // lines
   for (int64_t k0 = 0; k0 < deep; k0 += kLine) {
     const int64_t k1 = std::min(k0 + kLine, deep);

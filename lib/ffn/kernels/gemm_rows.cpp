@@ -19,8 +19,8 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// Measured on Zen 3 to 5 and two Intel Xeons; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1 MiB where there is
-// AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
+// Measured on Zen 3 to 5 and two Intel Xeons; the results do not depend on them. A block of B takes two thirds of a second-level cache: 1
+// MiB where there is AVX-512, half of that on older processors. Each further block of k reads and writes C once more.
 #if defined(__AVX512F__)
 constexpr int64_t kDepth = 704, kColumns = 256;
 constexpr int64_t kFarDown = 512, kWorthDown = 256, kFarAcross = 512, kWorthAcross = 1536;
@@ -30,10 +30,10 @@ constexpr int64_t kFarDown = 128, kWorthDown = 256, kFarAcross = 512, kWorthAcro
 #endif
 // A is copied from this distance between the values that a tile reads one after the other, for this many columns of C: the columns of
 // a transposed A (of which a tile uses 24 of 64 bytes with AVX2) and the rows of one that is not.
-constexpr int64_t kRows = 4096;                         // of A: bounds its copy to 11 MiB
-constexpr int64_t kManyRows = 256, kManyColumns = 256;  // from which on B is copied by blocks
-constexpr int64_t kWorthCopying = 64;                   // rows of A, for its copy
-constexpr int64_t kFar = 64;                            // rows of B further apart than this share cache sets and are worth a copy
+constexpr int64_t kRows = 4096;                           // of A: bounds its copy to 11 MiB
+constexpr int64_t kManyRows = 256, kManyColumns = 256;    // from which on B is copied by blocks
+constexpr int64_t kWorthCopying = 64;                     // rows of A, for its copy
+constexpr int64_t kFar = 64;                              // rows of B further apart than this share cache sets and are worth a copy
 constexpr int64_t kSameSet = 1024, kWorthColliding = 64;  // rows of A this far apart, or a multiple of it, share cache sets: likewise
 
 bool is_in_place(const Gemm& g, int64_t columns, int64_t width) {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/kernels/activation_rows.hpp"
 
 namespace ffn {

@@ -90,8 +90,10 @@ inline void combine_row(int64_t n, const float* a, const float* b, float* out) {
 
 template <Arithmetic How, bool Accumulate, int ACol, int BCol>
 void combine_rows(int64_t rows, int64_t cols, const Broadcast& a, const Broadcast& b, float* out) {
-  if (ACol == 1 && BCol == 1 && a.row == cols && b.row == cols) return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
-  if (ACol == 1 && BCol == 0 && a.row == cols && b.row == 0) return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
+  if (ACol == 1 && BCol == 1 && a.row == cols && b.row == cols)
+    return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
+  if (ACol == 1 && BCol == 0 && a.row == cols && b.row == 0)
+    return combine_row<How, Accumulate, ACol, BCol>(rows * cols, a.data, b.data, out);
   for (int64_t i = 0; i < rows; ++i) combine_row<How, Accumulate, ACol, BCol>(cols, a.data + i * a.row, b.data + i * b.row, out + i * cols);
 }
 
@@ -371,8 +373,9 @@ void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, 
 }  // namespace
 
 Kernels kernel_rows() {
-  return {gemm, combine,       add_row_sums,  normalise,   normalise_backward, add,            multiply,  axpy, dot, column_sums, softmax, softmax_backward,
-          norm, norm_backward, cross_entropy, random_bits, dropout_mask,       sum_of_squares, adam_step, sgd_step};
+  return {gemm,          combine,     add_row_sums, normalise,      normalise_backward, add,     multiply,
+          axpy,          dot,         column_sums,  softmax,        softmax_backward,   norm,    norm_backward,
+          cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step,          sgd_step};
 }
 
 }  // namespace ffn::FFN_ISA

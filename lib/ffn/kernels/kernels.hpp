@@ -42,13 +42,15 @@ struct Kernels {
   void (*gemm)(const Gemm& g);
 
   /// out (rows, cols) = a ∘ b, or added to it. out may be a or b where those have its layout.
-  void (*combine)(Arithmetic how, bool accumulate, std::int64_t rows, std::int64_t cols, const Broadcast& a, const Broadcast& b, float* out);
+  void (*combine)(Arithmetic how, bool accumulate, std::int64_t rows, std::int64_t cols, const Broadcast& a, const Broadcast& b,
+                  float* out);
   /// out[i] += Σ over row i of x: (rows, cols)
   void (*add_row_sums)(std::int64_t rows, std::int64_t cols, const float* x, float* out);
   /// y = (x - mean) · inverse with inverse = 1/√(variance + epsilon) per row; without `centre` the mean counts as 0. y may be x.
   void (*normalise)(std::int64_t rows, std::int64_t cols, float epsilon, bool centre, const float* x, float* y, float* inverse);
   /// dx of it. dx may be dy.
-  void (*normalise_backward)(std::int64_t rows, std::int64_t cols, bool centre, const float* dy, const float* y, const float* inverse, float* dx);
+  void (*normalise_backward)(std::int64_t rows, std::int64_t cols, bool centre, const float* dy, const float* y, const float* inverse,
+                             float* dx);
 
   /// out[i] = a[i] + b[i], out[i] = a[i]·b[i]; out may be a or b.
   void (*add)(std::int64_t n, const float* a, const float* b, float* out);
@@ -78,10 +80,11 @@ struct Kernels {
   CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
                                     std::int64_t mean_over, float* dlogits, float* scratch);
 
-  /// The first n words of RandomStream(key, stream) of core/random.hpp.
+  /// The first n words of RandomStream(key, stream) of base/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);
   /// See kernels/dropout.hpp.
-  void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask, std::size_t first);
+  void (*dropout_mask)(std::size_t n, double rate, std::uint64_t seed, std::uint32_t site, std::uint64_t step, float* mask,
+                       std::size_t first);
 
   /// See kernels/optimizer.hpp.
   double (*sum_of_squares)(std::size_t n, const float* x);

@@ -12,7 +12,7 @@
 namespace ffn::FFN_ISA {
 namespace {
 
-// Several Philox4x32-10 blocks of core/random.hpp at once, a word per 64-bit lane: compilers do not find the instruction
+// Several Philox4x32-10 blocks of base/random.hpp at once, a word per 64-bit lane: compilers do not find the instruction
 // that multiplies the lower halves of such lanes by themselves.
 #if defined(__AVX512F__)
 typedef std::uint64_t Wide __attribute__((vector_size(64)));

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 
 namespace ffn {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cautions.hpp"
@@ -79,7 +79,8 @@ std::vector<Found> with_verdict(const Comparison& c, const std::function<bool(co
 std::size_t facets_with(const Comparison& c, const Found& found) {
   return static_cast<std::size_t>(std::count_if(c.facets.begin(), c.facets.end(), [&](const Facet& facet) {
     const auto& pairs = pairs_with(c, facet, found.reference);
-    return std::any_of(pairs.begin(), pairs.end(), [&](const PairResult& pair) { return pair.value == found.value && pair.reference == found.reference; });
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const PairResult& pair) { return pair.value == found.value && pair.reference == found.reference; });
   }));
 }
 
@@ -111,7 +112,9 @@ std::string by_which_ratio(const Comparison& c, const Found& found) {
     if (std::abs(near) > std::abs(far)) std::swap(near, far);
     const bool one_sided = near * far > 0 && std::isfinite(far) && !effect.interval.empty();
     return before + size(*found.pairs[0], effect.value) + unit +
-           (one_sided ? " (" + level(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")" : "");
+           (one_sided
+                ? " (" + level(1 - c.alpha) + " interval " + size(*found.pairs[0], near) + " to " + size(*found.pairs[0], far) + unit + ")"
+                : "");
   }
   const auto [least, most] = std::minmax_element(found.pairs.begin(), found.pairs.end(), [](const PairResult* a, const PairResult* b) {
     return std::abs(a->paired.effect->value) < std::abs(b->paired.effect->value);
@@ -138,8 +141,8 @@ std::string by_how_much(const Comparison& c, const Found& found) {
     return ", by " + size(e.size, e) + unit_of(c.metric) +
            (one_sided ? " (" + level(1 - c.alpha) + " interval " + size(near, e) + " to " + size(far, e) + ")" : "");
   }
-  const auto [least, most] =
-      std::minmax_element(effects.begin(), effects.end(), [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
+  const auto [least, most] = std::minmax_element(effects.begin(), effects.end(),
+                                                 [](const Effect& a, const Effect& b) { return std::abs(a.size) < std::abs(b.size); });
   const std::string low = size(least->size, *least), high = size(most->size, *most);
   return ", by " + (low == high ? low : low + " to " + high) + unit_of(c.metric);
 }
@@ -169,8 +172,8 @@ std::string chances_text(const std::vector<Found>& undecided) {
   for (const auto& [seeds, of_each] : if_different) {
     if (of_each.size() != pairs) continue;
     if (*std::min_element(of_each.begin(), of_each.end()) < kWorthIt && seeds != if_different.rbegin()->first) continue;
-    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + percents(of_each) + " if there is a difference, " +
-           percents(overall[seeds]) + " overall";
+    return "; " + std::to_string(seeds) + " fresh seeds would tell with a chance of about " + percents(of_each) +
+           " if there is a difference, " + percents(overall[seeds]) + " overall";
   }
   return "";
 }
@@ -186,14 +189,20 @@ std::vector<std::pair<std::string, std::vector<std::string>>> by_reference(const
 }
 
 std::string how_sure(const Comparison& c) {
-  const auto has_value = [](const Facet& f) { return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); }); };
-  if (std::none_of(c.facets.begin(), c.facets.end(), has_value)) return has_pairs(c) && !is_time_metric(c.metric) ? " No run has a value of " + c.metric + "." : "";
-  const auto is = [](Verdict verdict) { return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair) && !has_nothing(pair); }; };
+  const auto has_value = [](const Facet& f) {
+    return std::any_of(f.pairs.begin(), f.pairs.end(), [](const PairResult& pair) { return !has_nothing(pair); });
+  };
+  if (std::none_of(c.facets.begin(), c.facets.end(), has_value))
+    return has_pairs(c) && !is_time_metric(c.metric) ? " No run has a value of " + c.metric + "." : "";
+  const auto is = [](Verdict verdict) {
+    return [verdict](const PairResult& pair) { return pair.judgement.verdict == verdict && !all_tied(pair) && !has_nothing(pair); };
+  };
   std::vector<std::string> sure;
   for (const auto verdict : {Verdict::better, Verdict::worse}) {
     for (const auto& found : with_verdict(c, is(verdict))) {
       const std::string word = stats::to_string(verdict);
-      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, found.reference) + where(c, found) + by_how_much(c, found) + cautions(c, found.pairs));
+      sure.push_back(name_of(c, found.value) + " is " + word + " than " + shown_value(c, found.reference) + where(c, found) +
+                     by_how_much(c, found) + cautions(c, found.pairs));
     }
   }
   const auto same = by_reference(c, with_verdict(c, is(Verdict::no_meaningful_difference)));
@@ -210,18 +219,22 @@ std::string how_sure(const Comparison& c) {
   const bool is_sure = c.history.qualification.empty();
   if (!sure.empty()) text += (is_sure ? " Sure: " : " Suggestive: ") + join(sure, "; ") + ".";
   for (const auto& [reference, names] : same)
-    text += (is_sure ? " Sure that it is within " : " Suggestive, within ") + (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
+    text += (is_sure ? " Sure that it is within " : " Suggestive, within ") +
+            (c.as_ratios ? "a " + margin_as_factor(c) : format_significant(c.min_effect, 2) + unit_of(c.metric)) + " of " +
             shown_value(c, reference) + ": " + enumeration(names) + ".";
   if (!unsure.empty()) {
     const bool named = (sure.empty() && same.empty()) || unsure.size() > 1 || unsure[0].first != c.reference;
     std::vector<std::string> parts;
-    for (const auto& [reference, names] : unsure) parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
+    for (const auto& [reference, names] : unsure)
+      parts.push_back(enumeration(names) + (named ? " against " + shown_value(c, reference) : ""));
     text += " Not sure: " + join(parts, ", ") + chances_text(with_verdict(c, is(Verdict::undecided))) + ".";
   }
   if (has_unsure_interactions(c)) text += " Not sure whether a difference depends on " + shown_key(c, c.interaction_key) + ".";
-  for (const auto& [reference, names] : tied) text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
+  for (const auto& [reference, names] : tied)
+    text += " The same as " + shown_value(c, reference) + " with every seed: " + enumeration(names) + ".";
   for (const auto& [reference, names] : nothing)
-    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " + shown_value(c, reference) + ", nor with " + enumeration(names) + ".";
+    text += " No run " + std::string(is_time_metric(c.metric) ? "got to the target" : "has a value of " + c.metric) + " with " +
+            shown_value(c, reference) + ", nor with " + enumeration(names) + ".";
   for (const auto& found : with_verdict(c, is(Verdict::too_few_seeds))) {
     const auto& pair = *found.pairs[0];
     return text + " " + std::to_string(pair.paired.num_seeds) + (pair.paired.num_seeds == 1 ? " seed is" : " seeds are") +

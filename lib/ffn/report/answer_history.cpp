@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn {

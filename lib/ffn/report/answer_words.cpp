@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 
 namespace ffn {
 
@@ -46,7 +46,8 @@ void Canvas::line(double x1, double y1, double x2, double y2, const Ink& ink) {
 }
 
 void Canvas::shade(int x, double top, double bottom, const Ink& ink) {
-  const int first = static_cast<int>(std::lround(std::clamp(top, 0.0, dots_y() - 1.0))), last = static_cast<int>(std::lround(std::clamp(bottom, 0.0, dots_y() - 1.0)));
+  const int first = static_cast<int>(std::lround(std::clamp(top, 0.0, dots_y() - 1.0))),
+            last = static_cast<int>(std::lround(std::clamp(bottom, 0.0, dots_y() - 1.0)));
   for (int y = first; y <= last; ++y) {
     Cell* cell = cell_at(x, y);
     if (!cell || cell->has_line) continue;
@@ -78,7 +79,10 @@ std::vector<std::string> Canvas::lines(bool color) const {
   for (int row = 0; row < rows_; ++row) {
     std::string line, run;  // neighbours of one colour share its codes
     std::optional<Style> style;
-    const auto flush = [&] { line += style ? styled(run, *style, color) : run; run.clear(); };
+    const auto flush = [&] {
+      line += style ? styled(run, *style, color) : run;
+      run.clear();
+    };
     for (int column = 0; column < columns_; ++column) {
       const auto& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
       if (cell.style != style) {

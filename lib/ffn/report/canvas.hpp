@@ -44,9 +44,9 @@ class Canvas {
 
  private:
   struct Cell {
-    unsigned dots = 0;            ///< of braille, a bit each
-    bool has_line = false;        ///< and not only a shade
-    char letter = '\0';           ///< in place of the dots
+    unsigned dots = 0;      ///< of braille, a bit each
+    bool has_line = false;  ///< and not only a shade
+    char letter = '\0';     ///< in place of the dots
     std::optional<Style> style;
   };
 

@@ -23,8 +23,9 @@ std::string cautions(const Comparison& c, const std::vector<const PairResult*>& 
   if (std::any_of(pairs.begin(), pairs.end(), skewed)) text += ", on average: the differences are skewed";
   if (!winner.often()) return text;
   const std::string value = pairs[0]->value, reference = shown_value(c, pairs[0]->reference);
-  return text + ", but " + (is_better ? name_of(c, value) : reference) + (is_time_metric(c.metric) ? " does not get there with " : " fails with ") +
-         (pairs.size() > 1 ? "up to " : "") + std::to_string(winner.failed) + " of " + std::to_string(winner.runs) + " seeds (" +
+  return text + ", but " + (is_better ? name_of(c, value) : reference) +
+         (is_time_metric(c.metric) ? " does not get there with " : " fails with ") + (pairs.size() > 1 ? "up to " : "") +
+         std::to_string(winner.failed) + " of " + std::to_string(winner.runs) + " seeds (" +
          (is_better ? reference : shown_value(c, value)) + " with " + std::to_string(loser.failed) + ")";
 }
 

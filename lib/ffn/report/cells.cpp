@@ -13,14 +13,18 @@ bool has_pairs(const Comparison& c) {
 
 namespace {
 
-bool with_limits(const Comparison& c) { return c.shown == ShownCentre::median || (c.shown == ShownCentre::geometric_mean && has_wide_centres(c)); }
+bool with_limits(const Comparison& c) {
+  return c.shown == ShownCentre::median || (c.shown == ShownCentre::geometric_mean && has_wide_centres(c));
+}
 
 std::string centre_with_interval(const Comparison& c, const stats::Centre& centre, double unit) {
   if (std::isinf(centre.value)) return "no value";
   const double low = centre.interval.low / unit, high = centre.interval.high / unit;
   const bool wide = has_wide_centres(c), known = !centre.interval.unbounded();
   const double half = known && std::isfinite(high - low) ? (high - low) / 2 : 0;
-  const auto number = [&](double x) { return std::isinf(x) ? (x < 0 ? "−∞" : "∞") : wide ? format_significant(x, 2) : format_with(x, half); };
+  const auto number = [&](double x) {
+    return std::isinf(x) ? (x < 0 ? "−∞" : "∞") : wide ? format_significant(x, 2) : format_with(x, half);
+  };
   const std::string value = number(centre.value / unit);
   if (!known || low == high) return value;
   return with_limits(c) ? value + " [" + number(low) + ", " + number(high) + "]" : value + " ± " + number(half);
@@ -50,7 +54,9 @@ std::string interval_form(const Comparison& c, const std::string& word) {
   return with_limits(c) ? "[" + interval + "]" : "± " + interval;
 }
 
-std::string difference_name(const Comparison& c) { return c.as_ratios && c.ratio_form == stats::RatioForm::factor ? "ratio" : "difference"; }
+std::string difference_name(const Comparison& c) {
+  return c.as_ratios && c.ratio_form == stats::RatioForm::factor ? "ratio" : "difference";
+}
 
 std::string difference_text(const Comparison& c, const PairResult& pair, double unit) {
   if (c.as_ratios && pair.paired.effect) return stats::RatioText(*pair.paired.effect, c.ratio_form).with_interval();
@@ -90,7 +96,11 @@ std::string seeds_text(const GroupResult& g) {
   const auto over = g.num_done + g.num_diverged + g.num_failed;
   std::string text = std::to_string(over);
   if (over < g.num_runs) text += " of " + std::to_string(g.num_runs);
-  if (g.num_diverged + g.num_failed > 0) text += ", " + std::to_string(g.num_diverged + g.num_failed) + (g.num_failed == 0 ? " diverged" : g.num_diverged == 0 ? " failed" : " lost");
+  if (g.num_diverged + g.num_failed > 0)
+    text += ", " + std::to_string(g.num_diverged + g.num_failed) +
+            (g.num_failed == 0     ? " diverged"
+             : g.num_diverged == 0 ? " failed"
+                                   : " lost");
   return text;
 }
 
@@ -122,7 +132,8 @@ bool any_never(const Comparison& c) {
 std::string difference_from_reference(const Comparison& c) {
   const std::string reference = shown_value(c, c.reference);
   if (!c.as_ratios) return "difference from " + reference;
-  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference : "ratio to " + reference + ", ÷2 being half of it";
+  return c.ratio_form == stats::RatioForm::percent ? "difference in percent of " + reference
+                                                   : "ratio to " + reference + ", ÷2 being half of it";
 }
 
 }  // namespace
@@ -133,7 +144,9 @@ std::string short_caption(const Comparison& c) {
     return std::any_of(f.groups.begin(), f.groups.end(), [](const GroupResult& g) { return g.values.size() > 1; });
   });
   return c.metric + ", " + (c.higher_is_better ? "higher" : "lower") + " is better" +
-         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") + (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval") : "") +
+         (is_time_metric(c.metric) && any_never(c) ? "; a run that never gets there counts with all its steps" : "") +
+         (several ? "; " + centre_name(c) + (seeds ? " of " + std::to_string(*seeds) + " seeds " : " ") + interval_form(c, " interval")
+                  : "") +
          (has_pairs(c) ? "; " + difference_from_reference(c) : "");
 }
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
 
@@ -64,7 +64,8 @@ std::string folded_or_split(const Table& table, std::size_t num_names, int width
 
 std::string folded(const Table& table, int width, bool color) {
   if (!keeps_words(table, width)) return stacked(table, width, color);
-  return table.terminal_text(color, width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width), table.least_widths()) : table.widths());
+  return table.terminal_text(color,
+                             width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width), table.least_widths()) : table.widths());
 }
 
 std::string split(const Table& table, std::size_t num_names, int width, bool color) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 
 namespace ffn {
 namespace {

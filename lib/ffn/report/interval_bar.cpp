@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ffn/core/suggest.hpp"
+#include "ffn/base/suggest.hpp"
 
 namespace ffn {
 

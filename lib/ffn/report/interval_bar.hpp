@@ -32,7 +32,8 @@ struct DrawnInterval {
 class IntervalAxis {
  public:
   /// `stroke` is drawn upright through every bar: 0 of differences.
-  IntervalAxis(double low, double high, int columns, std::optional<double> stroke = std::nullopt) : low_(low), high_(high), columns_(columns), stroke_(stroke) {}
+  IntervalAxis(double low, double high, int columns, std::optional<double> stroke = std::nullopt)
+      : low_(low), high_(high), columns_(columns), stroke_(stroke) {}
 
   /// "  ├──●──┤ │", `columns` wide; an arrow where it goes on for ever.
   std::string bar(const Effect& interval) const;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/ranking.hpp"
-#include "ffn/core/suggest.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/cautions.hpp"
 #include "ffn/report/shown.hpp"
@@ -23,7 +23,7 @@ double half_width_of(const GroupResult& g) {
 // Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
 struct VariantStanding {
   std::string value;
-  Rank rank;                 ///< its bad runs are those of all facets
+  Rank rank;  ///< its bad runs are those of all facets
   double half_width = 0;
   std::size_t first_in = 0;  ///< facets in which it is the best
 };
@@ -35,7 +35,7 @@ const GroupResult* group_of(const Facet& facet, const std::string& value) {
 
 struct Standings {
   std::vector<VariantStanding> all;  ///< the best first
-  std::size_t facets = 0;     ///< that they are over
+  std::size_t facets = 0;            ///< that they are over
 };
 
 Standings standings_of(const Comparison& c) {
@@ -79,9 +79,8 @@ Standings standings_of(const Comparison& c) {
     standing.half_width /= static_cast<double>(out.facets);
     if (c.as_ratios) standing.rank.centre = std::exp(standing.rank.centre);
   }
-  std::stable_sort(out.all.begin(), out.all.end(), [&](const VariantStanding& a, const VariantStanding& b) {
-    return ranks_before(c, a.rank, b.rank);
-  });
+  std::stable_sort(out.all.begin(), out.all.end(),
+                   [&](const VariantStanding& a, const VariantStanding& b) { return ranks_before(c, a.rank, b.rank); });
   return out;
 }
 
@@ -116,8 +115,8 @@ std::string all_equal(const Comparison& c, const Standings& standings, const std
     return "Not every run got to the target: " + enumeration(hits) + ".";
   }
   const bool average = standings.facets > 1;
-  return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric) + over_which(c, standings, all.size()) + ": " +
-         number + (average ? " on average" : "") + ".";
+  return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric) +
+         over_which(c, standings, all.size()) + ": " + number + (average ? " on average" : "") + ".";
 }
 
 }  // namespace
@@ -140,7 +139,8 @@ std::string who_leads(const Comparison& c) {
   const auto shown = [&](const VariantStanding& s, const std::string& unit) {
     const std::string number = number_of(c, s.rank.centre, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
     const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
-    if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty()) return text + share;
+    if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
+      return text + share;
     return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
   const auto tied = [&](const VariantStanding& s) { return !ranks_before(c, first.rank, s.rank); };
@@ -148,7 +148,8 @@ std::string who_leads(const Comparison& c) {
   if (leaders == all.size()) return all_equal(c, standings, shown(first, unit_of(c.metric)));
   if ((leaders > 1 || first.first_in < facets) && verdicts_differ(c)) return leaders_by_facet(c);
   std::string text = names_of(c, all, leaders);
-  text += time ? (leaders == 1 ? " gets there " : " get there ") + std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
+  text += time ? (leaders == 1 ? " gets there " : " get there ") +
+                     std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
                      (c.shown == ShownCentre::median ? "median " : "") + c.metric;
   text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));

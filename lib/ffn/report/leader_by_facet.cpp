@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/best.hpp"
-#include "ffn/core/suggest.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/leader.hpp"
 #include "ffn/report/shown.hpp"
@@ -45,7 +45,9 @@ std::string leaders_by_facet(const Comparison& c) {
   const std::string key = only_key(c);
   std::vector<Leaders> all;
   std::vector<std::string> unsure;
-  const auto place = [&](const Facet& facet) { return key.empty() ? facet_title(c, facet) : shown_value(c, facet.keys.begin()->first, facet.keys.begin()->second); };
+  const auto place = [&](const Facet& facet) {
+    return key.empty() ? facet_title(c, facet) : shown_value(c, facet.keys.begin()->first, facet.keys.begin()->second);
+  };
   for (const auto& facet : c.facets) {
     std::vector<std::string> values;
     for (const auto* group : best_groups(c, facet)) values.push_back(group->value);
@@ -59,7 +61,8 @@ std::string leaders_by_facet(const Comparison& c) {
   }
   if (all.empty()) return "";
   if (c.facets.size() > kMostNamed)
-    return "Which " + shown_key(c, c.by) + " " + verb_of(c, false) + " depends on " + (key.empty() ? "the group" : key) + ": see the table.";
+    return "Which " + shown_key(c, c.by) + " " + verb_of(c, false) + " depends on " + (key.empty() ? "the group" : key) +
+           ": see the table.";
   std::vector<std::string> parts;
   for (const auto& [values, places] : all) {
     std::vector<std::string> names;

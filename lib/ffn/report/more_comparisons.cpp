@@ -24,7 +24,9 @@ std::string verdict_of(const ContrastResult& contrast) {
 std::optional<CaptionedTable> further_pairs_table(const Comparison& c) {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({shown_key(c, key), Align::right});
-  columns.insert(columns.end(), {{shown_key(c, c.by), Align::left}, {"against", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}});
+  columns.insert(
+      columns.end(),
+      {{shown_key(c, c.by), Align::left}, {"against", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}});
   CaptionedTable out{"Further pairs, difference from the value that each is held against:", Table(std::move(columns))};
   const NumberUnit unit(c);
   for (const auto& facet : c.facets) {
@@ -48,12 +50,14 @@ std::string contrast_name(const Comparison& c, const ContrastResult& contrast) {
 std::optional<CaptionedTable> contrasts_table(const Comparison& c) {
   if (c.contrasts.empty()) return std::nullopt;
   const std::string key = shown_key(c, c.interaction_key);
-  CaptionedTable out{"Does the answer depend on " + key + "? " + (c.as_ratios ? "Ratio to " : "Difference from ") + shown_value(c, c.reference) +
-                         ", its mean and its change:",
-                     Table({{shown_key(c, c.by), Align::left}, {"contrast", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}})};
+  CaptionedTable out{
+      "Does the answer depend on " + key + "? " + (c.as_ratios ? "Ratio to " : "Difference from ") + shown_value(c, c.reference) +
+          ", its mean and its change:",
+      Table({{shown_key(c, c.by), Align::left}, {"contrast", Align::left}, {difference_name(c), Align::right}, {"verdict", Align::left}})};
   const NumberUnit unit(c);
   for (const auto& contrast : c.contrasts) {
-    out.table.add_row({shown_value(c, contrast.pair.value), contrast_name(c, contrast), difference_text(c, contrast.pair, unit.size()), verdict_of(contrast)});
+    out.table.add_row({shown_value(c, contrast.pair.value), contrast_name(c, contrast), difference_text(c, contrast.pair, unit.size()),
+                       verdict_of(contrast)});
     if (is_different(contrast.pair)) out.table.highlight_last_row();
   }
   return out;
@@ -68,8 +72,8 @@ std::string sure_interactions(const Comparison& c) {
     names.push_back(names.empty() ? answer_detail::name_of(c, value) : shown_value(c, value));
   }
   if (names.empty()) return "";
-  return "how " + answer_detail::enumeration(names) + (names.size() == 1 ? " differs from " : " differ from ") + shown_value(c, c.reference) +
-         " depends on " + shown_key(c, c.interaction_key);
+  return "how " + answer_detail::enumeration(names) + (names.size() == 1 ? " differs from " : " differ from ") +
+         shown_value(c, c.reference) + " depends on " + shown_key(c, c.interaction_key);
 }
 
 bool has_unsure_interactions(const Comparison& c) {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {

@@ -13,7 +13,7 @@ namespace ffn {
 enum class Filter { off, on };
 
 /// Writes to a descriptor. With the filter on, what would move the cursor, erase, or reorder what is read becomes '?'
-/// (core/utf8.hpp, printable()). Line feeds, tabs and the colours of styled() pass; cursor movements of our own go through
+/// (base/utf8.hpp, printable()). Line feeds, tabs and the colours of styled() pass; cursor movements of our own go through
 /// write_control().
 class OutputBuffer final : public std::streambuf {
  public:

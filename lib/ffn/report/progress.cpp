@@ -4,8 +4,8 @@
 #include <chrono>
 #include <iostream>
 
-#include "ffn/core/suggest.hpp"
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
@@ -63,7 +63,9 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
 
 std::string progress_line(const ProgressView& view) {
   return view.label + ": " +
-         joined({view.unit + " " + format_count(view.step) + " of " + format_count(view.total), loss_text(view), speed(view), time_left(view)}, ", ");
+         joined(
+             {view.unit + " " + format_count(view.step) + " of " + format_count(view.total), loss_text(view), speed(view), time_left(view)},
+             ", ");
 }
 
 std::string progress_bar(const ProgressView& view, int width) {

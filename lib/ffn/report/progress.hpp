@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "ffn/engine/interface.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "ffn/core/utf8.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {

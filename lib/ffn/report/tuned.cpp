@@ -3,24 +3,23 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/compare/variant_name.hpp"
-#include "ffn/core/suggest.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn {
 
 namespace {
 
-std::string value_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : dump_json(value);
-}
+std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
 // "0.01"; "lr 0.01, weight_decay 0.1" of several keys.
 std::string point_text(const TuningResult& tuned, const TunedVariant::Point& point) {
   if (point.values.size() == 1) return value_text(*point.values[0]);
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < point.values.size(); ++i) parts.push_back(short_name(tuned.keys[i], tuned.keys) + " " + value_text(*point.values[i]));
+  for (std::size_t i = 0; i < point.values.size(); ++i)
+    parts.push_back(short_name(tuned.keys[i], tuned.keys) + " " + value_text(*point.values[i]));
   return join(parts);
 }
 
@@ -46,7 +45,8 @@ std::vector<std::string> choices_text(const TuningResult& tuned) {
   const bool by_name = tuned.variants.size() <= kMostNamed;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < choices.size(); ++i)
-    out.push_back(choices[i] + " (" + (by_name ? join(of[i]) : std::to_string(of[i].size()) + (of[i].size() == 1 ? " variant" : " variants")) + ")");
+    out.push_back(choices[i] + " (" +
+                  (by_name ? join(of[i]) : std::to_string(of[i].size()) + (of[i].size() == 1 ? " variant" : " variants")) + ")");
   return out;
 }
 
@@ -65,8 +65,8 @@ std::string tuned_sentence(const TuningResult& tuned) {
 std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::string& compared, std::size_t judging_seeds, double min_effect) {
   std::vector<std::string> notes;
   if (const auto same = tuning_metric(compared); tuned.metric != same)
-    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + compared + ", which other values may suit better; tune.metric=" + same +
-                    " chooses by what is compared");
+    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + compared +
+                    ", which other values may suit better; tune.metric=" + same + " chooses by what is compared");
   for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
     std::vector<std::string> at_edge;
     for (const auto& variant : tuned.variants) {
@@ -81,7 +81,8 @@ std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::strin
                               ": a wider grid may do better");
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
-  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty()) notes.push_back(std::move(caution));
+  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty())
+    notes.push_back(std::move(caution));
   return notes;
 }
 
@@ -89,8 +90,11 @@ std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judgi
   constexpr std::size_t kMeasured = 5;
   constexpr std::size_t kSeedsForChosen = 20;
   if (judging_seeds >= kSeedsForChosen && min_effect > 0) return "";
-  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) + " here, which leaves more to chance (5 is the default)" : "";
-  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" + here + ". " +
+  const std::string here = tuning_seeds < kMeasured ? ", and tune.seeds is only " + std::to_string(tuning_seeds) +
+                                                          " here, which leaves more to chance (5 is the default)"
+                                                    : "";
+  return "one choice for all seeds is drawn by chance, too: chosen with 5 seeds, two equal variants can get a verdict in up to 23 % of studies" +
+         here + ". " +
          std::string(judging_seeds < kSeedsForChosen ? "Judge with 20 seeds and a compare.min_effect" : "Set compare.min_effect") +
          ", or tune anew for every seed (tune.retune=per_seed)";
 }
@@ -151,7 +155,8 @@ Table choices_table(const TuningResult& tuned) {
     }
     std::stable_sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->chosen > b->chosen; });
     std::vector<std::string> shown;
-    for (const auto* point : points) shown.push_back((tuned.per_seed ? std::to_string(point->chosen) + " × " : "") + point_text(tuned, *point));
+    for (const auto* point : points)
+      shown.push_back((tuned.per_seed ? std::to_string(point->chosen) + " × " : "") + point_text(tuned, *point));
     row.push_back(join(shown));
     if (!tuned.per_seed) row.push_back(score_text(*points.at(0)));
     table.add_row(row);

@@ -60,7 +60,8 @@ FreshChance chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double 
   // √n times the new study's effect is N(centre, spread²).
   const double centre = std::sqrt(n) * effect.mean, spread = std::sqrt(1.0 + n * effect.variance);
   const auto below = [&](double limit) { return normal_cdf((limit - centre) / spread); };
-  const double if_different = below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
+  const double if_different =
+      below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
   const double if_not = alpha + (negligible > 0.0 ? 2.0 * normal_cdf(negligible) - 1.0 : 0.0);
   const double weight = probability_of_difference(pilot);
   return {if_different, weight * if_different + (1.0 - weight) * std::min(1.0, if_not)};

@@ -2,7 +2,8 @@
 
 namespace ffn::stats {
 
-PairedResult compare_contrast(const std::vector<double>& contrast, Direction direction, PairedValues values, const CompareOptions& options) {
+PairedResult compare_contrast(const std::vector<double>& contrast, Direction direction, PairedValues values,
+                              const CompareOptions& options) {
   const std::vector<Outcome> variant(contrast.begin(), contrast.end()), zero(contrast.size(), Outcome(0.0));
   const Scale scale{PairedValues::difference, PairedTest::sign_flip_of_mean, "sign flips of the mean contrast"};
   PairedResult result = compare_paired(variant, zero, direction, scale, options);

@@ -102,7 +102,8 @@ std::optional<double> equivalence_p(const std::vector<double>& differences, Pair
 std::optional<Effect> effect_of(const std::vector<double>& differences, PairedTest test, double p, const CompareOptions& options) {
   if (test == PairedTest::sign_flip_of_mean)
     return Effect{Estimand::mean_difference, mean(differences),
-                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream)), spread(differences), skewness(differences)};
+                  sign_flip_interval(differences, options.alpha, stream_seed(options, kTestStream)), spread(differences),
+                  skewness(differences)};
   if (std::all_of(differences.begin(), differences.end(), [](double d) { return std::isnan(d); })) return std::nullopt;
   const TypicalDifference typical = typical_difference(differences, p, options.alpha);
   return Effect{Estimand::typical_difference, typical.value, typical.interval, 0.0};
@@ -211,8 +212,8 @@ PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vect
   const std::size_t missing = count_infinite(v) + count_infinite(r);
   const bool of_mean = scale.test == PairedTest::sign_flip_of_mean, as_ratio = scale.values == PairedValues::log_ratio;
   if (missing > 0 && of_mean) detail::fail("a test of the mean with ", missing, " of ", 2 * v.size(), " runs without a value");
-  PairedResult result = as_ratio ? compare_values(logarithms(v), logarithms(r), direction, scale, options)
-                                 : compare_values(v, r, direction, scale, options);
+  PairedResult result =
+      as_ratio ? compare_values(logarithms(v), logarithms(r), direction, scale, options) : compare_values(v, r, direction, scale, options);
   if (missing == 0)
     result.difference = mean_difference(subtract(v, r), of_mean && !as_ratio ? std::optional(result.effect->interval) : std::nullopt);
   return result;
@@ -229,7 +230,8 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
   const std::vector<Hit> v = cut(variant, horizon), r = cut(reference, horizon);
   const std::vector<double> v_times = ordered_values(times(v), direction), r_times = ordered_values(times(r), direction);
   const Scale scale{PairedValues::difference, PairedTest::signed_rank, "signed ranks, because a run that never hits has no time"};
-  HitResult result{compare_values(v_times, r_times, direction, scale, options), horizon, time_to_target(v, horizon), time_to_target(r, horizon)};
+  HitResult result{compare_values(v_times, r_times, direction, scale, options), horizon, time_to_target(v, horizon),
+                   time_to_target(r, horizon)};
   std::vector<double> differences;
   for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
   result.paired.difference = mean_difference(differences, t_interval(differences, 1.0 - options.alpha));

@@ -71,7 +71,8 @@ std::string RatioText::with_interval() const {
   if (std::isinf(effect_.value)) return value;
   if (interval.unbounded()) return value + " (no interval)";
   if (interval.empty()) return value + " (empty interval)";
-  return value + (interval.low_open ? " (" : " [") + (*this)(interval.low) + ", " + (*this)(interval.high) + (interval.high_open ? ")" : "]");
+  return value + (interval.low_open ? " (" : " [") + (*this)(interval.low) + ", " + (*this)(interval.high) +
+         (interval.high_open ? ")" : "]");
 }
 
 }  // namespace ffn::stats

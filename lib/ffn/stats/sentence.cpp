@@ -83,9 +83,10 @@ std::string chances_text(const Judgement& judgement) {
   const auto percent = [](double share) { return formatted("%.*f", 0, 100.0 * share) + " %"; };
   std::string text;
   for (const Chance& chance : judgement.chances)
-    text += (text.empty() ? "; chance of a verdict if there is a difference (overall): " + std::to_string(chance.num_seeds) + " fresh seeds "
-                          : ", " + std::to_string(chance.num_seeds) + ": ") +
-            percent(chance.if_different) + " (" + percent(chance.overall) + ")";
+    text +=
+        (text.empty() ? "; chance of a verdict if there is a difference (overall): " + std::to_string(chance.num_seeds) + " fresh seeds "
+                      : ", " + std::to_string(chance.num_seeds) + ": ") +
+        percent(chance.if_different) + " (" + percent(chance.overall) + ")";
   return text;
 }
 
@@ -96,7 +97,8 @@ const std::vector<VerdictWord>& verdict_words() {
       {Verdict::better, "better", "surely better than the reference"},
       {Verdict::worse, "worse", "surely worse than the reference"},
       {Verdict::no_meaningful_difference, "no meaningful difference", "the difference is surely smaller than compare.min_effect"},
-      {Verdict::undecided, "undecided", "these seeds cannot tell, which does not mean equal; so it is where every seed gave the same value"},
+      {Verdict::undecided, "undecided",
+       "these seeds cannot tell, which does not mean equal; so it is where every seed gave the same value"},
       {Verdict::too_few_seeds, "too few seeds", "whatever this many seeds had given, it would have been no verdict"},
   };
   return words;
@@ -114,8 +116,8 @@ std::string verdict_sentence(const PairedResult& result, const Judgement& judgem
     return start + "with " + n + " the smallest possible p is " + significant(judgement.smallest_p_holm, 3) +
            family_text(judgement.comparisons) + "; at least " + std::to_string(judgement.seeds_for_verdict) + " are needed";
   if (judgement.verdict == Verdict::no_meaningful_difference) {
-    return start + effect_text(result, form) + " is within " + margin_text(result) + ", " +
-           p_text(*judgement.p_equivalence_adjusted) + family_text(judgement.comparisons) + ", " + n + " seeds";
+    return start + effect_text(result, form) + " is within " + margin_text(result) + ", " + p_text(*judgement.p_equivalence_adjusted) +
+           family_text(judgement.comparisons) + ", " + n + " seeds";
   }
   const std::size_t agreeing = judgement.verdict == Verdict::worse ? result.losses : result.wins;
   return start + effect_text(result, form) + ", " + p_text(judgement.p_holm) + family_text(judgement.comparisons) + ", " +

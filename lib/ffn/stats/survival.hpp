@@ -39,9 +39,9 @@ struct SurvivalCurve {
 /// time is negative or beyond its budget.
 SurvivalCurve kaplan_meier(const std::vector<Hit>& runs);
 
-/// Interval of S just after each step of the curve, by Greenwood's variance on the scale of log(−log S) (Kalbfleisch & Prentice 2002, §1.4.1;
-/// R's survfit with conf.type "log-log"): within (0, 1). Nothing where S is 0, whose variance is not defined.
-/// Throws if the level is outside (0, 1).
+/// Interval of S just after each step of the curve, by Greenwood's variance on the scale of log(−log S) (Kalbfleisch & Prentice 2002,
+/// §1.4.1; R's survfit with conf.type "log-log"): within (0, 1). Nothing where S is 0, whose variance is not defined. Throws if the level
+/// is outside (0, 1).
 std::vector<std::optional<Interval>> unreached_intervals(const SurvivalCurve& curve, double level);
 
 /// Median time to target, the smallest t with S(t) ≤ 1/2; nullopt means "not reached": more than half never hit.

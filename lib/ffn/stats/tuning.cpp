@@ -33,7 +33,9 @@ PointOutcomes on_scale(PointOutcomes outcomes, PointScale scale) {
   return outcomes;
 }
 
-double standard_error(const std::vector<double>& values) { return standard_deviation(values) / std::sqrt(static_cast<double>(values.size())); }
+double standard_error(const std::vector<double>& values) {
+  return standard_deviation(values) / std::sqrt(static_cast<double>(values.size()));
+}
 
 std::vector<double> values_of(const std::vector<Outcome>& runs) {
   std::vector<double> values;

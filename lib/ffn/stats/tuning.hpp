@@ -21,8 +21,8 @@ PointScale point_scale(const std::vector<PointOutcomes>& variants, Direction dir
 
 /// One point over the tuning seeds.
 struct PointScore {
-  std::size_t bad = 0;         ///< runs without a value
-  std::optional<double> mean;  ///< of those with one
+  std::size_t bad = 0;                   ///< runs without a value
+  std::optional<double> mean;            ///< of those with one
   std::optional<double> judged;          ///< mean on the scale; a rank is among all runs of the variant
   std::optional<double> standard_error;  ///< of `judged`; none of a single run
 };

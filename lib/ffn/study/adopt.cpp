@@ -7,12 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "ffn/core/disk_error.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_check.hpp"
-#include "ffn/record/run_claim.hpp"
+#include "ffn/base/disk_error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_check.hpp"
+#include "ffn/store/run_claim.hpp"
 #include "ffn/study/run_copy.hpp"
 
 namespace ffn {
@@ -72,12 +72,14 @@ class NotCopied {
  public:
   void add(const RunCopy& copy, const std::exception& error) {
     if (++count_ > kNamed) return;
-    log_warning(copy.from.string() + " is what " + copy.to.string() + " will be, and could not be copied: " + error.what() + "; the run is trained again");
+    log_warning(copy.from.string() + " is what " + copy.to.string() + " will be, and could not be copied: " + error.what() +
+                "; the run is trained again");
   }
   void say_others() const {
     if (count_ <= kNamed) return;
     const auto others = count_ - kNamed;
-    log_warning(std::to_string(others) + (others == 1 ? " more run could not be copied and is" : " more runs could not be copied and are") + " trained again");
+    log_warning(std::to_string(others) + (others == 1 ? " more run could not be copied and is" : " more runs could not be copied and are") +
+                " trained again");
   }
 
  private:
@@ -87,7 +89,8 @@ class NotCopied {
 
 // Returns those of them that have arrived: at the others somebody is at work, or they cannot be copied. Throws DiskError where no other
 // could be, either.
-std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std::size_t, fs::path>>& places, KilledCopies& killed, NotCopied& not_copied) {
+std::vector<std::size_t> adopt(const Plan& plan, const std::vector<std::pair<std::size_t, fs::path>>& places, KilledCopies& killed,
+                               NotCopied& not_copied) {
   std::vector<RunClaim> claims;
   std::vector<std::size_t> claimed, arrived;
   std::vector<RunCopy> copies;
@@ -139,7 +142,8 @@ std::map<std::size_t, fs::path> adoptable_runs(const Plan& plan, const std::vect
   for (const auto i : absent) {
     const auto [first, last] = elsewhere.equal_range(plan.runs[i].identity);
     const auto fits = std::find_if(first, last, [&](const auto& at) {
-      return computed_as_asked(plan.runs[i].config.compute, at.second.computed_by) && check_run(RunDirectory(at.second.place)).verdict == RunCheck::Verdict::whole;
+      return computed_as_asked(plan.runs[i].config.compute, at.second.computed_by) &&
+             check_run(RunDirectory(at.second.place)).verdict == RunCheck::Verdict::whole;
     });
     if (fits != last) out.emplace(i, fits->second.place);
   }

@@ -11,8 +11,8 @@
 #include <map>
 #include <thread>
 
-#include "ffn/core/files.hpp"
-#include "ffn/record/run_files.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/run_files.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

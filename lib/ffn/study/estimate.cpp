@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "ffn/core/files.hpp"
+#include "ffn/base/files.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/study/worker_pool.hpp"
 

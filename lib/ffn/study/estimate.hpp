@@ -4,15 +4,15 @@
 
 #include <functional>
 
-#include "ffn/engine/interface.hpp"
 #include "ffn/study/plan.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn {
 
 struct Use {
   double seconds = 0;           ///< of all
   double evaluation_share = 0;  ///< of what the workers do
-  double peak_bytes = 0;  ///< that one worker has in memory at most; 0 where the system does not tell
+  double peak_bytes = 0;        ///< that one worker has in memory at most; 0 where the system does not tell
 };
 
 /// What `jobs` workers that share `cores` take for the cohorts, files included. Of every kind and size of cohort one is tried: as a whole

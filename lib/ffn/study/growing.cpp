@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/files.hpp"
 #include "ffn/config/json_writer.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/record/differing_keys.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/store/differing_keys.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -67,7 +67,8 @@ void refuse_other_question(const Study& study, const StudyFile& there, const fs:
   const auto differ = differing_keys(declared_question(there.compare, before, there.seeds),
                                      declared_question(comparison_of(study), now, study.seeds), [](const std::string&) { return false; });
   if (differ.empty()) return;
-  throw UsageError(directory.string() + " was looked at with another question, and its error rate is that question's:" + indented(differ), kNewStudyHint);
+  throw UsageError(directory.string() + " was looked at with another question, and its error rate is that question's:" + indented(differ),
+                   kNewStudyHint);
 }
 
 }  // namespace
@@ -80,8 +81,10 @@ void require_looks(const Study& study, const fs::path& directory) {
     lost = error.what();
   }
   if (!holds_finished_runs(directory) || !(study.growing || once_grew(directory))) return;
-  throw DataError(lost + ", and so is its copy; finished runs are there, and what the looks at them have used up of the error that verdicts may make is not known",
-                  std::string("put the file back from where you keep a copy; ") + kNewStudyHint);
+  throw DataError(
+      lost +
+          ", and so is its copy; finished runs are there, and what the looks at them have used up of the error that verdicts may make is not known",
+      std::string("put the file back from where you keep a copy; ") + kNewStudyHint);
 }
 
 SequentialRecord record_to_go_on(const Study& study, std::size_t comparisons, const fs::path& directory) {
@@ -108,8 +111,9 @@ void refuse_fixed_seeds(const Study& study, const fs::path& directory) {
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
   }
   if (!there || !there->sequential || there->sequential->looks.empty()) return;
-  throw UsageError(directory.string() + " adds seeds until settled and was looked at with " + std::to_string(there->sequential->looks.back()) +
-                       "; judging " + std::to_string(study.seeds.size()) + " seeds as if there had been no look makes more errors than it says",
+  throw UsageError(directory.string() + " adds seeds until settled and was looked at with " +
+                       std::to_string(there->sequential->looks.back()) + "; judging " + std::to_string(study.seeds.size()) +
+                       " seeds as if there had been no look makes more errors than it says",
                    std::string("seeds=auto goes on with it; ") + kNewStudyHint);
 }
 

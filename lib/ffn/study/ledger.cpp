@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ffn/core/error.hpp"
-#include "ffn/record/run_files.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/store/run_files.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -6,14 +6,14 @@
 #include <optional>
 #include <set>
 
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/misplaced.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_check.hpp"
-#include "ffn/record/run_standing.hpp"
-#include "ffn/record/safetensors.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/store/misplaced.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_check.hpp"
+#include "ffn/store/run_standing.hpp"
+#include "ffn/store/safetensors.hpp"
+#include "ffn/store/study_file.hpp"
 #include "ffn/study/run_copy.hpp"
 #include "ffn/study/same_study.hpp"
 #include "ffn/study/study_lock.hpp"
@@ -37,7 +37,8 @@ std::optional<StudyOrder> order_with_texts(const std::vector<fs::path>& studies)
 std::set<fs::path> planned_places(const Json& study) {
   std::set<fs::path> places;
   for (const auto& variant : study["variants"]) {
-    for (const auto& seed : study["seeds"]) places.insert(run_path_within("", variant["name"].get<std::string>(), seed.get<std::int64_t>()));
+    for (const auto& seed : study["seeds"])
+      places.insert(run_path_within("", variant["name"].get<std::string>(), seed.get<std::int64_t>()));
   }
   return places;
 }
@@ -136,7 +137,8 @@ std::optional<Copy> examine(const fs::path& run, std::size_t source, std::vector
   const RunCheck check = check_run(directory);
   if (check.verdict == Verdict::unreadable) throw ReadError(join(check.damage, "; "));
   const bool is_left_out = check.verdict == Verdict::repeated || check.verdict == Verdict::misplaced;
-  if (!check.damage.empty()) notes.push_back(run.string() + ": " + join(check.damage, "; ") + (is_left_out ? "; this copy is left out" : ""));
+  if (!check.damage.empty())
+    notes.push_back(run.string() + ": " + join(check.damage, "; ") + (is_left_out ? "; this copy is left out" : ""));
   if (is_left_out) return std::nullopt;
   Copy copy{run, source, {}, {}, 0, check.verdict};
   try {
@@ -200,7 +202,8 @@ std::string contradiction(const Copy& a, const Copy& b) {
 
 // ---- copying
 
-// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved. Throws DataError that names what is there and is not ours.
+// What stands in the way of a run's copy in the target. Nothing that is not a lesser copy of the same run is moved. Throws DataError that
+// names what is there and is not ours.
 InTheWay in_the_way(const fs::path& target, const fs::path& run, const Copy& copy) {
   fs::path place = target;
   for (const auto& part : run) {
@@ -253,8 +256,9 @@ StudyPart one_study_of(const std::vector<fs::path>& sources, const fs::path& tar
     if (is_within(target, sources[i]) || is_within(sources[i], target))
       throw UsageError(target.string() + " and " + sources[i].string() + " lie in each other", "merge into a directory of its own");
     if (const std::string place = difference_of(first, other, notes); !place.empty())
-      throw DataError(sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
-                      "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
+      throw DataError(
+          sources[0].string() + " and " + sources[i].string() + " are different studies: " + place + " differs in their study.json",
+          "only parts of one study can be merged; `ffn-train compare A B` looks at several studies");
     take_knowledge(first, other);
   }
   for (const auto& source : sources) {
@@ -269,8 +273,9 @@ std::optional<JsonValue> new_study_file(const fs::path& target, const StudyPart&
   if (!directory_exists(target)) throw DataError(target.string() + " is no directory");
   StudyPart there = read_study_part(target, notes);
   if (const std::string place = difference_of(there, source, notes); !place.empty()) {
-    throw DataError(target.string() + " holds another study than " + source.directory.string() + ": " + place + " differs in their study.json",
-                    "merge into a directory that does not exist yet");
+    throw DataError(
+        target.string() + " holds another study than " + source.directory.string() + ": " + place + " differs in their study.json",
+        "merge into a directory that does not exist yet");
   }
   const bool is_more = take_knowledge(there, source);
   if (!is_more && path_exists(study_file_path(target))) return std::nullopt;
@@ -300,7 +305,8 @@ BestCopies best_copies(const std::vector<fs::path>& directories, const std::set<
   for (std::size_t i = 0; i < directories.size(); ++i) {
     for (const auto& run : RunSearch(directories[i], planned, notes).runs()) {
       const fs::path path = directories[i] / run;
-      if (const std::string what = misplaced(path, order ? &*order : nullptr); !what.empty()) problems += "\n  " + path.string() + " " + what;
+      if (const std::string what = misplaced(path, order ? &*order : nullptr); !what.empty())
+        problems += "\n  " + path.string() + " " + what;
       if (auto copy = examine(path, i, notes)) problems += take_copy(run, std::move(*copy), best);
     }
   }
@@ -311,8 +317,9 @@ BestCopies best_copies(const std::vector<fs::path>& directories, const std::set<
 std::string beside_note(const std::vector<std::string>& beside) {
   constexpr std::size_t kNamed = 3;
   const std::vector<std::string> named_runs(beside.begin(), beside.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, beside.size())));
-  return std::to_string(beside.size()) + (beside.size() == 1 ? " run" : " runs") + " in places that study.json does not list: " + join(named_runs) +
-         (beside.size() > kNamed ? ", …" : "") + "; taken along and not counted";
+  return std::to_string(beside.size()) + (beside.size() == 1 ? " run" : " runs") +
+         " in places that study.json does not list: " + join(named_runs) + (beside.size() > kNamed ? ", …" : "") +
+         "; taken along and not counted";
 }
 
 }  // namespace
@@ -345,7 +352,8 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     }
   }
   if (!problems.empty())
-    throw DataError("these do not fit together; nothing was copied:" + problems, "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
+    throw DataError("these do not fit together; nothing was copied:" + problems,
+                    "move away what is not the study's, or merge into a new directory; `ffn-train compare` looks at each by itself");
 
   const StudyLock lock(fs::weakly_canonical(target), study_fingerprint(study), /*exclusive=*/true);
   make_directories(target);
@@ -357,7 +365,9 @@ MergeResult merge_studies(const std::vector<fs::path>& given, const fs::path& gi
     killed.remove(target / run);
     if (const auto way = there.find(run); way != there.end()) {
       const fs::path aside = copy_run({copy.directory, target / run}, way->second);
-      if (!aside.empty()) result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " + aside.string());
+      if (!aside.empty())
+        result.notes.push_back((target / run).string() + ": " + copy.directory.string() + " has the better copy; moved to " +
+                               aside.string());
       ++result.copied[directories[copy.source].string()];
     }
     if (!planned.count(run)) {

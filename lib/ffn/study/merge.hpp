@@ -20,8 +20,8 @@ struct MergeResult {
 };
 
 /// Copies each run's best copy into `target`, which must not exist, be empty, or be a directory of the same study: a finished
-/// run is better than an unfinished one, a further checkpoint than a nearer, a whole one than a damaged one. Nothing is copied unless everything fits:
-/// throws DataError naming both places for studies that differ (their `compute` aside) and for a run with two different
+/// run is better than an unfinished one, a further checkpoint than a nearer, a whole one than a damaged one. Nothing is copied unless
+/// everything fits: throws DataError naming both places for studies that differ (their `compute` aside) and for a run with two different
 /// results. Throws Error with the exit code of an interruption while a process is at work in one of the directories.
 MergeResult merge_studies(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& target);
 

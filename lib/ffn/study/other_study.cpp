@@ -4,16 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ffn/core/checksum.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/core/suggest.hpp"
-#include "ffn/record/differing_keys.hpp"
-#include "ffn/record/run_standing.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/base/checksum.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/data/corpus.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/differing_keys.hpp"
+#include "ffn/store/run_standing.hpp"
+#include "ffn/store/study_file.hpp"
 #include "ffn/study/other_tuning.hpp"
 #include "ffn/study/standing_choices.hpp"
-#include "ffn/tasks/corpus.hpp"
-#include "ffn/tasks/run_identity.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -143,7 +143,8 @@ std::vector<std::string> values_in(const std::vector<Json>& configs, const Tunin
 
 // A study under the name that another is tuned under would overwrite what that one's choices rest on.
 void refuse_study_over_tuning(const Plan& plan) {
-  const bool tunes = std::all_of(plan.study.seeds.begin(), plan.study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
+  const bool tunes =
+      std::all_of(plan.study.seeds.begin(), plan.study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
   const std::string& name = plan.study.name;
   const std::string suffix = kTuningSuffix;
   if (tunes || name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0) return;
@@ -153,7 +154,8 @@ void refuse_study_over_tuning(const Plan& plan) {
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
     return;
   }
-  throw UsageError(plan.directory.string() + " holds the runs that " + name.substr(0, name.size() - suffix.size()) + " was tuned by", kOtherResultsHint);
+  throw UsageError(plan.directory.string() + " holds the runs that " + name.substr(0, name.size() - suffix.size()) + " was tuned by",
+                   kOtherResultsHint);
 }
 
 }  // namespace
@@ -182,7 +184,8 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
     // A section is there or not as its keys are swept; d_ff and expansion are one width.
     const bool width = key == "model.ffn.d_ff" || key == "model.ffn.expansion";
     return key == "seed" || any_swept([&](const std::string& other) {
-             return key == other || is_below(key, other) || follows_from(key, other) || (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
+             return key == other || is_below(key, other) || follows_from(key, other) ||
+                    (width && (other == "model.ffn.d_ff" || other == "model.ffn.expansion"));
            });
   };
   const Json now = resolved_json(plan.runs.at(0).config);
@@ -197,7 +200,8 @@ void refuse_other_study(const Plan& plan, const std::vector<Progress>& found) {
     }
   }
   auto differ = differing_keys(earlier.config, now, left_out);
-  if (const auto text = another_text(earlier, plan); !text.empty() && differ.empty() && swept.count("task.file") == 0) differ.push_back(text);
+  if (const auto text = another_text(earlier, plan); !text.empty() && differ.empty() && swept.count("task.file") == 0)
+    differ.push_back(text);
   if (differ.empty() || has_run_of(plan)) return;
   throw UsageError(plan.directory.string() + " holds another study of this name:" + indented(differ), kOtherResultsHint);
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "ffn/record/differing_keys.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/store/differing_keys.hpp"
+#include "ffn/store/run_standing.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -38,7 +38,8 @@ std::optional<TuningConfig> tuning_there(const fs::path& directory) {
 }  // namespace
 
 bool is_tuning_study(const StudyFile& study) {
-  return !study.sequential && std::all_of(study.seeds.begin(), study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
+  return !study.sequential &&
+         std::all_of(study.seeds.begin(), study.seeds.end(), [](std::int64_t seed) { return seed >= kFirstTuningSeed; });
 }
 
 void refuse_study_in_place_of_tuning(const Study& study, const fs::path& out) {
@@ -49,7 +50,8 @@ void refuse_study_in_place_of_tuning(const Study& study, const fs::path& out) {
   } catch (const Error&) {  // what cannot be read is nothing to be careful of
     return;
   }
-  throw UsageError(directory.string() + " holds a study of its own, and " + study.name + " would be tuned there", "name=... or -o DIR keeps both");
+  throw UsageError(directory.string() + " holds a study of its own, and " + study.name + " would be tuned there",
+                   "name=... or -o DIR keeps both");
 }
 
 void refuse_other_tuning(const Study& study, const fs::path& out) {

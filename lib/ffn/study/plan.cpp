@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "ffn/engine/devices.hpp"
-#include "ffn/record/run_directory.hpp"
-#include "ffn/tasks/run_identity.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/train/devices.hpp"
 
 namespace ffn {
 

@@ -20,9 +20,9 @@ struct PlannedRun {
 
 struct Plan {
   Study study;
-  std::filesystem::path directory;  ///< out/<study>
+  std::filesystem::path directory;           ///< out/<study>
   std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs are named by; none for other tasks
-  std::vector<PlannedRun> runs;     ///< seed-major: the first seed of every variant, then the second, …
+  std::vector<PlannedRun> runs;              ///< seed-major: the first seed of every variant, then the second, …
 };
 
 Plan make_plan(Study study, const std::filesystem::path& out);

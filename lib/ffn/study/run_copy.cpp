@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include "ffn/core/disk_error.hpp"
-#include "ffn/core/files.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/run_directory.hpp"
+#include "ffn/base/disk_error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -17,7 +17,8 @@ constexpr std::uintmax_t kMaxRunFile = std::uintmax_t{8} << 30;
 
 // A link of a run's own leads to its checkpoint's directory or to a file; another's may lead anywhere.
 bool is_run_files_directory(const DirectoryEntry& entry, const fs::path& within) {
-  return directory_exists(entry.path) && (entry.type != fs::file_type::symlink || within == RunDirectory("").checkpoint_path().parent_path());
+  return directory_exists(entry.path) &&
+         (entry.type != fs::file_type::symlink || within == RunDirectory("").checkpoint_path().parent_path());
 }
 
 void read_files(const fs::path& from, const fs::path& below, std::vector<std::pair<fs::path, std::string>>& files) {
@@ -25,7 +26,8 @@ void read_files(const fs::path& from, const fs::path& below, std::vector<std::pa
     const fs::path name = below / entry.path.filename();
     if (is_no_result(name.filename().string())) continue;
     if (is_run_files_directory(entry, name)) read_files(from, name, files);
-    else if (type_of(entry.path) == fs::file_type::regular) files.emplace_back(name, read_file(entry.path, "run file", ExitCode::data, kMaxRunFile));
+    else if (type_of(entry.path) == fs::file_type::regular)
+      files.emplace_back(name, read_file(entry.path, "run file", ExitCode::data, kMaxRunFile));
   }
 }
 
@@ -48,7 +50,8 @@ void discard_incoming(const std::vector<RunCopy>& runs) {
 // All of them, on disk.
 void write_incoming(const std::vector<RunCopy>& runs) {
   for (const auto& run : runs) {  // what KilledCopies left alone, of an earlier process that had this one's number
-    if (link_type_of(incoming_path(run.to)) != fs::file_type::not_found) throw DataError(incoming_path(run.to).string() + " is in the way", "move it away");
+    if (link_type_of(incoming_path(run.to)) != fs::file_type::not_found)
+      throw DataError(incoming_path(run.to).string() + " is in the way", "move it away");
   }
   try {
     FileGroup group;
@@ -64,7 +67,8 @@ void let_appear(const RunCopy& run) {
   const fs::path incoming = incoming_path(run.to);
   std::error_code error;
   fs::rename(incoming, run.to, error);
-  if (error) throw_unwritable("cannot rename " + incoming.string() + " to " + run.to.filename().string() + ": " + error.message(), error.value());
+  if (error)
+    throw_unwritable("cannot rename " + incoming.string() + " to " + run.to.filename().string() + ": " + error.message(), error.value());
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::filesystem::path copy_run(const RunCopy& run, InTheWay there);
 /// the process is killed, each is there whole or not at all.
 void copy_runs(const std::vector<RunCopy>& runs);
 
-/// Removes what killed copies left beside runs, and nothing that holds a file of somebody else. Looks through each directory once, however many runs are in it.
+/// Removes what killed copies left beside runs, and nothing that holds a file of somebody else. Looks through each directory once, however
+/// many runs are in it.
 class KilledCopies {
  public:
   /// Those of one run. Only where nobody else copies it.

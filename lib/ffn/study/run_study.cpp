@@ -6,10 +6,10 @@
 #include <sstream>
 #include <thread>
 
-#include "ffn/core/files.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/moved_aside.hpp"
-#include "ffn/record/study_file.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/study_file.hpp"
 #include "ffn/study/growing.hpp"
 #include "ffn/study/ledger.hpp"
 
@@ -29,7 +29,8 @@ bool holds(const std::filesystem::path& file, const std::string& text) {
 void warn_of_lost_file(const std::filesystem::path& study) {
   try {
     const auto there = read_study_file(study);
-    if (there && !there->lost.empty()) log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
+    if (there && !there->lost.empty())
+      log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
   } catch (const Error&) {  // lost with its copy: whoever depends on it has said so
   }
 }
@@ -70,8 +71,10 @@ std::string run_name(const Plan& plan, std::size_t run) {
 
 std::string end_text(const WorkerMessage& message) {
   std::ostringstream text;
-  text << (message.end == RunEnd::done ? "is done" : message.end == RunEnd::diverged ? "diverged" : "was interrupted") << " at step " << message.step
-       << ", val/loss " << message.loss;
+  text << (message.end == RunEnd::done       ? "is done"
+           : message.end == RunEnd::diverged ? "diverged"
+                                             : "was interrupted")
+       << " at step " << message.step << ", val/loss " << message.loss;
   return text.str();
 }
 
@@ -86,7 +89,8 @@ PoolOptions pool_options(const Plan& plan, const StudyOptions& options, const st
   pool.in_worker = options.in_worker;
   pool.on_message = [&](const WorkerMessage& message) {
     using Kind = WorkerMessage::Kind;
-    if (message.kind == Kind::run_started) log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
+    if (message.kind == Kind::run_started)
+      log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
     if (message.kind == Kind::run_finished) log_debug(run_name(plan, message.run) + " " + end_text(message));
     if (message.kind == Kind::run_failed) log_debug(run_name(plan, message.run) + " failed; its status.json says why");
     if (options.on_message) options.on_message(message, cohorts);
@@ -129,8 +133,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
 
     if (!log) {
       log.emplace(plan.directory / "log.txt");
-      log_debug("study " + plan.study.name + ": " + std::to_string(pending.size()) + " of " + std::to_string(options.runs.size()) + " runs to train, " +
-                std::to_string(options.jobs) + " workers");
+      log_debug("study " + plan.study.name + ": " + std::to_string(pending.size()) + " of " + std::to_string(options.runs.size()) +
+                " runs to train, " + std::to_string(options.jobs) + " workers");
     }
     Engine& engine = options.engine();
     const auto cohorts = make_cohorts(plan, pending, options.jobs);
@@ -158,8 +162,8 @@ StudyOutcome run_study(const Plan& plan, const StudyOptions& options) {
   }
   outcome.interrupted = outcome.interrupted || is_stopped();
   if (log) {
-    log_debug("study " + plan.study.name + (outcome.interrupted ? " was interrupted: " : " ends: ") + std::to_string(outcome.trained) + " trained, " +
-              std::to_string(outcome.reused) + " found finished, " + std::to_string(outcome.diverged) + " diverged, " +
+    log_debug("study " + plan.study.name + (outcome.interrupted ? " was interrupted: " : " ends: ") + std::to_string(outcome.trained) +
+              " trained, " + std::to_string(outcome.reused) + " found finished, " + std::to_string(outcome.diverged) + " diverged, " +
               std::to_string(outcome.failed.size()) + " failed");
   }
   return outcome;

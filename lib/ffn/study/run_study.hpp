@@ -9,7 +9,7 @@ namespace ffn {
 
 struct StudyOptions {
   std::vector<std::size_t> runs;  ///< indices into Plan::runs: those to train here
-  std::vector<Progress> found;  ///< progress_of(plan.runs), as it was at the start
+  std::vector<Progress> found;    ///< progress_of(plan.runs), as it was at the start
   std::size_t jobs = 1;
   std::size_t cores = 1;  ///< that workers share out as threads
   bool fail_fast = false;

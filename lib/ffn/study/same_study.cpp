@@ -4,11 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "ffn/core/files.hpp"
-#include "ffn/core/hash.hpp"
-#include "ffn/record/run_files.hpp"
-#include "ffn/record/study_file.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/run_files.hpp"
+#include "ffn/store/study_file.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/core/json.hpp"
+#include "ffn/base/json.hpp"
 
 namespace ffn {
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "ffn/core/error.hpp"
+#include "ffn/base/error.hpp"
 
 namespace ffn {
 

@@ -2,8 +2,8 @@
 
 #include <regex>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/shell.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/shell.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

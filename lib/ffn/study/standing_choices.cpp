@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "ffn/record/run_directory.hpp"
-#include "ffn/record/run_standing.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/run_standing.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <vector>
 
-#include "ffn/core/files.hpp"
+#include "ffn/base/files.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -93,7 +93,8 @@ bool StudyLock::is_leftover(const DirectoryEntry& entry) {
   std::string text(beginning.size(), '\0');
   std::ifstream in(entry.path, std::ios::binary);
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  return in.rdbuf()->is_open() && beginning.compare(0, static_cast<std::size_t>(in.gcount()), text, 0, static_cast<std::size_t>(in.gcount())) == 0;
+  return in.rdbuf()->is_open() &&
+         beginning.compare(0, static_cast<std::size_t>(in.gcount()), text, 0, static_cast<std::size_t>(in.gcount())) == 0;
 }
 
 bool StudyLock::has_leftovers(const fs::path& directory) { return !leftovers(directory).empty(); }

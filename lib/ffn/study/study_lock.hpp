@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "ffn/core/files.hpp"
-#include "ffn/record/lock_file.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/lock_file.hpp"
 
 namespace ffn {
 

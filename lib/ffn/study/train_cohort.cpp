@@ -6,15 +6,15 @@
 #include <map>
 #include <set>
 
+#include "ffn/base/checksum.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/side_by_side.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/checksum.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/side_by_side.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_recorder.hpp"
-#include "ffn/record/run_standing.hpp"
-#include "ffn/tasks/run_identity.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_recorder.hpp"
+#include "ffn/store/run_standing.hpp"
 
 namespace ffn {
 namespace {
@@ -28,9 +28,7 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 Progress progress_of(const PlannedRun& run) {
   const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
   if (look.is_whole()) return Progress::finished;
-  return look.standing == Standing::failed    ? Progress::failed
-         : look.standing == Standing::another ? Progress::another
-                                              : Progress::pending;
+  return look.standing == Standing::failed ? Progress::failed : look.standing == Standing::another ? Progress::another : Progress::pending;
 }
 
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
@@ -75,7 +73,7 @@ class HookObserver final : public TrainObserver {
   std::vector<double> val_loss_;  // the last of each run
 };
 
-void fail(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {
+void record_failure(std::size_t run, const CohortHooks& hooks, CohortOutcome& outcome) {
   ++outcome.failed;
   if (hooks.failed) hooks.failed(run);
 }
@@ -115,7 +113,7 @@ std::optional<ReadyRun> ready_run(const PlannedRun& run, std::size_t index, cons
   } catch (const Error& error) {
     const std::string what = reason_of(error);  // may have lines of its own
     log_error(what + (error.hint().empty() ? "" : (what.find('\n') == std::string::npos ? "; " : "\n") + error.hint()));
-    fail(index, hooks, outcome);
+    record_failure(index, hooks, outcome);
     return std::nullopt;
   }
 }
@@ -148,7 +146,7 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
       log_error(reason_of(again));
     }
     for (std::size_t i = 0; i < session.runs.size(); ++i) {
-      if (!recorder || !recorder->summary(i)) fail(session.plan_index[i], hooks, outcome);
+      if (!recorder || !recorder->summary(i)) record_failure(session.plan_index[i], hooks, outcome);
     }
   }
 }
@@ -157,7 +155,8 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
 
 std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info) {
   if (checkpoint.computed_by.empty() || checkpoint.computed_by.back() == info.text()) return "";
-  return "going on with " + info.text() + " what " + checkpoint.computed_by.back() + " began: bits may differ from those of an undisturbed run";
+  return "going on with " + info.text() + " what " + checkpoint.computed_by.back() +
+         " began: bits may differ from those of an undisturbed run";
 }
 
 void give_back_freed_memory() {
@@ -169,7 +168,9 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() + " changed since the study was started; put the text back, or start with --fresh, or under another name=..., to train on it as it is");
+    throw DataError(
+        "the text of " + first.directory.string() +
+        " changed since the study was started; put the text back, or start with --fresh, or under another name=..., to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through

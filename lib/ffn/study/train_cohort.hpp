@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "ffn/engine/interface.hpp"
 #include "ffn/study/plan.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn {
 
@@ -38,7 +38,8 @@ struct CohortOutcome {
 /// cohort to cohort.
 void give_back_freed_memory();
 
-/// What is to be said of a run that goes on with this engine and was begun with another one; empty where it was not. Its summary says so, too.
+/// What is to be said of a run that goes on with this engine and was begun with another one; empty where it was not. Its summary says so,
+/// too.
 std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info);
 
 /// A run fails whose directory holds another config's results, whose engine throws, or whose text changes meanwhile; the others go on.

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <functional>
 
-#include "ffn/core/error.hpp"
+#include "ffn/base/error.hpp"
 
 namespace ffn {
 

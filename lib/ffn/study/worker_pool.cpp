@@ -16,10 +16,10 @@
 #include <new>
 #include <set>
 
-#include "ffn/core/error.hpp"
-#include "ffn/record/log.hpp"
-#include "ffn/record/run_claim.hpp"
-#include "ffn/record/run_standing.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_standing.hpp"
 
 namespace ffn {
 
@@ -168,7 +168,8 @@ class Pool {
   }
 
   void count_at_work() {
-    shared_.set_at_work(static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(), [](const Child& c) { return c.cohort != kNone; })));
+    shared_.set_at_work(
+        static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(), [](const Child& c) { return c.cohort != kNone; })));
   }
 
   // What has not begun is not begun in a directory that is another study's, or that somebody has removed.
@@ -356,7 +357,9 @@ class Pool {
 
 }  // namespace
 
-std::size_t thread_share(std::size_t cores, std::size_t workers) { return std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers)); }
+std::size_t thread_share(std::size_t cores, std::size_t workers) {
+  return std::max<std::size_t>(1, cores / std::max<std::size_t>(1, workers));
+}
 
 PoolResult run_pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options) {
   return Pool(plan, cohorts, engine, options).run();

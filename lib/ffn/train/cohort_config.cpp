@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 
 namespace ffn {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ffn/config/run_config.hpp"
-#include "ffn/engine/learner.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/train/learner.hpp"
 
 namespace ffn {
 

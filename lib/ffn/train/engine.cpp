@@ -1,10 +1,10 @@
 #include "ffn/train/engine.hpp"
 
+#include "ffn/base/error.hpp"
 #include "ffn/config/coverage.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/engine/devices.hpp"
 #include "ffn/kernels/isa.hpp"
 #include "ffn/kernels/subnormals.hpp"
+#include "ffn/train/devices.hpp"
 #include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
@@ -47,7 +47,8 @@ class TrainingEngine final : public Engine {
     const auto libtorch = load_libtorch().info();
     if (config.compute.on_cpu() || (libtorch.cuda && !visible_gpus().empty())) return;
     throw UsageError("device " + config.compute.device + ": " +
-                         (libtorch.cuda ? "LibTorch " + libtorch.version + " has CUDA, but the driver sees no GPU here" : "LibTorch " + libtorch.version + " sees no GPU here: it was built without CUDA"),
+                         (libtorch.cuda ? "LibTorch " + libtorch.version + " has CUDA, but the driver sees no GPU here"
+                                        : "LibTorch " + libtorch.version + " sees no GPU here: it was built without CUDA"),
                      "use --device cpu, or build against a LibTorch with CUDA (the README says how) on a machine with a GPU");
   }
 
@@ -56,7 +57,9 @@ class TrainingEngine final : public Engine {
 
   void train(const Cohort& cohort, TrainObserver& observer) override {
     flush_subnormals();
-    const auto learner = [this](const std::vector<RunConfig>& runs, const Task& task) { return make_learner(runs, task, worker_, threads_); };
+    const auto learner = [this](const std::vector<RunConfig>& runs, const Task& task) {
+      return make_learner(runs, task, worker_, threads_);
+    };
     const std::string by = cohort.runs.empty() ? "" : info(cohort.runs[0]).text();
     Trainer(cohort, observer, learner, by).train();
   }

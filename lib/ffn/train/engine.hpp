@@ -1,7 +1,7 @@
 // The engine behind the command line: each cohort is trained by what its config asks for, or what suits it.
 #pragma once
 
-#include "ffn/engine/interface.hpp"
+#include "ffn/train/interface.hpp"
 #include "ffn/train/trainer.hpp"
 
 namespace ffn {
@@ -18,7 +18,8 @@ struct EngineChoice {
 EngineChoice choose_engine(const RunConfig& config);
 
 /// What takes the steps of runs that were chosen so. Opens LibTorch if need be.
-std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0, ThreadCount threads = {});
+std::unique_ptr<Learner> make_learner(const std::vector<RunConfig>& runs, const Task& task, std::size_t worker = 0,
+                                      ThreadCount threads = {});
 
 /// One per process.
 Engine& training_engine();

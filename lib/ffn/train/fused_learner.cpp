@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "ffn/core/random.hpp"
+#include "ffn/base/random.hpp"
 #include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/cohort_config.hpp"
 

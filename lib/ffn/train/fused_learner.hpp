@@ -1,11 +1,11 @@
-// The fast side: a cohort's runs trained by the fused network (fused/network.hpp), one run after the other. Torch-free.
+// The fast side: a cohort's runs trained by the fused network (layers/network_cpu.hpp), one run after the other. Torch-free.
 #pragma once
 
 #include "ffn/config/run_config.hpp"
-#include "ffn/engine/learner.hpp"
-#include "ffn/engine/interface.hpp"
-#include "ffn/fused/parts.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/layers/parts.hpp"
+#include "ffn/train/interface.hpp"
+#include "ffn/train/learner.hpp"
 #include "ffn/train/optimizer.hpp"
 #include "ffn/train/rows.hpp"
 

@@ -2,8 +2,8 @@
 // fused network's forward pass is what is looked at.
 #pragma once
 
-#include "ffn/fused/network.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/layers/network_cpu.hpp"
 
 namespace ffn {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "ffn/config/accounting.hpp"
-#include "ffn/config/formula.hpp"
+#include "ffn/formula/formula.hpp"
 
 namespace ffn {
 
@@ -65,7 +65,8 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
   out.weights = kFloat * out.parameters * (2 + std::visit([](const auto& o) { return state_rows(o); }, config.train.optimizer));
   const double length = static_cast<double>(shape.sequence_length), width = static_cast<double>(config.model.d_model);
   const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
-  const double token = kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
+  const double token =
+      kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));
   out.step = static_cast<double>(config.train.batch_size) * (example + length * token);
   out.validation = static_cast<double>(config.train.eval_examples.value_or(1)) * (example + kToken * length);
   return out;

@@ -1,8 +1,8 @@
 // Optimizers on parameter rows: each run has its own learning rate and weight decay and is updated in one pass.
 #pragma once
 
+#include "ffn/base/parameters.hpp"
 #include "ffn/config/train_config.hpp"
-#include "ffn/core/parameters.hpp"
 #include "ffn/kernels/optimizer.hpp"
 #include "ffn/train/rows.hpp"
 

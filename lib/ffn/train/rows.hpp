@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/tensor_data.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/tensor_data.hpp"
 
 namespace ffn {
 

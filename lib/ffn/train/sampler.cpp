@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "ffn/core/error.hpp"
-#include "ffn/core/random.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/base/error.hpp"
+#include "ffn/base/random.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/trained.hpp"
 
@@ -65,13 +65,15 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
 
   // Without a prompt a line begins; a text without lines begins with its first character in order.
   const bool has_lines = std::binary_search(alphabet.begin(), alphabet.end(), std::uint32_t{'\n'});
-  auto ids = request.prompt.empty() && !has_lines ? std::vector<std::int64_t>{0} : encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
+  auto ids = request.prompt.empty() && !has_lines ? std::vector<std::int64_t>{0}
+                                                  : encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
     const auto window = std::min<std::int64_t>(text->context, static_cast<std::int64_t>(ids.size()));
     const auto logits = learner->next_logits({ids.end() - window, ids.end()});
     if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }))
-      throw CheckpointError("the logits of this model are not finite: its training diverged, or its weights were changed", "sample a run that ended well: `ffn-train runs` lists them; a lower train.optimizer.lr may train this one");
+      throw CheckpointError("the logits of this model are not finite: its training diverged, or its weights were changed",
+                            "sample a run that ended well: `ffn-train runs` lists them; a lower train.optimizer.lr may train this one");
     ids.push_back(draw(logits, request, random.uniform()));
     std::string piece;
     append_utf8(piece, alphabet[static_cast<std::size_t>(ids.back())]);

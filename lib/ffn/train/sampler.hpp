@@ -1,7 +1,7 @@
 // Text from a trained character model, by whichever engine covers it.
 #pragma once
 
-#include "ffn/engine/interface.hpp"
+#include "ffn/train/interface.hpp"
 
 namespace ffn {
 

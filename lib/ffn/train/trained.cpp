@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/utf8.hpp"
 #include "ffn/config/accounting.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/utf8.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
 
 namespace ffn {
 
@@ -59,7 +59,8 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
       for (const auto k : alphabet) {
         if (k >= ' ') append_utf8(known, k);
       }
-      throw UsageError(what + "'s '" + with_codes(character) + "' does not occur in the training text", "known characters: " + with_codes(known));
+      throw UsageError(what + "'s '" + with_codes(character) + "' does not occur in the training text",
+                       "known characters: " + with_codes(known));
     }
     ids.push_back(at - alphabet.begin());
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/tensor_data.hpp"
 #include "ffn/config/run_config.hpp"
-#include "ffn/core/tensor_data.hpp"
 
 namespace ffn {
 

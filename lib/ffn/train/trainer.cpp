@@ -6,9 +6,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/random.hpp"
 #include "ffn/config/metrics.hpp"
-#include "ffn/core/error.hpp"
-#include "ffn/core/random.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {
@@ -164,9 +164,10 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run,
 void Trainer::add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const {
   const auto blocks = layers_->measure(run, state_row(run, 0).data());
   const auto add = [&](const LayerValues& values, const std::string& behind) {
-    const std::pair<const MetricRow&, double> measured[] = {{metric::kFfnZeroFraction, values.zero_fraction}, {metric::kFfnNearZeroFraction, values.near_zero_fraction},
-                                                            {metric::kFfnDeadUnits, values.dead_units},       {metric::kFfnEffectiveRank, values.effective_rank},
-                                                            {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy}};
+    const std::pair<const MetricRow&, double> measured[] = {
+        {metric::kFfnZeroFraction, values.zero_fraction}, {metric::kFfnNearZeroFraction, values.near_zero_fraction},
+        {metric::kFfnDeadUnits, values.dead_units},       {metric::kFfnEffectiveRank, values.effective_rank},
+        {metric::kMoeMaxViolation, values.max_violation}, {metric::kMoeLoadEntropy, values.load_entropy}};
     for (const auto& [row, value] : measured) {
       if (is_logged(row, runs_[0])) metrics.emplace_back(row.name + behind, value);
     }

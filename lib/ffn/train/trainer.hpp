@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 
-#include "ffn/engine/interface.hpp"
-#include "ffn/engine/learner.hpp"
-#include "ffn/tasks/task.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/train/interface.hpp"
 #include "ffn/train/layer_meter.hpp"
+#include "ffn/train/learner.hpp"
 
 namespace ffn {
 
@@ -64,7 +64,7 @@ class Trainer {
   std::vector<Score> scores_;
   std::int64_t start_ = 0;
   bool start_evaluated_ = true;  ///< false: the run was stopped during the evaluation at that step
-  double step_seconds_ = 0;  ///< of the whole cohort, lately
+  double step_seconds_ = 0;      ///< of the whole cohort, lately
 };
 
 }  // namespace ffn

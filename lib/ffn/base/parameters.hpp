@@ -1,0 +1,72 @@
+// What a parameter is (name, shape, start, form in a weight file, whether it decays) and how the parameters of a model stand
+// side by side in one row of floats. Torch-free: the fused step trains on such rows, nn's modules are views of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ffn/base/tensor_data.hpp"
+
+namespace ffn {
+
+/// How a parameter starts. Draws are a function of (run seed, parameter name, element), see base/random.hpp.
+struct Init {
+  enum class Kind { uniform, normal, constant } kind;
+  double scale;  ///< bound of the uniform, standard deviation of the normal, or the constant
+
+  static Init uniform(double bound) { return {Kind::uniform, bound}; }
+  static Init normal(double std) { return {Kind::normal, std}; }
+  static Init constant(double value) { return {Kind::constant, value}; }
+  /// As torch.nn.Linear starts: U(±1/√D_in).
+  static Init fan_in(std::int64_t d_in);
+};
+
+/// What a parameter looks like in a weight file.
+enum class Export {
+  as_is,         ///< same shape
+  linear,        ///< (D_in, D_out) here, (D_out, D_in) there: torch.nn.Linear's layout
+  expert_bias,   ///< (E, D_out) here, E tensors "experts.<e>.…" of (D_out) there
+  expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
+};
+
+/// Everything about a parameter but its place. Declared once, by the functions of config/parameters.hpp.
+struct ParameterSpec {
+  std::string name;                 ///< "weight"; in a row "block0.ffn.up.weight"
+  std::vector<std::int64_t> shape;  ///< of one run
+  Init init;
+  bool decays;  ///< under `decay: matrices`
+  Export layout = Export::as_is;
+};
+
+/// A parameter and where it stands in the row.
+struct RowEntry : ParameterSpec {
+  std::int64_t offset, count;  ///< in elements
+};
+
+class RowLayout {
+ public:
+  /// Parameters stand in the order in which they are added, each at the start of a cache line. → its entry
+  const RowEntry& add(ParameterSpec spec);
+
+  const std::vector<RowEntry>& entries() const { return entries_; }
+  std::int64_t width() const { return width_; }  ///< P, padding included
+  std::int64_t num_parameters() const;           ///< padding not counted
+
+  // T is float or double; `row` has width() elements.
+  /// Draws every parameter from (seed, name).
+  template <class T>
+  void initialise(std::uint64_t seed, T* row) const;
+  /// Named tensors in torch.nn.Linear's layout.
+  template <class T>
+  std::vector<TensorData> export_row(const T* row) const;
+  /// The reverse. Throws CheckpointError with every difference in name, shape or dtype.
+  template <class T>
+  void import_row(T* row, const std::vector<TensorData>& tensors) const;
+
+ private:
+  std::vector<RowEntry> entries_;
+  std::int64_t width_ = 0;
+};
+
+}  // namespace ffn

@@ -1,0 +1,292 @@
+// The writing half of files.hpp.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "ffn/base/disk_error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
+#include "ffn/base/side_by_side.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+// Closes its descriptor, if it has one.
+struct Opened {
+  explicit Opened(int descriptor) : fd(descriptor) {}
+  ~Opened() {
+    if (fd >= 0) ::close(fd);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  const int fd;
+};
+
+[[noreturn]] void fail(const std::string& action, const fs::path& path) {
+  const int reason = errno;
+  throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
+}
+
+// Under a name that nobody can have taken before: containers have equal process ids, and a link planted there would be written through.
+std::pair<fs::path, int> new_temporary(const fs::path& path) {
+  for (int tries = 10;; --tries) {
+    std::uint64_t number = 0;
+    if (::getentropy(&number, sizeof number) != 0) fail("name a temporary for", path);
+    fs::path temporary = path.string() + kTemporaryMark + std::to_string(::getpid()) + "-" + std::to_string(number);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0) return {std::move(temporary), fd};
+    if (errno != EEXIST || tries == 0) fail("create", temporary);
+  }
+}
+
+void write_all(int fd, const std::string& bytes, const fs::path& path) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", path);
+    done += static_cast<size_t>(n);
+  }
+}
+
+// Some file systems report what could not be written here and never again.
+void close_written(int fd, const fs::path& path) {
+  if (::close(fd) != 0 && errno != EINTR) fail("write", path);
+}
+
+// False, with errno, where it fails.
+bool synced(int fd) {
+  int result;
+  do result = ::fsync(fd);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+// Lets the disk begin with what a flush will wait for: of many files that are flushed together, one commit of the journal then finds
+// the bytes of all. 180 files of 3 kB on ext4, 16 at once: 5.9 ms of processor time in the kernel instead of 9.4.
+void start_writing(int fd) {
+#if defined(__linux__)
+  ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);  // where it cannot be had, the flush does it all
+#else
+  static_cast<void>(fd);
+#endif
+}
+
+// Its entries: what was created, renamed or removed in it. What is gone needs no flush; a directory that one may pass through
+// and not read is not ours.
+void flush_directory(const fs::path& path) {
+  const Opened directory(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  if (directory.fd < 0 && errno != ENOENT && errno != EACCES) fail("open", path);
+  if (directory.fd < 0 || synced(directory.fd)) return;
+  // Some file systems cannot (CIFS, some FUSE mounts): entries are as safe there as they make them.
+  if (errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail("flush", path);
+}
+
+// Flushes that run side by side share the journal's commits and the disk's own flushes; one after the other, each waits for
+// its own. 180 files of 4 kB on ext4: 33 ms one by one, 14 with 4 threads, 8 with 16, 7 with 32. One syncfs(2) takes 6,
+// but it also waits for whatever other programs have written: minutes, while someone copies something large.
+constexpr std::size_t kFlushedAtOnce = 16;
+
+// Which directories' own entries, in the directory above, this process knows to be on disk. A study's directories are made by
+// whichever process comes first, and that one may be gone before it has flushed anything: what is not known is flushed.
+class KnownEntries {
+ public:
+  static KnownEntries& get() {
+    static KnownEntries one;
+    return one;
+  }
+
+  void made(const fs::path& directory) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    on_disk_.erase(directory);
+    new_.insert(directory);
+  }
+
+  void made_with_parents(const fs::path& directory) {
+    for (fs::path above = directory; above.has_relative_path(); above = above.parent_path()) made(above);
+  }
+
+  struct Flush {
+    std::vector<fs::path> directories;
+    std::vector<fs::path> entries;  // of these directories, which are on disk once those above are flushed
+  };
+
+  // What has to be flushed before files in `places` can be called safe: these, and those above whose entries are not known.
+  Flush needed_for(const std::set<fs::path>& places) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::set<fs::path> directories = places, entries;
+    for (auto directory : places) {
+      while (!on_disk_.count(directory) && entries.insert(directory).second && has_entry_above(directory)) {
+        directory = directory.parent_path();
+        directories.insert(directory);
+      }
+    }
+    for (const auto& directory : new_) {
+      if (directories.count(directory.parent_path())) entries.insert(directory);
+    }
+    return {{directories.begin(), directories.end()}, {entries.begin(), entries.end()}};
+  }
+
+  void are_on_disk(const std::vector<fs::path>& entries) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& directory : entries) {
+      on_disk_.insert(directory);
+      new_.erase(directory);
+    }
+  }
+
+ private:
+  // False for the root of a file system: what lies above is not ours.
+  static bool has_entry_above(const fs::path& directory) {
+    struct stat here = {}, above = {};
+    return ::stat(directory.c_str(), &here) == 0 && ::stat(directory.parent_path().c_str(), &above) == 0 && here.st_dev == above.st_dev;
+  }
+
+  std::mutex mutex_;
+  std::set<fs::path> on_disk_, new_;  // new: made by this process, and not flushed since
+};
+
+void flush_directories_of(const std::vector<fs::path>& places) {
+  std::set<fs::path> absolute;
+  fs::path here;
+  for (const auto& place : places) {
+    if (!place.is_absolute() && here.empty()) here = current_directory();
+    absolute.insert(place.empty() ? here : here / place);
+  }
+  const auto needed = KnownEntries::get().needed_for(absolute);
+  side_by_side(kFlushedAtOnce, needed.directories.size(), [&](std::size_t i) { flush_directory(needed.directories[i]); });
+  KnownEntries::get().are_on_disk(needed.entries);
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& path, const std::string& bytes, Durability durability) {
+  FileGroup alone;
+  alone.write(path, bytes, durability);
+  alone.commit();
+}
+
+void FileGroup::write(const fs::path& path, const std::string& bytes, Durability durability) {
+  const auto [temporary, fd] = new_temporary(path);
+  files_.push_back({temporary, path});
+  bool open = true;
+  try {
+    write_all(fd, bytes, temporary);
+    open = false;
+    if (durability == Durability::cached) close_written(fd, temporary);
+    else to_flush_.push_back({temporary, keep_or_close(fd, temporary)});
+  } catch (...) {
+    if (open) ::close(fd);
+    ::unlink(temporary.c_str());
+    files_.pop_back();
+    throw;
+  }
+  if (durability == Durability::cached) return;
+  const fs::path place = path.parent_path();
+  if (places_.empty() || places_.back() != place) places_.push_back(place);
+}
+
+void FileGroup::flush_first(const fs::path& path, int descriptor) {
+  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // whoever wrote it asked for it, too
+  if (!known) to_flush_.push_back({path, descriptor < 0 ? -1 : keep_or_close(descriptor, path)});
+  else if (descriptor >= 0) close_written(descriptor, path);
+}
+
+// A group may be larger than the number of files that one may have open: most of a large one is opened again for its flush.
+int FileGroup::keep_or_close(int descriptor, const fs::path& path) {
+  start_writing(descriptor);
+  if (kept_open_ < kFlushedAtOnce) {
+    ++kept_open_;
+    return descriptor;
+  }
+  close_written(descriptor, path);
+  return -1;
+}
+
+// What is gone needs no flush.
+void FileGroup::flush(Unflushed& file) {
+  if (file.descriptor < 0) file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file.descriptor < 0 && errno == ENOENT) return;
+  if (file.descriptor < 0) fail("open", file.path);
+  if (!synced(file.descriptor)) fail("flush", file.path);
+  close_written(std::exchange(file.descriptor, -1), file.path);
+}
+
+void FileGroup::commit() {
+  try {
+    side_by_side(kFlushedAtOnce, to_flush_.size(), [&](std::size_t i) { flush(to_flush_[i]); });
+    for (const auto& file : files_) {
+      if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) fail("replace", file.path);
+    }
+    if (!places_.empty()) flush_directories_of(places_);
+  } catch (...) {
+    discard();
+    throw;
+  }
+  forget();
+}
+
+// Its names are unique: unlinking a temporary that was renamed already does nothing.
+void FileGroup::discard() noexcept {
+  for (const auto& file : files_) ::unlink(file.temporary.c_str());
+  forget();
+}
+
+void FileGroup::forget() noexcept {
+  for (const auto& file : to_flush_) {
+    if (file.descriptor >= 0) ::close(file.descriptor);
+  }
+  files_.clear();
+  to_flush_.clear();
+  places_.clear();
+  kept_open_ = 0;
+}
+
+void remove_temporaries(const fs::path& directory) {
+  std::error_code error;  // what cannot be removed harms nobody
+  for (const auto& entry : entries_of(directory)) {
+    if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
+  }
+}
+
+bool make_directory(const fs::path& path) {
+  std::error_code error;
+  const bool created = fs::create_directory(path, error);
+  if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
+  if (created) KnownEntries::get().made(absolute_path(path));
+  return created;
+}
+
+void remove_old_temporaries(const fs::path& directory) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code error;
+  for (const auto& entry : entries_of(directory)) {
+    if (!is_temporary(entry.path.filename().string())) continue;
+    if (const auto written = fs::last_write_time(entry.path, error); !error && written < old) fs::remove(entry.path, error);
+  }
+}
+
+bool make_directories(const fs::path& path) {
+  if (path.empty()) return false;  // the parent of a name alone: the current directory
+  std::error_code error;
+  if (fs::create_directory(path, error)) {  // the usual case: only the last one is missing
+    KnownEntries::get().made(absolute_path(path));
+    return true;
+  }
+  const bool created = error && fs::create_directories(path, error);
+  if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
+  if (created) KnownEntries::get().made_with_parents(absolute_path(path));
+  return created;
+}
+
+}  // namespace ffn

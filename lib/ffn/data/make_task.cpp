@@ -1,0 +1,32 @@
+// Config → task. A kind without an overload does not compile.
+#include <algorithm>
+
+#include "ffn/data/sequence_xor.hpp"
+#include "ffn/data/text.hpp"
+#include "ffn/data/xor.hpp"
+
+namespace ffn {
+
+namespace {
+
+struct Build {
+  const std::vector<DataSeeds>& seeds;
+  std::unique_ptr<Task> operator()(const XorConfig& c) const { return std::make_unique<XorTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
+};
+
+}  // namespace
+
+TaskShape task_shape(const TaskConfig& config) {
+  return std::visit([](const auto& c) { return shape_of(c); }, config);
+}
+
+std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {
+  const auto* bits = std::get_if<XorConfig>(&config);
+  return bits && bits->jitter == 0 ? std::optional<std::int64_t>(std::int64_t{1} << std::min<std::int64_t>(bits->bits, 62)) : std::nullopt;
+}
+
+std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }
+
+}  // namespace ffn

@@ -1,0 +1,411 @@
+#include "ffn/formula/formula.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/formula/formula_graph.hpp"
+#include "ffn/formula/formula_parameters.hpp"
+#include "ffn/formula/formula_syntax.hpp"
+#include "ffn/formula/formula_text.hpp"
+
+namespace ffn {
+
+namespace {
+
+std::string with_sizes(const std::vector<std::string>& texts) { return "[" + join(texts) + "]"; }
+
+class Compiler {
+ public:
+  Compiler(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
+           std::vector<FormulaProblem>& problems)
+      : text_(text), d_model_(d_model), hidden_width_(hidden_width), activation_(activation), problems_(problems) {}
+
+  FormulaGraph compile() {
+    parameters_ = read_formula_parameters(text_, d_model_, hidden_width_, problems_);
+    read_lets();
+    key_ = "formula";
+    source_ = &text_.formula;
+    int result = kUnknown;
+    if (const auto tree = parsed(text_.formula)) {
+      result = value(*tree);
+      if (result != kUnknown) check_result(*tree, result);
+    }
+    check_all_used();
+    FormulaGraph graph;
+    graph.epsilon = text_.epsilon;
+    if (!problems_.empty()) return graph;
+    graph.nodes = with_joined_biases(needed_for(result, nodes_.release()));
+    add_formula_parameters(text_, parameters_, graph, problems_);
+    return graph;
+  }
+
+ private:
+  static constexpr int kUnknown = -1;  // something in it is wrong, and has been said
+
+  struct Let {
+    std::string text;
+    int node = kUnknown;
+    enum class State { unseen, at_work, done } state = State::unseen;
+  };
+
+  void problem(const std::string& message) { problems_.push_back({key_, message}); }
+
+  void problem_at(std::size_t begin, std::size_t end, std::size_t at, const std::string& message, const std::string& hint = "") {
+    problem(pointed_out(*source_, begin, end, at, message) + (hint.empty() ? "" : "\n    " + hint));
+  }
+  void problem_at(const Syntax& tree, const std::string& message, const std::string& hint = "") {
+    problem_at(tree.begin, tree.end, tree.begin, message, hint);
+  }
+
+  std::optional<Syntax> parsed(const std::string& text) {
+    auto result = parse_formula(text);
+    if (result.problem) problem_at(result.problem->begin, result.problem->end, result.problem->begin, result.problem->message);
+    return std::move(result.tree);
+  }
+
+  // ---- what is given
+
+  void read_lets() {
+    for (const auto& item : text_.let->items()) {
+      key_ = "let." + item.key();
+      if (!check_formula_name(item.key(), key_, problems_)) continue;
+      if (find_parameter(item.key())) problem("a parameter has this name, too");
+      else if (!item.value().is_string()) problem("expected an expression, got " + shortened(item.value()));
+      else lets_[item.key()] = {item.value().get<std::string>()};
+    }
+    if (lets_.size() > 64) {
+      key_ = "let";
+      problem("more than 64 intermediate names");
+    }
+  }
+
+  FormulaParameter* find_parameter(const std::string& name) {
+    for (auto& parameter : parameters_) {
+      if (parameter.name == name) return &parameter;
+    }
+    return nullptr;
+  }
+
+  // ---- values
+
+  int node(FormulaNode made) { return nodes_.add(std::move(made)); }
+  std::string written(const Syntax& tree) const { return source_->substr(tree.begin, tree.end - tree.begin); }
+  const FormulaNode& at(int node) const { return nodes_.at(node); }
+  std::string width_of(int node) const { return nodes_.width_of(node); }
+
+  int number(double x, const Syntax& tree) {
+    FormulaNode out{FormulaOp::number, {}, false, 1};
+    out.number = x;
+    out.text = written(tree);
+    out.width_text = "1";
+    return node(std::move(out));
+  }
+
+  int value(const Syntax& tree) {
+    switch (tree.kind) {
+      case Syntax::Kind::number:
+        return number(tree.number, tree);
+      case Syntax::Kind::name:
+        return name(tree);
+      case Syntax::Kind::negate: {
+        const int of = value(tree.parts[0]);
+        if (of == kUnknown) return kUnknown;
+        if (at(of).op == FormulaOp::number) return number(-at(of).number, tree);
+        return elementwise(FormulaOp::multiply, tree, number(-1, tree), of);
+      }
+      case Syntax::Kind::binary:
+        return tree.text == "@" ? product(tree) : arithmetic(tree);
+      case Syntax::Kind::slice:
+        return slice(tree);
+      case Syntax::Kind::call:
+        return call(tree);
+    }
+    return kUnknown;
+  }
+
+  int name(const Syntax& tree) {
+    const std::string& name = tree.text;
+    if (name == "x") {
+      FormulaNode out{FormulaOp::input, {}, true, d_model_};
+      out.text = "x";
+      out.width_text = "D";
+      return node(std::move(out));
+    }
+    if (name == "D" || name == "F") return number(static_cast<double>(name == "D" ? d_model_ : hidden_width_), tree);
+    if (const auto let = lets_.find(name); let != lets_.end()) return let_value(tree, let->second);
+    if (FormulaParameter* parameter = find_parameter(name)) {
+      parameter->used = true;
+      if (parameter->is_matrix()) {
+        problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix stands to the right of @");
+        return kUnknown;
+      }
+      FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
+      out.parameter = static_cast<int>(parameter - parameters_.data());
+      out.text = name;
+      out.width_text = parameter->texts[0];
+      return node(std::move(out));
+    }
+    if (!has_problem_parameter(name))
+      problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
+                 "known: " + join(known_names()) + "; a parameter is declared with its shape, \"parameters\": {\"" + name + "\": [\"D\"]}");
+    return kUnknown;
+  }
+
+  // Whether a parameter or a let of that name is given, and was refused.
+  bool has_problem_parameter(const std::string& name) const { return text_.parameters->contains(name) || text_.let->contains(name); }
+
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> names{"x"};
+    for (const auto& parameter : parameters_) names.push_back(parameter.name);
+    for (const auto& [name, let] : lets_) names.push_back(name);
+    return names;
+  }
+
+  int let_value(const Syntax& tree, Let& let) {
+    if (let.state == Let::State::at_work) {
+      problem_at(tree, "'" + tree.text + "' is made of itself");
+      return kUnknown;
+    }
+    if (let.state == Let::State::done) return let.node;
+    if (++let_depth_ > 64) {
+      problem_at(tree, "more than 64 names that rest on each other");
+      return kUnknown;
+    }
+    let.state = Let::State::at_work;
+    const std::string key = key_;
+    const std::string* source = source_;
+    key_ = "let." + tree.text;
+    source_ = &let.text;
+    if (const auto parsed_let = parsed(let.text)) let.node = value(*parsed_let);
+    key_ = key;
+    source_ = source;
+    --let_depth_;
+    let.state = Let::State::done;
+    return let.node;
+  }
+
+  int product(const Syntax& tree) {
+    const Syntax &left = tree.parts[0], &right = tree.parts[1];
+    const int in = value(left);
+    FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
+    if (!matrix || !matrix->is_matrix()) {
+      if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x")
+        name(right);  // nothing of that name
+      else if (matrix) {
+        problem_at(tree.begin, tree.end, tree.at,
+                   "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; to the right of @ stands a matrix");
+        matrix->used = true;
+      } else problem_at(tree.begin, tree.end, tree.at, "to the right of @ stands the name of a matrix", parentheses_hint(left));
+      return kUnknown;
+    }
+    matrix->used = true;
+    if (in == kUnknown) return kUnknown;
+    if (!at(in).batched) {
+      problem_at(tree.begin, tree.end, tree.at, "the left side does not depend on x");
+      return kUnknown;
+    }
+    if (at(in).width != matrix->shape[0]) {
+      std::string better;
+      for (const auto& other : parameters_) {
+        if (other.is_matrix() && other.shape[0] == at(in).width)
+          better += (better.empty() ? "" : ", ") + ("'" + other.name + "' " + with_sizes(other.texts));
+      }
+      const std::string hint = parentheses_hint(left);
+      problem_at(tree.begin, tree.end, tree.at,
+                 "'@': the left side ends in " + width_of(in) + ", '" + matrix->name + "' " + with_sizes(matrix->texts) + " begins with " +
+                     std::to_string(matrix->shape[0]),
+                 !hint.empty()    ? hint
+                 : better.empty() ? ""
+                                  : "matrices that begin so: " + better);
+      return kUnknown;
+    }
+    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[1]};
+    out.parameter = static_cast<int>(matrix - parameters_.data());
+    out.text = written(tree);
+    out.width_text = matrix->texts[1];
+    return node(std::move(out));
+  }
+
+  // For x @ a * x @ b.
+  static std::string parentheses_hint(const Syntax& left) {
+    const bool trap =
+        left.kind == Syntax::Kind::binary && !left.in_parentheses && (left.text == "*" || left.text == "/" || left.text == "@");
+    return trap ? "* / and @ are worked out from left to right: put products in parentheses" : "";
+  }
+
+  int arithmetic(const Syntax& tree) {
+    const int a = value(tree.parts[0]), b = value(tree.parts[1]);
+    if (a == kUnknown || b == kUnknown) return kUnknown;
+    const char op = tree.text[0];
+    if (at(a).op == FormulaOp::number && at(b).op == FormulaOp::number) {
+      const double u = at(a).number, v = at(b).number;
+      return number(op == '+' ? u + v : op == '-' ? u - v : op == '*' ? u * v : u / v, tree);
+    }
+    if (at(a).width != at(b).width && at(a).width != 1 && at(b).width != 1) {
+      problem_at(tree.begin, tree.end, tree.at,
+                 "'" + tree.text + "': the left side ends in " + width_of(a) + ", the right side in " + width_of(b),
+                 op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
+      return kUnknown;
+    }
+    return elementwise(op == '+'   ? FormulaOp::add
+                       : op == '-' ? FormulaOp::subtract
+                       : op == '*' ? FormulaOp::multiply
+                                   : FormulaOp::divide,
+                       tree, a, b);
+  }
+
+  int elementwise(FormulaOp op, const Syntax& tree, int a, int b) {
+    FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
+    out.text = written(tree);
+    out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
+    return node(std::move(out));
+  }
+
+  int slice(const Syntax& tree) {
+    const int of = value(tree.parts[0]);
+    if (of == kUnknown) return kUnknown;
+    if (at(of).op == FormulaOp::number) {
+      problem_at(tree, "a number has no last dimension");
+      return kUnknown;
+    }
+    const auto bound = [&](const std::vector<Syntax>& written_bound, std::int64_t otherwise) {
+      if (written_bound.empty()) return otherwise;
+      const Size size = evaluate_size(written_bound[0], d_model_, hidden_width_, 0);
+      if (size.problem.empty()) return size.value;
+      problem_at(written_bound[0], "this bound " + size.problem);
+      return std::int64_t{-1};
+    };
+    const std::int64_t low = bound(tree.low, 0), high = bound(tree.high, at(of).width);
+    if (low < 0 || high < 0) return kUnknown;
+    if (low >= high || high > at(of).width) {
+      problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
+      return kUnknown;
+    }
+    FormulaNode out = nodes_.like(of, FormulaOp::slice, written(tree));
+    out.begin = low;
+    out.width = high - low;
+    out.width_text = std::to_string(out.width);
+    return node(std::move(out));
+  }
+
+  int call(const Syntax& tree) {
+    const std::string& function = tree.text;
+    std::vector<int> arguments;
+    for (const auto& part : tree.parts) arguments.push_back(value(part));
+    const Activation* phi = find_activation(function == "phi" ? activation_ : function);
+    const auto& functions = formula_functions();
+    if (!phi && std::find(functions.begin(), functions.end(), function) == functions.end()) {
+      auto names = functions;
+      for (const auto& row : activations()) names.push_back(row.name);
+      problem_at(tree.begin, tree.begin + function.size(), tree.begin,
+                 "no function is called '" + function + "'" + did_you_mean(function, names), "known: " + join(names));
+      return kUnknown;
+    }
+    if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
+    if (function != "concat" && arguments.size() != 1) {
+      problem_at(tree, function + " takes one value, got " + std::to_string(arguments.size()));
+      return kUnknown;
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (at(arguments[i]).op != FormulaOp::number) continue;
+      problem_at(tree.parts[i], function + " of a number alone; write its value");
+      return kUnknown;
+    }
+    if (function == "concat") return concat(tree, arguments);
+    static const std::map<std::string, FormulaOp> operations{{"layer_norm", FormulaOp::layer_norm},
+                                                             {"rms_norm", FormulaOp::rms_norm},
+                                                             {"softmax", FormulaOp::softmax},
+                                                             {"sum", FormulaOp::sum},
+                                                             {"mean", FormulaOp::mean},
+                                                             {"dropout", FormulaOp::dropout}};
+    FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(function), written(tree));
+    out.phi = phi;
+    if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
+      out.width = 1;
+      out.width_text = "1";
+    }
+    if (out.op == FormulaOp::dropout) {
+      if (!out.batched) {
+        problem_at(tree, "dropout acts on what depends on x");
+        return kUnknown;
+      }
+      out.site = num_sites_++;
+    }
+    return node(std::move(out));
+  }
+
+  int concat(const Syntax& tree, const std::vector<int>& arguments) {
+    if (arguments.size() < 2) {
+      problem_at(tree, "concat joins two values or more");
+      return kUnknown;
+    }
+    FormulaNode out{FormulaOp::concat, arguments, false, 0};
+    for (const int argument : arguments) {
+      out.batched = out.batched || at(argument).batched;
+      out.width += at(argument).width;
+      out.width_text += (out.width_text.empty() ? "" : " + ") + at(argument).width_text;
+    }
+    out.text = written(tree);
+    if (out.width <= (1 << 20)) return node(std::move(out));
+    problem_at(tree, "wider than 2^20");
+    return kUnknown;
+  }
+
+  // ---- the whole
+
+  void check_result(const Syntax& tree, int result) {
+    if (!at(result).batched) problem_at(tree, "the result does not depend on x");
+    else if (at(result).width != d_model_)
+      problem_at(tree, "the result ends in " + width_of(result) + "; it has to end in D = " + std::to_string(d_model_));
+  }
+
+  // Only where all else is right: what could not be read may have used them.
+  void check_all_used() {
+    if (!problems_.empty()) return;
+    for (const auto& parameter : parameters_) {
+      key_ = "parameters." + parameter.name;
+      if (!parameter.used) problem("the formula does not use it");
+    }
+    for (const auto& [name, let] : lets_) {
+      key_ = "let." + name;
+      if (let.state == Let::State::unseen) problem("the formula does not use it");
+    }
+  }
+
+  const FormulaText& text_;
+  std::int64_t d_model_, hidden_width_;
+  std::string activation_;
+  std::vector<FormulaProblem>& problems_;
+  std::string key_;
+  const std::string* source_ = nullptr;  // of the expression that is being read
+  std::vector<FormulaParameter> parameters_;
+  std::map<std::string, Let> lets_;
+  FormulaNodes nodes_;
+  int num_sites_ = 0, let_depth_ = 0;
+};
+
+}  // namespace
+
+FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
+                             std::vector<FormulaProblem>& problems) {
+  return Compiler(text, d_model, hidden_width, activation, problems).compile();
+}
+
+FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation) {
+  std::vector<FormulaProblem> problems;
+  auto graph = compile_formula(text, d_model, hidden_width, activation, problems);
+  if (!problems.empty()) throw std::logic_error(problems[0].key + ": " + problems[0].message);  // configs are checked before they get here
+  return graph;
+}
+
+const std::vector<std::string>& formula_functions() {
+  static const std::vector<std::string> names{"phi", "layer_norm", "rms_norm", "softmax", "dropout", "concat", "sum", "mean"};
+  return names;
+}
+
+}  // namespace ffn

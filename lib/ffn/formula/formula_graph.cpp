@@ -1,0 +1,114 @@
+#include "ffn/formula/formula_graph.hpp"
+
+#include <algorithm>
+
+#include "ffn/base/json_document.hpp"
+
+namespace ffn {
+
+namespace {
+
+// Of the nodes those that are kept, their inputs renumbered.
+std::vector<FormulaNode> kept(std::vector<FormulaNode> nodes, const std::vector<bool>& keep) {
+  std::vector<FormulaNode> out;
+  std::vector<int> place(nodes.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!keep[i]) continue;
+    place[i] = static_cast<int>(out.size());
+    for (int& input : nodes[i].inputs) input = place[static_cast<std::size_t>(input)];
+    out.push_back(std::move(nodes[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+int FormulaNodes::add(FormulaNode made) {
+  std::string id = std::to_string(static_cast<int>(made.op));
+  for (const int input : made.inputs) id += " " + std::to_string(input);
+  id += "|" + std::to_string(made.parameter) + "|" + std::to_string(made.begin) + "|" + std::to_string(made.width) + "|" +
+        (made.phi ? made.phi->name : "") + "|" + std::to_string(made.site) + "|" + number_text(made.number);
+  const auto [known, is_new] = ids_.insert({id, static_cast<int>(nodes_.size())});
+  if (is_new) nodes_.push_back(std::move(made));
+  return known->second;
+}
+
+FormulaNode FormulaNodes::like(int input, FormulaOp op, const std::string& text) const {
+  const auto& in = at(input);
+  FormulaNode out{op, {input}, in.batched, in.width};
+  out.text = text;
+  out.width_text = in.width_text;
+  return out;
+}
+
+std::string FormulaNodes::width_of(int node) const {
+  const auto& n = at(node);
+  const std::string number = std::to_string(n.width);
+  return n.width_text == number || n.width_text.empty() ? number : n.width_text + " = " + number;
+}
+
+std::vector<FormulaNode> needed_for(int result, std::vector<FormulaNode> nodes) {
+  std::vector<bool> needed(nodes.size());
+  needed[static_cast<std::size_t>(result)] = true;
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const int input : nodes[i].inputs) needed[static_cast<std::size_t>(input)] = true;
+  }
+  return kept(std::move(nodes), needed);
+}
+
+std::vector<FormulaNode> with_joined_biases(std::vector<FormulaNode> nodes) {
+  std::vector<int> uses(nodes.size());
+  for (const auto& node : nodes) {
+    for (const int input : node.inputs) ++uses[static_cast<std::size_t>(input)];
+  }
+  std::vector<bool> keep(nodes.size(), true);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].op != FormulaOp::add) continue;
+    for (const bool swapped : {false, true}) {
+      const auto product = static_cast<std::size_t>(nodes[i].inputs[swapped]), vector = static_cast<std::size_t>(nodes[i].inputs[!swapped]);
+      if (nodes[product].op != FormulaOp::product || nodes[product].bias >= 0 || uses[product] != 1) continue;
+      if (nodes[vector].op != FormulaOp::parameter || nodes[vector].width != nodes[product].width) continue;
+      const std::string text = nodes[i].text;
+      nodes[product].bias = nodes[vector].parameter;
+      nodes[i] = nodes[product];
+      nodes[i].text = text;
+      keep[product] = false;
+      if (--uses[vector] == 0) keep[vector] = false;
+      break;
+    }
+  }
+  return kept(std::move(nodes), keep);
+}
+
+std::int64_t FormulaGraph::num_parameters() const {
+  std::int64_t total = 0;
+  for (const auto& parameter : parameters) {
+    std::int64_t count = 1;
+    for (const auto size : parameter.shape) count *= size;
+    total += count;
+  }
+  return total;
+}
+
+std::int64_t FormulaGraph::flops() const {
+  std::int64_t total = 0;
+  for (const auto& node : nodes) {
+    if (node.op == FormulaOp::product) total += 2 * nodes[static_cast<std::size_t>(node.inputs[0])].width * node.width;
+  }
+  return total;
+}
+
+bool FormulaGraph::drops() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const FormulaNode& node) { return node.op == FormulaOp::dropout; });
+}
+
+std::vector<ParameterSpec> expert_parameters(std::vector<ParameterSpec> specs, std::int64_t num_experts) {
+  for (auto& spec : specs) {
+    spec.layout = spec.shape.size() == 2 ? Export::expert_linear : Export::expert_bias;
+    spec.shape.insert(spec.shape.begin(), num_experts);
+  }
+  return specs;
+}
+
+}  // namespace ffn

@@ -1,0 +1,38 @@
+// What the compiler of formulas does with a list of nodes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ffn/formula/formula.hpp"
+
+namespace ffn {
+
+/// The nodes of a formula while it is read, inputs before what is made of them. The same operation on the same values is one node.
+class FormulaNodes {
+ public:
+  int add(FormulaNode made);
+  const FormulaNode& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
+
+  /// An operation on one value that keeps its width; not added yet.
+  FormulaNode like(int input, FormulaOp op, const std::string& text) const;
+
+  /// "D = 128", or the number alone.
+  std::string width_of(int node) const;
+
+  std::vector<FormulaNode> release() { return std::exchange(nodes_, {}); }
+
+ private:
+  std::vector<FormulaNode> nodes_;
+  std::map<std::string, int> ids_;  // what makes a node another one → its place
+};
+
+/// The nodes that the one at `result` rests on, which comes last, their inputs renumbered.
+std::vector<FormulaNode> needed_for(int result, std::vector<FormulaNode> nodes);
+
+/// A vector that is added to a product which nothing else needs becomes the product's bias: one pass over memory less.
+std::vector<FormulaNode> with_joined_biases(std::vector<FormulaNode> nodes);
+
+}  // namespace ffn

@@ -1,0 +1,35 @@
+// What a formula's "parameters" and "init" declare: names, sizes and starts. Its expressions are formula.cpp's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ffn/formula/formula.hpp"
+
+namespace ffn {
+
+/// One declared parameter.
+struct FormulaParameter {
+  std::string name;
+  std::vector<std::string> texts;  ///< sizes as written
+  std::vector<std::int64_t> shape;
+  bool used = false;  ///< by an expression
+  bool is_matrix() const { return shape.size() == 2; }
+};
+
+/// The activation that a formula calls by this name, or null.
+const Activation* find_activation(const std::string& name);
+
+/// Whether a parameter or a `let` may be called so; what is wrong with it is added to the problems under `key`.
+bool check_formula_name(const std::string& name, const std::string& key, std::vector<FormulaProblem>& problems);
+
+/// Those that can be read.
+std::vector<FormulaParameter> read_formula_parameters(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width,
+                                                      std::vector<FormulaProblem>& problems);
+
+/// Gives a graph whose nodes number `declared` its parameters with their starts, in the order of a run's row, and numbers by that.
+void add_formula_parameters(const FormulaText& text, const std::vector<FormulaParameter>& declared, FormulaGraph& graph,
+                            std::vector<FormulaProblem>& problems);
+
+}  // namespace ffn

@@ -1,0 +1,23 @@
+// The activation catalogue (kernels/activations) as differentiable functions, and dropout on the run axis.
+#pragma once
+
+#include "ffn/kernels/activations.hpp"
+#include "ffn/layers/run_module_torch.hpp"
+
+namespace ffn::nn {
+
+/// φ(z), element by element, with its exact derivative; keeps z for the backward pass. float32 or float64. By the
+/// catalogue's kernels, or, where the context is host_free, by the same rows recorded as tensor operations.
+/// For a layer's σ, tanh and the like, too: LibTorch's own sigmoid gives an element other bits at another place of the tensor
+/// (vector or tail), so that a run would depend on its neighbours.
+Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context);
+
+/// Zeroes each element of run r with probability context.rates[r] and scales the others by 1/(1 - rate)
+/// (Srivastava et al. 2014, inverted). The mask is a function of the run's dropout seed, `site` (which layer), the step
+/// and the element's place in its run. Identity outside training. h: (R, …) → (R, …).
+Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site);
+
+/// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
+Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
+
+}  // namespace ffn::nn

@@ -1,0 +1,56 @@
+#include "ffn/layers/attention_torch.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "ffn/config/parameters.hpp"
+
+namespace ffn::nn {
+
+AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config)
+    : RunModule(num_runs), heads_(config.heads), head_width_(d_model / config.heads), causal_(config.causal) {
+  TORCH_CHECK(d_model % config.heads == 0, "d_model (", d_model, ") is not divisible by heads (", config.heads, ")");
+  if (config.scores == "position") {
+    scores_ = parameter(position_scores_parameter(heads_, sequence_length));
+  } else {
+    query_ = register_module("query", Linear(num_runs, d_model, d_model, config.bias));
+    key_ = register_module("key", Linear(num_runs, d_model, d_model, config.bias));
+  }
+  value_ = register_module("value", Linear(num_runs, d_model, d_model, config.bias));
+  output_ = register_module("output", Linear(num_runs, d_model, d_model, config.bias));
+}
+
+Tensor AttentionImpl::forward(const Tensor& x, std::int64_t t) {
+  TORCH_CHECK(x.size(1) % t == 0, x.size(1), " tokens are no whole number of sequences of length ", t);
+  return output_(scores_.defined() ? by_position(x, t) : by_content(x, t));
+}
+
+Tensor AttentionImpl::masked_softmax(const Tensor& scores) const {
+  if (!causal_) return scores.softmax(-1);
+  const auto t = scores.size(-1);
+  const Tensor mask = torch::ones({t, t}, scores.options().dtype(torch::kBool)).triu(1);  // true where a position must not look
+  return scores.masked_fill(mask, -std::numeric_limits<double>::infinity()).softmax(-1);
+}
+
+Tensor AttentionImpl::by_content(const Tensor& x, std::int64_t t) {
+  const auto runs = x.size(0), batch = x.size(1) / t;
+  const auto split = [&](const Tensor& y) {  // (R, B·T, D) → (R·B·H, T, D/H)
+    return y.reshape({runs, batch, t, heads_, head_width_}).transpose(2, 3).reshape({runs * batch * heads_, t, head_width_});
+  };
+  const double scale = 1.0 / std::sqrt(static_cast<double>(head_width_));
+  const Tensor scores = torch::bmm(split(query_(x)) * scale, split(key_(x)).transpose(1, 2));  // (R·B·H, T, T)
+  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));                   // (R·B·H, T, D/H)
+  return mixed.reshape({runs, batch, heads_, t, head_width_}).transpose(2, 3).reshape({runs, batch * t, heads_ * head_width_});
+}
+
+Tensor AttentionImpl::by_position(const Tensor& x, std::int64_t t) {
+  const auto runs = x.size(0), batch = x.size(1) / t;
+  const Tensor scores = scores_.narrow(2, 0, t).narrow(3, 0, t);
+  const Tensor weights = masked_softmax(scores).reshape({runs * heads_, t, t});  // the same for every sequence
+  const Tensor values =
+      value_(x).reshape({runs, batch, t, heads_, head_width_}).permute({0, 3, 2, 1, 4}).reshape({runs * heads_, t, batch * head_width_});
+  const Tensor mixed = torch::bmm(weights, values);  // (R·H, T, B·D/H)
+  return mixed.reshape({runs, heads_, t, batch, head_width_}).permute({0, 3, 2, 1, 4}).reshape({runs, batch * t, heads_ * head_width_});
+}
+
+}  // namespace ffn::nn

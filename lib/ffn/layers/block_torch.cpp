@@ -1,0 +1,55 @@
+#include "ffn/layers/block_torch.hpp"
+
+namespace ffn::nn {
+
+BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
+    : RunModule(num_runs), residual_(config.residual) {
+  if (config.attention) {
+    attention_ = register_module("attention", Attention(num_runs, config.d_model, sequence_length, *config.attention));
+    around_attention_ = make_sublayer("attention", config);
+  }
+  ffn_ = make_ffn(num_runs, config.d_model, config.ffn, index);
+  if (ffn_) {
+    register_module("ffn", ffn_);
+    around_ffn_ = make_sublayer("ffn", config);
+  }
+}
+
+BlockImpl::SubLayer BlockImpl::make_sublayer(const std::string& name, const ModelConfig& config) {
+  const auto norm = [&](const std::string& suffix) {
+    return register_module(name + suffix, Norm(num_runs(), config.d_model, config.norm));
+  };
+  const auto places = config.norm.places();
+  SubLayer sublayer;
+  if (places.before) sublayer.before = norm("_norm");
+  if (places.on_output) sublayer.on_output = norm("_post_norm");
+  if (places.after_sum) sublayer.after_sum = norm("_post_norm");
+  return sublayer;
+}
+
+// after_sum(x + on_output(f(before(x))))
+template <class F>
+Tensor BlockImpl::apply(SubLayer& sublayer, const Tensor& x, const F& f) {
+  const auto maybe = [](Norm& norm, const Tensor& in) { return norm.is_empty() ? in : norm(in); };
+  Tensor y = maybe(sublayer.on_output, f(maybe(sublayer.before, x)));
+  if (residual_) y = x + y;
+  return maybe(sublayer.after_sum, y);
+}
+
+FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context) {
+  FfnOutput out{x, {}, {}};
+  if (!attention_.is_empty()) {
+    out.y = apply(around_attention_, out.y, [&](const Tensor& in) { return attention_(in, sequence_length); });
+  }
+  if (ffn_) {
+    out.y = apply(around_ffn_, out.y, [&](const Tensor& in) {
+      FfnOutput inner = ffn_->forward(in, context);
+      out.balance_loss = inner.balance_loss;
+      out.load = inner.load;
+      return inner.y;
+    });
+  }
+  return out;
+}
+
+}  // namespace ffn::nn

@@ -1,0 +1,36 @@
+// One Transformer block: attention and FFN, each with its norm and residual connection, all optional.
+#pragma once
+
+#include "ffn/layers/attention_torch.hpp"
+#include "ffn/layers/feed_forward_torch.hpp"
+#include "ffn/layers/norm_torch.hpp"
+
+namespace ffn::nn {
+
+/// x → attention sub-layer → FFN sub-layer. A sub-layer f with residual and norm is
+///   pre:      x + f(norm(x))        Xiong et al. 2020, arXiv:2002.04745
+///   post:     norm(x + f(x))        Vaswani et al. 2017
+///   sandwich: x + norm(f(norm(x)))  Ding et al. 2021 (CogView), arXiv:2105.13290
+/// without residual the "x +" is left out, without norm the norm. x: (R, N, D) → (R, N, D).
+class BlockImpl final : public RunModule {
+ public:
+  BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  FfnOutput forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context);
+
+ private:
+  /// Where NormPlacement has them.
+  struct SubLayer {
+    Norm before{nullptr}, on_output{nullptr}, after_sum{nullptr};
+  };
+  SubLayer make_sublayer(const std::string& name, const ModelConfig& config);
+  template <class F>
+  Tensor apply(SubLayer& sublayer, const Tensor& x, const F& f);
+
+  bool residual_;
+  Attention attention_{nullptr};
+  std::shared_ptr<FeedForward> ffn_;
+  SubLayer around_attention_, around_ffn_;
+};
+TORCH_MODULE(Block);
+
+}  // namespace ffn::nn

@@ -1,0 +1,37 @@
+// Mixture of experts by hand: the formulas of layers/moe_torch.hpp with their backward pass.
+#pragma once
+
+#include "ffn/layers/feed_forward_cpu.hpp"
+#include "ffn/layers/formula_cpu.hpp"
+#include "ffn/layers/router_cpu.hpp"
+
+namespace ffn::fused {
+
+class MoE final : public FeedForward {
+ public:
+  MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
+  const float* forward(Pass& pass, std::int64_t rows, const float* x) override;
+  const float* backward(Pass& pass, const float* dy, float balance_weight) override;
+  RoutingTotals* routing_totals() override { return &router_->totals(); }
+
+ private:
+  void sort_by_expert(Pass& pass);
+
+  std::int64_t d_model_, num_experts_, top_k_;
+  std::unique_ptr<Router> router_;
+  /// Plain or gated experts.
+  struct Dense {
+    Hidden<GroupedLinear, const std::int64_t*> hidden;
+    GroupedLinear down;
+  };
+  std::optional<Dense> dense_;  ///< or
+  std::optional<FormulaExperts> formulas_;
+
+  // Of the pass at work. An assignment is a (token, choice) pair, n·K + k; places are assignments sorted by expert.
+  std::int64_t rows_ = 0;
+  Routing routing_;
+  const float *h_ = nullptr, *result_ = nullptr;
+  std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (N, K), (E + 1)
+};
+
+}  // namespace ffn::fused

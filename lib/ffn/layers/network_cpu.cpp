@@ -1,0 +1,238 @@
+#include "ffn/layers/network_cpu.hpp"
+
+#include <algorithm>
+
+#include "ffn/config/parameters.hpp"
+#include "ffn/layers/router_cpu.hpp"
+
+namespace ffn::fused {
+
+Norm::Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config)
+    : d_model_(d_model), epsilon_(static_cast<float>(config.epsilon)) {
+  const auto parameters = norm_parameters(d_model, config);
+  weight_ = declare(parameters.weight, Gradient::added_to);
+  bias_ = declare(parameters.bias, Gradient::added_to);
+}
+
+const float* Norm::forward(Pass& pass, std::int64_t rows, const float* x) {
+  rows_ = rows;
+  float* y = pass.arena.floats(rows * d_model_);
+  normalised_ = pass.arena.floats(rows * d_model_);
+  inverse_ = pass.arena.floats(rows);
+  kernels().norm(rows, d_model_, epsilon_, x, weight_.in(pass.parameters), bias_.in(pass.parameters), y, normalised_, inverse_);
+  return y;
+}
+
+const float* Norm::backward(Pass& pass, const float* dy) {
+  float* dx = pass.arena.floats(rows_ * d_model_);
+  kernels().norm_backward(rows_, d_model_, dy, weight_.in(pass.parameters), normalised_, inverse_, dx, weight_.in(pass.gradients),
+                          bias_.in(pass.gradients));
+  return dx;
+}
+
+Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
+    : d_model_(config.d_model), residual_(config.residual) {
+  if (config.attention) {
+    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention);
+    around_attention_ = make_sublayer(declare, "attention", config);
+  }
+  ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
+  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config);
+}
+
+Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config) {
+  const auto norm = [&](const std::string& suffix) { return Norm(declare.in(name + suffix), config.d_model, config.norm); };
+  const auto places = config.norm.places();
+  SubLayer sublayer;
+  if (places.before) sublayer.before = norm("_norm");
+  if (places.on_output) sublayer.on_output = norm("_post_norm");
+  if (places.after_sum) sublayer.after_sum = norm("_post_norm");
+  return sublayer;
+}
+
+// after_sum(x + on_output(f(before(x))))
+template <class F>
+const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
+  const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
+  const float* y = maybe(around.on_output, f(maybe(around.before, x)));
+  if (residual_) {
+    float* sum = pass.arena.floats(rows * d_model_);
+    kernels().add(rows * d_model_, x, y, sum);
+    y = sum;
+  }
+  return maybe(around.after_sum, y);
+}
+
+template <class F>
+const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
+  const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
+  const float* dsum = maybe(around.after_sum, dy);
+  const float* dx = maybe(around.before, f(maybe(around.on_output, dsum)));
+  if (!residual_) return dx;
+  float* both = pass.arena.floats(rows_ * d_model_);
+  kernels().add(rows_ * d_model_, dsum, dx, both);
+  return both;
+}
+
+const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
+  rows_ = rows;
+  if (attention_) x = apply(around_attention_, pass, rows, x, [&](const float* in) { return attention_->forward(pass, rows, in); });
+  if (!ffn_) return x;
+  return apply(around_ffn_, pass, rows, x, [&](const float* in) {
+    pass.show(Value::ffn_input, rows, d_model_, in);
+    const float* y = ffn_->forward(pass, rows, in);
+    pass.show(Value::ffn_output, rows, d_model_, y);
+    return y;
+  });
+}
+
+const float* Block::backward(Pass& pass, const float* dy, float balance_weight) {
+  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, balance_weight); });
+  if (attention_) dy = apply_backward(around_attention_, pass, dy, [&](const float* d) { return attention_->backward(pass, d); });
+  return dy;
+}
+
+Entrance::Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task) : d_model_(config.d_model) {
+  if (!task.tokens) {
+    projection_.emplace(declare.in("projection"), task.input_width, d_model_, /*bias=*/true);
+    return;
+  }
+  embedding_ = declare(embedding_parameter("embedding", task.input_width, d_model_), Gradient::added_to);
+  if (config.positions == "learned")
+    position_ = declare(embedding_parameter("position", task.sequence_length, d_model_), Gradient::added_to);
+}
+
+const float* Entrance::forward(Pass& pass, const Examples& examples) {
+  const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
+  if (projection_) return projection_->forward(pass, rows, examples.vectors);
+  const float *embedding = embedding_.in(pass.parameters), *position = position_.in(pass.parameters);
+  float* x = pass.arena.floats(rows * d);
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const float* word = embedding + examples.tokens[n] * d;
+    if (position) kernels().add(d, word, position + n % examples.sequence_length * d, x + n * d);
+    else std::copy_n(word, d, x + n * d);
+  }
+  return x;
+}
+
+void Entrance::backward(Pass& pass, const Examples& examples, const float* dx) {
+  const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
+  if (projection_) {
+    projection_->weight_gradient(pass, rows, examples.vectors, dx);
+    return;
+  }
+  const auto add_to = [&](float* gradient, const float* row) { kernels().add(d, gradient, row, gradient); };
+  float *dembedding = embedding_.in(pass.gradients), *dposition = position_.in(pass.gradients);
+  for (std::int64_t n = 0; n < rows; ++n) {
+    add_to(dembedding + examples.tokens[n] * d, dx + n * d);
+    if (dposition) add_to(dposition + n % examples.sequence_length * d, dx + n * d);
+  }
+}
+
+namespace {
+
+std::vector<Block> make_blocks(const Declare& declare, const ModelConfig& config, const TaskShape& task) {
+  std::vector<Block> blocks;
+  for (std::int64_t b = 0; b < config.blocks; ++b)
+    blocks.emplace_back(declare.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  return blocks;
+}
+
+std::optional<Norm> make_final_norm(const Declare& declare, const ModelConfig& config) {
+  return config.norm.places().at_end ? std::optional(Norm(declare, config.d_model, config.norm)) : std::nullopt;
+}
+
+}  // namespace
+
+Network::Network(const ModelConfig& config, const TaskShape& task)
+    : task_(task),
+      entrance_(Declare(declared_), config, task),
+      blocks_(make_blocks(Declare(declared_), config, task)),
+      final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
+      head_(Declare(declared_).in("head"), config.d_model, task.num_classes, /*bias=*/true) {}
+
+const float* Network::forward(Pass& pass, const Examples& examples) {
+  const std::int64_t rows = examples.count * examples.sequence_length;
+  const float* x = entrance_.forward(pass, examples);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (pass.watcher) pass.watcher->enter_block(static_cast<std::int64_t>(b));
+    x = blocks_[b].forward(pass, rows, x);
+  }
+  if (final_norm_) x = final_norm_->forward(pass, rows, x);
+  features_ = x;
+  return head_.forward(pass, rows, x);
+}
+
+Network::Loss Network::step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout,
+                            double balance_weight) {
+  const auto sums = begin_step(parameters, gradients, examples, dropout, 0, 0);
+  const Loss loss{sums.loss / static_cast<double>(sums.scored), balance_loss()};
+  end_step(balance_weight);
+  return loss;
+}
+
+CrossEntropySums Network::begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                                     std::int64_t first_example, std::int64_t scored_of_batch) {
+  arena_.reset();
+  pass_.emplace(Pass{parameters, gradients, arena_, part.sequence_length, true, dropout.rate, dropout.seed, dropout.step,
+                     first_example * part.sequence_length});
+  examples_ = part;
+  declared_.zero_added(gradients);
+  const std::int64_t rows = part.count * part.sequence_length, classes = task_.num_classes;
+  const float* logits = forward(*pass_, part);
+  float* dlogits = arena_.floats(rows * classes);
+  dlogits_ = dlogits;
+  return kernels().cross_entropy(rows, classes, logits, part.labels, scored_of_batch, dlogits, arena_.floats(rows * (classes + 3)));
+}
+
+void Network::end_step(double balance_weight) {
+  const std::int64_t rows = examples_.count * examples_.sequence_length;
+  // What a block's backward pass writes is needed by the next one at most.
+  std::size_t turn = 0;
+  const auto next_pass = [&] {
+    Arena& arena = backward_arenas_[turn++ % 2];
+    arena.reset();
+    return pass_->with(arena);
+  };
+  Pass pass = next_pass();
+  head_.weight_gradient(pass, rows, features_, dlogits_);
+  const float* dx = head_.input_gradient(pass, rows, dlogits_);
+  if (final_norm_) dx = final_norm_->backward(pass, dx);
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    Pass own = next_pass();
+    dx = block->backward(own, dx, static_cast<float>(balance_weight / static_cast<double>(blocks_.size())));
+  }
+  entrance_.backward(pass, examples_, dx);
+}
+
+std::vector<RoutingTotals*> Network::routing_totals() {
+  std::vector<RoutingTotals*> all;
+  for (auto& block : blocks_) {
+    if (auto* totals = block.routing_totals()) all.push_back(totals);
+  }
+  return all;
+}
+
+double Network::balance_loss() {
+  double loss = 0;
+  for (auto& block : blocks_) {
+    if (const auto* totals = block.routing_totals()) loss += totals->balance_loss() / static_cast<double>(blocks_.size());
+  }
+  return loss;
+}
+
+const float* Network::logits(const float* parameters, const Examples& examples, Watcher* watcher) {
+  arena_.reset();
+  Pass pass{parameters, nullptr, arena_, examples.sequence_length};
+  pass.watcher = watcher;
+  return forward(pass, examples);
+}
+
+CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
+  const float* values = logits(parameters, examples);
+  const std::int64_t rows = examples.count * examples.sequence_length;
+  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, 0, nullptr,
+                                 arena_.floats(rows * (task_.num_classes + 3)));
+}
+
+}  // namespace ffn::fused

@@ -1,0 +1,130 @@
+// The whole network's training step on the CPU as one program: forward, loss and backward by hand on raw memory, one run
+// at a time. nn says what the layers compute, in LibTorch's operations; this says it again without their cost per
+// operation and without the autograd engine, and the tests hold the two together, gradient by gradient.
+//
+// A run is computed by itself, so its numbers cannot depend on its cohort; memory beyond its row is shared by all runs.
+#pragma once
+
+#include "ffn/config/model_config.hpp"
+#include "ffn/config/task_config.hpp"
+#include "ffn/kernels/kernels.hpp"
+#include "ffn/layers/attention_cpu.hpp"
+#include "ffn/layers/feed_forward_cpu.hpp"
+
+namespace ffn::fused {
+
+/// A batch of one run. `tokens` or `vectors` is set, as the task's shape says.
+struct Examples {
+  std::int64_t count = 0;                ///< B
+  std::int64_t sequence_length = 1;      ///< T; 1 for vectors
+  const std::int64_t* tokens = nullptr;  ///< (B, T)
+  const float* vectors = nullptr;        ///< (B, width)
+  const std::int64_t* labels = nullptr;  ///< (B·T), negative where a position is not scored
+};
+
+struct DropoutKey {
+  double rate = 0;
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+};
+
+class Norm {
+ public:
+  Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config);
+  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  const float* backward(Pass& pass, const float* dy);
+
+ private:
+  std::int64_t d_model_;
+  Place weight_, bias_;  ///< bias_ is nowhere for RMS
+  float epsilon_;
+  std::int64_t rows_ = 0;
+  float *normalised_ = nullptr, *inverse_ = nullptr;
+};
+
+class Block {
+ public:
+  Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  const float* forward(Pass& pass, std::int64_t rows, const float* x);
+  const float* backward(Pass& pass, const float* dy, float balance_weight);
+  RoutingTotals* routing_totals() { return ffn_ ? ffn_->routing_totals() : nullptr; }
+
+ private:
+  /// Where NormPlacement has them.
+  struct SubLayer {
+    std::optional<Norm> before, on_output, after_sum;
+  };
+  static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config);
+  template <class F>
+  const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
+  template <class F>
+  const float* apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f);
+
+  std::int64_t d_model_, rows_ = 0;
+  bool residual_;
+  std::optional<Attention> attention_;
+  SubLayer around_attention_;
+  std::unique_ptr<FeedForward> ffn_;
+  SubLayer around_ffn_;
+};
+
+/// How examples become the first x: (B·T, D): vectors by a linear map, tokens by an embedding, plus one of their positions.
+class Entrance {
+ public:
+  Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task);
+  const float* forward(Pass& pass, const Examples& examples);
+  void backward(Pass& pass, const Examples& examples, const float* dx);
+
+ private:
+  std::int64_t d_model_;
+  Place embedding_, position_;  ///< (V, D), (T, D)
+  std::optional<Linear> projection_;
+};
+
+class Network {
+ public:
+  Network(const ModelConfig& config, const TaskShape& task);
+  /// Of the rows of parameters and gradients: names, shapes and order are those of nn::Network.
+  const RowLayout& layout() const { return declared_.layout(); }
+
+  struct Loss {
+    double mean = 0;     ///< cross-entropy in nats over the scored positions
+    double balance = 0;  ///< mean over the blocks that route
+  };
+  /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
+  /// The gradient row is overwritten, but for its padding, which stays.
+  Loss step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout, double balance_weight);
+
+  /// The two halves of it for a part of a batch, whose first example and number of scored positions are told. What the parts' routers
+  /// counted is added up in between (routing_totals()). All that was given stays where it is until the second half ends.
+  CrossEntropySums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                              std::int64_t first_example, std::int64_t scored_of_batch);
+  void end_step(double balance_weight);
+  /// Of the blocks that route.
+  std::vector<RoutingTotals*> routing_totals();
+  /// The mean of their balance losses over all blocks; 0 without a mixture.
+  double balance_loss();
+  /// Sums over `examples`, without dropout.
+  CrossEntropySums evaluate(const float* parameters, const Examples& examples);
+  /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
+  /// A watcher is shown what the layers compute on the way.
+  const float* logits(const float* parameters, const Examples& examples, Watcher* watcher = nullptr);
+
+ private:
+  const float* forward(Pass& pass, const Examples& examples);
+
+  TaskShape task_;
+  Declared declared_;  ///< by the members that follow, in their order
+  Entrance entrance_;
+  std::vector<Block> blocks_;
+  std::optional<Norm> final_norm_;
+  Linear head_;
+  Arena arena_, backward_arenas_[2];
+  const float* features_ = nullptr;  ///< what the head saw
+  // Between the halves of a step:
+  std::optional<Pass> pass_;
+  Examples examples_;
+  const float* dlogits_ = nullptr;
+};
+
+}  // namespace ffn::fused

@@ -1,0 +1,163 @@
+#include "ffn/layers/parts.hpp"
+
+#include <algorithm>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/kernels/optimizer.hpp"
+#include "ffn/kernels/subnormals.hpp"
+#include "ffn/layers/router_cpu.hpp"
+
+namespace ffn::fused {
+
+namespace {
+
+constexpr std::int64_t kMostParts = 16, kLeastRows = 256, kLeastFlops = std::int64_t{1} << 29;
+constexpr std::int64_t kPiece = 1 << 14;      // floats of a row that one thread works on at a time
+constexpr std::int64_t kTokensAtOnce = 4096;  // of an evaluation: bounds memory
+
+// `count` of the examples, from the first-th on.
+Examples some_of(const Examples& all, const TaskShape& task, std::int64_t first, std::int64_t count) {
+  Examples out = all;
+  out.count = count;
+  const std::int64_t row = first * all.sequence_length;
+  if (out.tokens) out.tokens += row;
+  if (out.vectors) out.vectors += first * task.input_width;
+  out.labels += row;
+  return out;
+}
+
+std::int64_t count_scored(const Examples& examples) {
+  const std::int64_t* end = examples.labels + examples.count * examples.sequence_length;
+  return std::count_if(examples.labels, end, [](std::int64_t label) { return label >= 0; });
+}
+
+}  // namespace
+
+std::int64_t num_parts(const ModelConfig& model, const TaskShape& task, std::int64_t batch_size) {
+  const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
+  if (mixture && mixture->dropout > 0) return 1;
+  const std::int64_t rows = batch_size * task.sequence_length;
+  const double flops = 3.0 * static_cast<double>(model_cost(model, task).total.flops) * static_cast<double>(rows);
+  std::int64_t parts = 1;
+  for (std::int64_t next = 2; next <= kMostParts && next <= batch_size && rows / next >= kLeastRows &&
+                              flops / static_cast<double>(next) >= static_cast<double>(kLeastFlops);
+       next *= 2)
+    parts = next;
+  return parts;
+}
+
+PartedNetwork::PartedNetwork(const ModelConfig& model, const TaskShape& task, std::int64_t num_parts)
+    : model_(model),
+      task_(task),
+      num_parts_(num_parts),
+      routes_(std::holds_alternative<MoeConfig>(model.ffn)),
+      sums_(static_cast<std::size_t>(num_parts_)),
+      team_(flush_subnormals) {
+  network(0);
+  for (std::int64_t part = 1; part < num_parts_; ++part) gradients_.emplace_back(static_cast<std::size_t>(layout().width()));
+}
+
+// Made before threads ask for them.
+Network& PartedNetwork::network(std::size_t index) {
+  while (networks_.size() <= index) networks_.push_back(std::make_unique<Network>(model_, task_));
+  return *networks_[index];
+}
+
+Network::Loss PartedNetwork::step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch,
+                                  const DropoutKey& dropout, double balance_weight) {
+  if (num_parts_ == 1) return first().step(parameters, gradients, batch, dropout, balance_weight);
+  const auto parts = static_cast<std::size_t>(num_parts_);
+  network(routes_ ? parts - 1 : std::min(threads, parts) - 1);
+  const std::int64_t scored = count_scored(batch);
+  const auto begin = [&](std::size_t part, Network& network) {
+    const auto first = static_cast<std::int64_t>(part) * batch.count / num_parts_,
+               end = static_cast<std::int64_t>(part + 1) * batch.count / num_parts_;
+    sums_[part] = network.begin_step(parameters, part == 0 ? gradients : gradients_[part - 1].data(),
+                                     some_of(batch, task_, first, end - first), dropout, first, scored);
+  };
+  if (routes_) {
+    team_.run(threads, parts, [&](std::size_t part, std::size_t) { begin(part, *networks_[part]); });
+    share_totals();
+    team_.run(threads, parts, [&](std::size_t part, std::size_t) { networks_[part]->end_step(balance_weight); });
+  } else {
+    team_.run(threads, parts, [&](std::size_t part, std::size_t thread) {
+      begin(part, *networks_[thread]);
+      networks_[thread]->end_step(balance_weight);
+    });
+  }
+  add_up(threads, gradients);
+  double loss = 0;
+  for (const auto& sums : sums_) loss += sums.loss;
+  return {loss / static_cast<double>(scored), routes_ ? first().balance_loss() : 0};
+}
+
+// A balance loss is of the whole batch.
+void PartedNetwork::share_totals() {
+  const auto whole = first().routing_totals();
+  for (std::size_t part = 1; part < networks_.size(); ++part) {
+    const auto own = networks_[part]->routing_totals();
+    for (std::size_t i = 0; i < whole.size(); ++i) *whole[i] += *own[i];
+  }
+  for (std::size_t part = 1; part < networks_.size(); ++part) {
+    const auto own = networks_[part]->routing_totals();
+    for (std::size_t i = 0; i < whole.size(); ++i) *own[i] = *whole[i];
+  }
+}
+
+// (g0 + g1) + (g2 + g3): a tree, whoever computes it.
+void PartedNetwork::add_up(std::size_t threads, float* gradients) {
+  const auto row = [&](std::int64_t part) { return part == 0 ? gradients : gradients_[static_cast<std::size_t>(part) - 1].data(); };
+  over_row(threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t apart = 1; apart < num_parts_; apart *= 2) {
+      for (std::int64_t part = 0; part < num_parts_; part += 2 * apart)
+        kernels().add(end - begin, row(part) + begin, row(part + apart) + begin, row(part) + begin);
+    }
+  });
+}
+
+std::int64_t PartedNetwork::num_pieces() const { return (layout().width() + kPiece - 1) / kPiece; }
+
+void PartedNetwork::over_row(std::size_t threads, const std::function<void(std::int64_t, std::int64_t)>& work) {
+  if (num_parts_ == 1) return work(0, layout().width());
+  team_.run(threads, static_cast<std::size_t>(num_pieces()), [&](std::size_t piece, std::size_t) {
+    const std::int64_t begin = static_cast<std::int64_t>(piece) * kPiece;
+    work(begin, std::min(begin + kPiece, layout().width()));
+  });
+}
+
+double PartedNetwork::sum_of_squares(std::size_t threads, const float* gradients) {
+  if (num_parts_ == 1) return ffn::sum_of_squares(static_cast<std::size_t>(layout().width()), gradients);
+  squares_.resize(static_cast<std::size_t>(num_pieces()));
+  over_row(threads, [&](std::int64_t begin, std::int64_t end) {
+    squares_[static_cast<std::size_t>(begin / kPiece)] = ffn::sum_of_squares(static_cast<std::size_t>(end - begin), gradients + begin);
+  });
+  double sum = 0;
+  for (const double square : squares_) sum += square;
+  return sum;
+}
+
+std::optional<CrossEntropySums> PartedNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples,
+                                                        const std::function<bool(double)>& go_on) {
+  const std::int64_t at_once = std::max<std::int64_t>(1, kTokensAtOnce / examples.sequence_length);
+  const auto count = static_cast<std::size_t>((examples.count + at_once - 1) / at_once);
+  const std::size_t together = std::min(threads, std::max<std::size_t>(count, 1));
+  network(together - 1);
+  std::vector<CrossEntropySums> parts(count);
+  for (std::size_t begin = 0; begin < count; begin += together) {
+    if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(count))) return std::nullopt;
+    team_.run(threads, std::min(together, count - begin), [&](std::size_t offset, std::size_t thread) {
+      const auto first = static_cast<std::int64_t>(begin + offset) * at_once;
+      parts[begin + offset] =
+          networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
+    });
+  }
+  CrossEntropySums sums;
+  for (const auto& part : parts) {
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.scored += part.scored;
+  }
+  return sums;
+}
+
+}  // namespace ffn::fused

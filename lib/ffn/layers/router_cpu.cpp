@@ -1,0 +1,144 @@
+#include "ffn/layers/router_cpu.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "ffn/kernels/kernels.hpp"
+
+namespace ffn::fused {
+
+namespace {
+
+class SoftmaxTopK final : public Router {
+ public:
+  SoftmaxTopK(const Declare& declare, std::int64_t d_model, const MoeConfig& config)
+      : num_experts_(config.num_experts), top_k_(config.top_k), gate_(declare.in("gate"), d_model, config.num_experts, /*bias=*/false) {}
+
+  Routing route(Pass& pass, std::int64_t rows, const float* x) override;
+  float* backward(Pass& pass, const float* dweight, float balance_weight) override;
+
+ private:
+  void choose(Pass& pass);
+  void count(Pass& pass);
+  void choice_backward(const float* dweight, float* dprobability) const;
+
+  std::int64_t num_experts_, top_k_;
+  Linear gate_;
+
+  // Of the pass at work:
+  std::int64_t rows_ = 0;
+  const float* x_ = nullptr;
+  float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;  ///< (N, E), (N, K), (N)
+  std::int64_t* expert_ = nullptr;                                         ///< (N, K)
+};
+
+Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
+  rows_ = rows;
+  x_ = x;
+  probability_ = gate_.forward(pass, rows, x);
+  kernels().softmax(rows, num_experts_, 1.0f, /*seen=*/0, probability_);
+  choose(pass);
+  count(pass);
+  return {weight_, expert_, probability_};
+}
+
+// The K largest, divided by their sum; one alone stays what it is, or its weight would be 1 whatever the router says.
+void SoftmaxTopK::choose(Pass& pass) {
+  const std::int64_t e_count = num_experts_, k_count = top_k_;
+  weight_ = pass.arena.floats(rows_ * k_count);
+  top_sum_ = pass.arena.floats(rows_);
+  expert_ = pass.arena.integers(rows_ * k_count);
+  float* left = pass.arena.floats(e_count);
+  for (std::int64_t n = 0; n < rows_; ++n) {
+    std::copy_n(probability_ + n * e_count, e_count, left);
+    float sum = 0;
+    for (std::int64_t k = 0; k < k_count; ++k) {
+      const auto best = std::max_element(left, left + e_count) - left;  // the first of equals
+      expert_[n * k_count + k] = best;
+      weight_[n * k_count + k] = left[best];
+      sum += left[best];
+      left[best] = -1;
+    }
+    if (k_count == 1) continue;
+    top_sum_[n] = sum;
+    for (std::int64_t k = 0; k < k_count; ++k) weight_[n * k_count + k] /= sum;
+  }
+}
+
+void SoftmaxTopK::count(Pass& pass) {
+  totals_.tokens = rows_;
+  totals_.pairs = rows_ * top_k_;
+  totals_.assigned.assign(static_cast<std::size_t>(num_experts_), 0);
+  for (std::int64_t i = 0; i < rows_ * top_k_; ++i) ++totals_.assigned[static_cast<std::size_t>(expert_[i])];
+  float* sum = pass.arena.floats(num_experts_);
+  kernels().column_sums(rows_, num_experts_, probability_, sum);
+  totals_.probability.assign(sum, sum + num_experts_);
+}
+
+float* SoftmaxTopK::backward(Pass& pass, const float* dweight, float balance_weight) {
+  float* dprobability = pass.arena.floats(rows_ * num_experts_);
+  // The balance loss sees every probability, with the load as a constant.
+  for (std::int64_t e = 0; e < num_experts_; ++e)
+    dprobability[e] = balance_weight * static_cast<float>(static_cast<double>(num_experts_) * totals_.load(static_cast<std::size_t>(e)) /
+                                                          static_cast<double>(totals_.tokens));
+  for (std::int64_t n = 1; n < rows_; ++n) std::copy_n(dprobability, num_experts_, dprobability + n * num_experts_);
+  choice_backward(dweight, dprobability);
+  kernels().softmax_backward(rows_, num_experts_, 1.0f, probability_, dprobability);
+  gate_.weight_gradient(pass, rows_, x_, dprobability);
+  return gate_.input_gradient(pass, rows_, dprobability);
+}
+
+// K > 1: weight = top/Σ top   so   dtop[k] += (dweight[k] - Σ weight·dweight)/Σ top
+// K = 1: weight = top
+void SoftmaxTopK::choice_backward(const float* dweight, float* dprobability) const {
+  for (std::int64_t n = 0; n < rows_; ++n) {
+    const std::int64_t first = n * top_k_;
+    if (top_k_ == 1) {
+      dprobability[n * num_experts_ + expert_[first]] += dweight[first];
+      continue;
+    }
+    float weighted = 0;
+    for (std::int64_t i = first; i < first + top_k_; ++i) weighted += weight_[i] * dweight[i];
+    for (std::int64_t i = first; i < first + top_k_; ++i)
+      dprobability[n * num_experts_ + expert_[i]] += (dweight[i] - weighted) / top_sum_[n];
+  }
+}
+
+// One overload per alternative of RouterConfig: a kind without one does not compile.
+struct BuildRouter {
+  const Declare& declare;
+  std::int64_t d_model;
+  const MoeConfig& config;
+
+  std::unique_ptr<Router> operator()(const SoftmaxTopKConfig&) const { return std::make_unique<SoftmaxTopK>(declare, d_model, config); }
+  // A router that exists in nn alone, which config/coverage.cpp keeps away from here.
+  template <class Config>
+  std::unique_ptr<Router> operator()(const Config&) const {
+    throw std::logic_error(std::string("the router ") + Config::kKind +
+                           " has no fused form: write one in layers/router_cpu.cpp, or say only_nn in config/coverage.cpp");
+  }
+};
+
+}  // namespace
+
+RoutingTotals& RoutingTotals::operator+=(const RoutingTotals& other) {
+  tokens += other.tokens;
+  pairs += other.pairs;
+  for (std::size_t e = 0; e < assigned.size(); ++e) {
+    assigned[e] += other.assigned[e];
+    probability[e] += other.probability[e];
+  }
+  return *this;
+}
+
+double RoutingTotals::balance_loss() const {
+  double sum = 0;
+  for (std::size_t e = 0; e < assigned.size(); ++e) sum += load(e) * probability[e] / static_cast<double>(tokens);
+  return sum * static_cast<double>(assigned.size());
+}
+
+std::unique_ptr<Router> make_router(const Declare& declare, std::int64_t d_model, const MoeConfig& config) {
+  return std::visit(BuildRouter{declare, d_model, config}, config.router);
+}
+
+}  // namespace ffn::fused

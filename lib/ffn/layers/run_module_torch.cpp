@@ -1,0 +1,18 @@
+#include "ffn/layers/run_module_torch.hpp"
+
+#include <algorithm>
+
+namespace ffn::nn {
+
+ForwardContext training_context(const std::vector<double>& rates, const std::vector<std::uint64_t>& seeds, std::int64_t step) {
+  ForwardContext context;
+  context.training = true;
+  context.step_number = torch::full({1}, step, torch::kInt64);
+  if (std::none_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; })) return context;
+  context.rates = torch::tensor(rates, torch::kFloat64);
+  const std::vector<std::int64_t> bits(seeds.begin(), seeds.end());
+  context.seeds = torch::tensor(bits, torch::kInt64);
+  return context;
+}
+
+}  // namespace ffn::nn

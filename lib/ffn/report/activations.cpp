@@ -1,0 +1,87 @@
+#include "ffn/report/activations.hpp"
+
+#include <cmath>
+
+#include "ffn/report/frame.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr Axis kX{-3, 3}, kY{-1.2, 3.2};  // where they differ; beyond it they are straight or flat, but for relu2
+constexpr int kSteps = 240;
+
+struct Sample {
+  double z, value, slope;  ///< NaN beyond the axis, and of a slope where it jumps
+};
+
+std::vector<Sample> samples(const Activation& a) {
+  std::vector<Sample> out;
+  const auto shown = [](double y) { return kY.has(y) ? y : std::nan(""); };
+  for (int i = 0; i <= kSteps; ++i) {
+    const double z = kX.low + (kX.high - kX.low) * i / kSteps;
+    const bool jumps = a.kink_at_zero && std::abs(z) < 1e-9;
+    out.push_back({z, shown(value_at(a, z)), jumps ? std::nan("") : shown(slope_at(a, z))});
+  }
+  return out;
+}
+
+std::string draw(const Activation& a, const Form& form, const std::string& style) {
+  const FrameText text{std::string(a.name) + ": " + a.formula, "The function as a line, its derivative dashed, from −3 to 3.", "z",
+                       "φ(z), dashed φ′(z)"};
+  Frame frame(form, text, kX, kY, {});
+  frame.svg.line(frame.left, frame.y.at(0), frame.right, frame.y.at(0), "ax");
+  frame.begin_clip();
+  std::vector<Point> value, slope;
+  for (const auto& sample : samples(a)) {
+    value.push_back({frame.x.at(sample.z), frame.y.at(sample.value)});
+    slope.push_back({frame.x.at(sample.z), frame.y.at(sample.slope)});
+  }
+  frame.svg.open(series_class(1));
+  frame.svg.path(slope, "l");
+  frame.svg.close();
+  frame.svg.open(series_class(0));
+  frame.svg.path(value, "l");
+  frame.svg.close();
+  frame.end_clip();
+  return frame.svg.element(style);
+}
+
+}  // namespace
+
+double value_at(const Activation& a, double z) {
+  double y;
+  a.forward64(1, &z, &y);
+  return y;
+}
+
+double slope_at(const Activation& a, double z) {
+  const double one = 1;
+  double slope;
+  a.backward64(1, &z, &one, &slope);
+  return slope;
+}
+
+TerminalChart activation_chart(const Activation& a) {
+  TerminalChart chart{std::string(a.name) + "  " + a.formula, kX, kY, {}, {}};
+  ChartLine value{{Style::cyan, '*'}, {}, false}, slope{{Style::yellow, '.'}, {}, false};
+  for (const auto& sample : samples(a)) {
+    value.points.push_back({sample.z, sample.value, sample.value, sample.value});
+    slope.points.push_back({sample.z, sample.slope, sample.slope, sample.slope, true});
+  }
+  chart.lines = {slope, value};
+  return chart;
+}
+
+Figure activation_figure(const std::vector<Activation>& activations) {
+  Figure out;
+  out.id = "activations";
+  out.heading = "Activation functions";
+  out.reading = "Line: the function; dashed: its derivative.";
+  out.wide = false;
+  for (const auto& a : activations)
+    out.panels.push_back({a.name, [&a](const Form& form, const std::string& style) { return draw(a, form, style); }});
+  return out;
+}
+
+}  // namespace ffn::pictures

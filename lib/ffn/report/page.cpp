@@ -1,0 +1,283 @@
+#include "ffn/report/page.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/report/answer.hpp"
+#include "ffn/report/answer_history.hpp"
+#include "ffn/report/cells.hpp"
+#include "ffn/report/charts.hpp"
+#include "ffn/report/format.hpp"
+#include "ffn/report/html.hpp"
+#include "ffn/report/more_comparisons.hpp"
+#include "ffn/report/series.hpp"
+#include "ffn/report/svg.hpp"
+
+namespace ffn::pictures {
+
+namespace {
+
+constexpr double kBarWidth = 260;
+
+std::string paragraph(const std::string& text, const char* cls = "") {
+  return text.empty() ? "" : std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
+}
+
+std::string section(const std::string& id, const std::string& heading, const std::string& body) {
+  return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
+}
+
+// For programs: what stands in `compare --json` under the same names.
+std::string data_of(const std::optional<Effect>& effect) {
+  if (effect && effect->empty()) return " data-v=\"" + number_text(effect->size) + "\"";
+  return effect ? " data-v=\"" + number_text(effect->size) + "\" data-low=\"" + number_text(effect->low) + "\" data-high=\"" +
+                      number_text(effect->high) + "\""
+                : "";
+}
+
+std::string cell(const std::string& header, const std::string& text, const char* cls = "", const std::string& attributes = "") {
+  return std::string("<td") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + " data-h=\"" + escaped(header) + "\"" + attributes +
+         ">" + escaped(text) + "</td>";
+}
+
+/// The table of `compare`, its bars drawn.
+class ShortTable {
+ public:
+  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {
+    if (bars_) bar_ = interval_bars(c, kBarWidth);
+    if (!is_time_metric(c.metric)) return;
+    std::vector<std::pair<Rank, const GroupResult*>> ranked;
+    for (const auto& facet : c.facets) {
+      for (const auto& group : facet.groups) {
+        if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
+      }
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
+    for (std::size_t i = 0; i < ranked.size(); ++i) places_[ranked[i].second] = i;
+  }
+
+  std::string html() const {
+    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
+                      stacked_up_to(window_width()) + "\"><thead><tr>";
+    for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+    out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
+    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
+    if (bars_) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th>";
+    if (pairs_) out += "<th scope=\"col\">verdict</th>";
+    out += "<th scope=\"col\">seeds</th></tr></thead><tbody>\n";
+    for (const auto& facet : c_.facets) {
+      for (const auto& group : facet.groups) out += row(facet, group);
+    }
+    out += "</tbody></table></div>\n";
+    if (bars_)
+      out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) +
+                           ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
+                           (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
+                       "reading");
+    return out;
+  }
+
+ private:
+  // That shows the table without a break: its widest texts, with what pads them, and the page's edges.
+  double window_width() const {
+    std::map<std::string, double> columns;
+    const auto widen = [&](const std::string& header, const std::string& text) {
+      constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page_style() has them
+      double& width = columns[header];
+      width = std::max({width, kBold * measured_width(header, kFont) + kPadding, measured_width(text, kFont) + kPadding});
+    };
+    for (const auto& facet : c_.facets) {
+      for (const auto& [key, value] : facet.keys) widen(shown_key(c_, key), shown_value(c_, key, value));
+      for (const auto& group : facet.groups) {
+        widen(shown_key(c_, c_.by), shown_value(c_, group.value));
+        widen(metric(), centre_text(c_, group, unit_.size()));
+        widen("seeds", seeds_text(group));
+      }
+      for (const auto& pair : facet.pairs) {
+        widen(difference_name(c_), difference_text(c_, pair, unit_.size()));
+        widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
+      }
+    }
+    double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);
+    for (const auto& [header, width] : columns) sum += width;
+    return sum;
+  }
+
+  std::string metric() const { return unit_.header(metric_header(c_.metric)); }
+
+  std::string row(const Facet& facet, const GroupResult& group) const {
+    const bool first = &group == &facet.groups[0];
+    std::string out = std::string("<tr") + (first ? " class=\"first\"" : "") + ">";
+    for (const auto& [key, value] : facet.keys) out += cell(shown_key(c_, key), shown_value(c_, key, value), first ? "" : "again");
+    out += cell(shown_key(c_, c_.by), shown_value(c_, group.value));
+    const auto centre = shown_centre(group);
+    const auto place = places_.find(&group);
+    const std::string order = place != places_.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
+    out += cell(metric(), centre_text(c_, group, unit_.size()), "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
+    if (pairs_) {
+      const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
+      if (pair == facet.pairs.end()) {
+        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") +
+               "<td></td>";
+      } else {
+        const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
+        const auto verdict = pair->judgement.verdict;
+        const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
+        out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
+        if (bars_) out += "<td class=\"bar\">" + bar_(*pair, id) + "</td>";
+        out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
+      }
+    }
+    return out + cell("seeds", seeds_text(group)) + "</tr>\n";
+  }
+
+  const Comparison& c_;
+  NumberUnit unit_;
+  bool pairs_, bars_;
+  std::function<std::string(const PairResult&, const std::string&)> bar_;
+  std::map<const GroupResult*, std::size_t> places_;  ///< of times, which their means do not order alone
+};
+
+std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
+  std::string out = "<div class=\"scroll\"><table><thead><tr>";
+  for (const auto& header : headers) out += "<th scope=\"col\">" + escaped(header) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (const auto& text : row) out += (text.size() > 12 ? "<td class=\"long\">" : "<td>") + escaped(text) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+// Escaped, its line breaks kept.
+std::string lines(const std::string& text) {
+  std::string out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out += escaped(line) + "\n";
+  return out;
+}
+
+std::string lost_section(const ReportFacts& facts) {
+  if (facts.lost.empty()) return section("lost", "Failed and diverged runs", paragraph("None: every run that has ended, ended well."));
+  constexpr std::size_t kMostShown = 8, kMostListed = 500;
+  std::vector<std::vector<std::string>> shown, listed;
+  for (const auto& run : facts.lost) {
+    auto& rows = shown.size() < kMostShown ? shown : listed;
+    if (rows.size() < kMostListed) rows.push_back({run.path, run.state, run.reason});
+  }
+  const std::size_t more = facts.lost.size() - shown.size();
+  std::string body = paragraph(
+      "None is left out of the comparison: each counts as worse than every run that ended well, but for a time to a target that it had reached before.");
+  body += list_table({"run", "state", "why"}, shown);
+  if (more > 0)
+    body += "<details><summary>" + format_count(static_cast<std::int64_t>(more)) + " more</summary>" +
+            list_table({"run", "state", "why"}, listed) +
+            (more > listed.size() ? paragraph("The first " + std::to_string(kMostListed) + " of them.") : "") + "</details>\n";
+  return section("lost", "Failed and diverged runs", body);
+}
+
+std::string notes_section(const Comparison& c) {
+  std::string body;
+  for (const auto& note : c.notes) body += "<li>" + escaped(note) + "</li>\n";
+  return body.empty() ? "" : section("notes", "To be known beside it", "<ul>" + body + "</ul>\n");
+}
+
+std::string more_section(const Comparison& c) {
+  std::string body;
+  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
+    if (!more) continue;
+    std::vector<std::string> headers;
+    for (const auto& column : more->table.columns()) headers.push_back(column.header);
+    body += paragraph(more->caption, "caption") + list_table(headers, more->table.rows());
+  }
+  return body.empty() ? "" : "<section id=\"more\">" + body + "</section>\n";
+}
+
+std::string claims_section(const Comparison& c) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& e : c.history.claims) rows.push_back({claim_text(e), outcome_of(e), e.found});
+  return rows.empty() ? "" : section("claims", "Claims", list_table({"claim", "outcome", "found"}, rows));
+}
+
+std::string origin_sections(const ReportFacts& facts) {
+  std::vector<std::vector<std::string>> varying;
+  for (const auto& [key, values] : facts.varying) varying.push_back({key, values});
+  std::string out =
+      section("varying", "What varies between the runs",
+              varying.empty() ? paragraph("Nothing but the seed.")
+                              : paragraph("All other values of the configs are the same.") + list_table({"key", "values"}, varying));
+  std::string list;
+  for (const auto& [name, value] : facts.environment) list += "<dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd>\n";
+  if (!list.empty()) out += section("environment", "Where it was trained", "<dl>" + list + "</dl>\n");
+  std::string commands;
+  for (const auto& command : facts.commands) commands += escaped(command) + "\n";
+  if (!facts.config.empty())
+    commands =
+        "<pre>" + commands + "</pre>\n<details><summary>The study's config as it was trained</summary>" +
+        paragraph("Saved as a file, ffn-train --config FILE trains the same study, whatever became of the file that was named above.",
+                  "reading") +
+        "<pre>" + lines(facts.config) + "</pre></details>\n";
+  else if (!commands.empty()) commands = "<pre>" + commands + "</pre>\n";
+  out += section("commands", "Commands that reproduce it", commands);
+  return out;
+}
+
+// Title, question and where it comes from; `state` is how far it is.
+std::string header_of(const ReportFacts& facts, const std::string& state) {
+  std::string out = "<header><h1>" + escaped(facts.question.empty() ? facts.title : facts.question) + "</h1>\n";
+  if (!facts.source.empty()) out += paragraph("Source of the question: " + facts.source, "meta");
+  return out + paragraph((facts.question.empty() ? "" : facts.title + " · ") + state + " · written " + facts.written, "meta") +
+         "</header>\n";
+}
+
+// "240 runs", or how far they are.
+std::string runs_text(const ReportFacts& facts) {
+  const std::string all = format_count(static_cast<std::int64_t>(facts.num_runs)) + " runs";
+  if (facts.num_ended >= facts.num_runs) return all;
+  return format_count(static_cast<std::int64_t>(facts.num_ended)) + " of " + all + " have ended, " +
+         format_percent(facts.done / static_cast<double>(facts.num_runs), 0) + " of the steps are done" +
+         (facts.seconds_left ? ", about " + format_duration(*facts.seconds_left) + " left" : "");
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>& curves) {
+  std::vector<Figure> out;
+  const auto add = [&](std::optional<Figure> figure) {
+    if (figure) out.push_back(std::move(*figure));
+  };
+  for (const auto& set : curves) add(learning_figure(c, set));
+  add(survival_figure(c));
+  add(distribution_figure(c));
+  add(effect_figure(c));
+  add(heat_map_figure(c));
+  add(tuning_figure(c));
+  add(cost_figure(c));
+  add(looks_figure(c));
+  return out;
+}
+
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
+  std::string out = header_of(facts, runs_text(facts));
+  const std::string answer = answer_text(c);
+  out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
+  out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
+  out += more_section(c) + claims_section(c) + notes_section(c);
+  for (const auto& figure : figures) out += html_figure(figure);
+  out += lost_section(facts) + origin_sections(facts);
+  return html_document(facts.title, facts.version, out, "", served);
+}
+
+std::string waiting_page(const ReportFacts& facts, std::uint64_t served) {
+  const std::string body =
+      header_of(facts, "no run yet") +
+      "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
+  return html_document(facts.title, facts.version, body, "", served);
+}
+
+}  // namespace ffn::pictures

@@ -1,0 +1,49 @@
+// A comparison as one HTML file: words, tables and pictures; nothing of it comes from elsewhere. Depends on compare and report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ffn/compare/compare.hpp"
+#include "ffn/report/curves.hpp"
+#include "ffn/report/figure.hpp"
+
+namespace ffn::pictures {
+
+/// A run that came to no good end.
+struct LostRun {
+  std::string path, state, reason;
+};
+
+/// What a report says beside the comparison. Texts may be anything: they are escaped.
+struct ReportFacts {
+  std::string title, question, source;
+  std::vector<LostRun> lost;
+  std::vector<std::pair<std::string, std::string>> varying;      ///< key of the config, and its values
+  std::vector<std::pair<std::string, std::string>> environment;  ///< "CPU", "AMD EPYC"
+  std::vector<std::string> commands;                             ///< that reproduce it
+  std::string config;                                            ///< of the study, as it was trained; empty without one
+  std::size_t num_runs = 0, num_ended = 0;
+  double done = 0;                     ///< of the runs, begun ones in part
+  std::optional<double> seconds_left;  ///< of a study that trains; for `watch`
+  std::string written;                 ///< UTC
+  std::string version;
+};
+
+/// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
+std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
+
+/// The whole file; with `served`, the page of that number that `ffn-train watch` serves.
+std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts,
+                 std::optional<std::uint64_t> served = std::nullopt);
+
+/// What `ffn-train watch` serves of a study before its first run has begun.
+std::string waiting_page(const ReportFacts& facts, std::uint64_t served);
+
+/// The short table in LaTeX (booktabs), with what has to stand in the preamble as a comment.
+std::string latex_table(const Comparison& comparison);
+
+}  // namespace ffn::pictures

@@ -1,0 +1,43 @@
+// Lines over an axis, in the cells of a terminal. Depends on report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/report/axis.hpp"
+#include "ffn/report/canvas.hpp"
+#include "ffn/report/fit.hpp"
+
+namespace ffn::pictures {
+
+struct ChartPoint {
+  double x, y, low, high;  ///< an interval of no length is not drawn; a gap where y is not finite
+  bool dotted = false;
+};
+
+struct ChartLine {
+  Ink ink;
+  std::vector<ChartPoint> points;
+  bool lettered = true;  ///< its letter stands here and there on the line, and at its end
+};
+
+struct TerminalChart {
+  std::string title;  ///< above the y axis
+  Axis x, y;
+  std::vector<ChartLine> lines;
+  std::optional<double> target;  ///< a dotted line at this y
+};
+
+/// a, b, c, …; the same series has the same everywhere.
+char series_letter(std::size_t series);
+Ink series_ink(std::size_t series);
+
+/// Lines of exactly `columns` columns: the title, `rows` rows with the y axis, the x axis and its labels.
+Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, bool color);
+
+/// The text in characters that every terminal has: − as -, ± as +-, · as *; "?" for what has none.
+std::string as_ascii(const std::string& text);
+std::string in_charset(const std::string& text, Charset charset);
+
+}  // namespace ffn::pictures

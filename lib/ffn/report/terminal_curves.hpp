@@ -1,0 +1,20 @@
+// Learning curves for a terminal: the charts, and the key below them. Depends on compare and report.
+#pragma once
+
+#include <string>
+
+#include "ffn/report/canvas.hpp"
+#include "ffn/report/curves.hpp"
+
+namespace ffn::pictures {
+
+struct TerminalView {
+  int width = 80;
+  Charset charset = Charset::utf8;
+  bool color = false;
+};
+
+/// What is drawn, a chart per facet, and a table with each variant's letter and where its curve stands at its last step.
+std::string curves_text(const Comparison& comparison, const CurveSet& set, const TerminalView& view);
+
+}  // namespace ffn::pictures

@@ -1,0 +1,245 @@
+#include "ffn/store/metrics_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "ffn/store/json_text.hpp"
+#include "ffn/store/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+using record_detail::count_from;
+using record_detail::number_from;
+using record_detail::number_json;
+
+namespace {
+
+constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten million evaluations
+
+[[noreturn]] void fail_to_append(const std::string& action, const fs::path& path, int reason) {
+  throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
+                    reason == ENOSPC ? "free some disk space and start again; the run goes on from its last checkpoint" : "");
+}
+
+class File {
+ public:
+  File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666)) {}
+  ~File() { close(); }
+  /// False where the file system reports only now that it could not write.
+  bool close() {
+    const bool good = fd < 0 || ::close(fd) == 0 || errno == EINTR;
+    fd = -1;
+    return good;
+  }
+  int release() { return std::exchange(fd, -1); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int fd;
+};
+
+// As number_json: the fewest digits that read back as the same double. A study of small runs writes a hundred thousand
+// lines, so these do without a document.
+void append_number(std::string& line, double value) {
+  if (!std::isfinite(value)) {
+    line += dump_json(number_json(value));
+    return;
+  }
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  line.append(digits, end);
+  if (std::find_if(digits, end, [](char c) { return c == '.' || c == 'e'; }) == end) line += ".0";  // not an integer's text
+}
+
+void append_line(std::string& text, const Evaluation& evaluation) {
+  text += "{\"step\":" + std::to_string(evaluation.step) + ",\"time_s\":";
+  append_number(text, evaluation.time_s);
+  text += ",\"tokens\":" + std::to_string(evaluation.tokens);
+  for (const auto& [name, value] : evaluation.metrics) {  // names of the catalogue: nothing to escape
+    text.append(",\"").append(name).append("\":");
+    append_number(text, value);
+  }
+  text += "}\n";
+}
+
+/// Nothing if the text is no evaluation.
+std::optional<Evaluation> parse_line(const std::string& text) {
+  const Json line = parse_json(text);
+  if (!line.is_object()) return std::nullopt;
+  Evaluation out;
+  try {
+    out.step = count_from(line.at("step"));
+    out.tokens = count_from(line.at("tokens"));
+    out.time_s = number_from(line.at("time_s"));
+    for (const auto& [name, value] : line.items()) {
+      if (name != "step" && name != "time_s" && name != "tokens") out.metrics.emplace_back(name, number_from(value));
+    }
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+// Calls take(evaluation, end): the offset behind its newline, or behind the text if that ends without one.
+template <class Take>
+void parse_lines(const std::string& text, const fs::path& path, Take take) {
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const auto newline = text.find('\n', begin);
+    const std::size_t end = newline == std::string::npos ? text.size() : newline + 1;
+    auto evaluation = parse_line(text.substr(begin, end - begin));
+    if (!evaluation && newline == std::string::npos) break;  // torn by a crash
+    if (!evaluation) {
+      throw DataError(
+          path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(text.substr(begin, newline - begin))),
+          "the file was changed by hand or damaged");
+    }
+    take(*evaluation, end);
+    begin = end;
+  }
+}
+
+std::string read_text(const fs::path& path) {
+  return read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes).value_or("");
+}
+
+// Of a file that somebody vouches for.
+std::string read_vouched_text(const fs::path& path) {
+  auto text = read_file_if_there(path, "metrics file", ExitCode::data, kMaxMetricsBytes);
+  if (!text) throw DataError(path.string() + " is missing");
+  return std::move(*text);
+}
+
+}  // namespace
+
+void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
+  if (evaluations.empty()) return;
+  File file(path, O_WRONLY | O_APPEND | (written.size() == 0 ? O_CREAT : 0));
+  if (file.fd < 0) fail_to_append("open", path, errno);
+  const off_t before = ::lseek(file.fd, 0, SEEK_END);
+  if (before != static_cast<off_t>(written.size())) {
+    throw SystemError(path.string() + " was changed while it was written: it has " + std::to_string(before) + " bytes, not " +
+                          std::to_string(written.size()),
+                      "nothing else may write there; start again");
+  }
+  std::string lines;
+  for (const auto& evaluation : evaluations) append_line(lines, evaluation);
+  ssize_t done = 0, n;
+  do {  // a short write says nothing of its reason; the next one does
+    n = ::write(file.fd, lines.data() + done, lines.size() - static_cast<std::size_t>(done));
+    if (n > 0) done += n;
+  } while (done < static_cast<ssize_t>(lines.size()) && (n > 0 || (n < 0 && errno == EINTR)));
+  if (done == static_cast<ssize_t>(lines.size())) {
+    if (group) group->flush_first(path, file.release());
+    else if (!file.close()) fail_to_append("write", path, errno);
+    written.add(lines);
+    return;
+  }
+  const int reason = n < 0 ? errno : ENOSPC;
+  if (done > 0 && ::ftruncate(file.fd, before) != 0) fail_to_append("shorten", path, errno);
+  fail_to_append("write", path, reason);
+}
+
+std::vector<Evaluation> read_metrics(const fs::path& path) {
+  std::vector<Evaluation> out;
+  for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { out.push_back(evaluation); });
+  return out;
+}
+
+void for_each_evaluation(const std::string& text, const fs::path& path, const std::function<void(const Evaluation&)>& take) {
+  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t) { take(evaluation); });
+}
+
+namespace {
+
+// The number behind `"name":` within a line of ours; nothing if it stands there otherwise.
+std::optional<double> number_after(std::string_view line, const std::string& quoted_name) {
+  const auto at = line.find(quoted_name);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* first = line.data() + at + quoted_name.size();
+  double value = 0;
+  const auto read = std::from_chars(first, line.data() + line.size(), value);
+  const bool ends = read.ec == std::errc() && read.ptr < line.data() + line.size() && (*read.ptr == ',' || *read.ptr == '}');
+  return ends ? std::optional<double>(value) : std::nullopt;
+}
+
+MetricValues row_of(const Evaluation& evaluation, const std::vector<std::string>& names) {
+  MetricValues row{evaluation.step, std::vector<double>(names.size(), std::nan(""))};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const auto& [name, value] : evaluation.metrics) {
+      if (name == names[i]) row.values[i] = value;
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<MetricValues> read_metric_rows(const fs::path& path, const std::vector<std::string>& names, const FileFacts* facts) {
+  std::vector<MetricValues> rows;
+  if (!facts) {
+    for_each_evaluation(read_text(path), path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
+    return rows;
+  }
+  const std::string text = read_vouched_text(path);
+  if (text.size() != facts->bytes)
+    throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes instead of " + std::to_string(facts->bytes));
+  if (checksum_of(text) != facts->checksum) throw DataError(path.string() + ": damaged: its checksum differs");
+  std::vector<std::string> quoted;
+  for (const auto& name : names) quoted.push_back("\"" + name + "\":");
+  const std::string step_name = "\"step\":";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    const auto step = number_after(line, step_name);
+    bool known = step && *step >= 0 && *step <= static_cast<double>(record_detail::kLargestCount);
+    MetricValues row{known ? static_cast<std::int64_t>(*step) : 0, {}};
+    for (const auto& name : quoted) {
+      const auto value = number_after(line, name);
+      known = known && value;
+      row.values.push_back(value.value_or(0));
+    }
+    if (known) rows.push_back(std::move(row));
+    else
+      for_each_evaluation(std::string(line) + "\n", path, [&](const Evaluation& evaluation) { rows.push_back(row_of(evaluation, names)); });
+    begin = end + 1;
+  }
+  return rows;
+}
+
+std::string read_metrics_up_to(const fs::path& path, const FileFacts& facts) {
+  std::string text = read_vouched_text(path);
+  if (text.size() < facts.bytes)
+    throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes, the checkpoint rests on " + std::to_string(facts.bytes));
+  text.resize(facts.bytes);
+  if (checksum_of(text) != facts.checksum) throw DataError(path.string() + ": damaged: its checksum differs");
+  return text;
+}
+
+std::string read_metrics_up_to(const fs::path& path, std::int64_t step, std::int64_t eval_every) {
+  std::string text = read_text(path);
+  std::size_t kept = 0;
+  std::int64_t expected = 0;
+  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t end) {
+    if (evaluation.step > step || evaluation.step != expected) return;
+    expected += eval_every;
+    kept = end;
+  });
+  if (expected <= step)
+    throw DataError(path.string() + ": no evaluation of step " + std::to_string(expected) + ", the checkpoint is of step " +
+                    std::to_string(step));
+  text.resize(kept);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
+}
+
+}  // namespace ffn

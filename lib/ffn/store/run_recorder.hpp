@@ -1,0 +1,99 @@
+// Writes down what happens while a cohort trains: the side of TrainObserver that owns the run directories.
+// Depends on core, config, tasks and the engine's structs.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ffn/store/event_file.hpp"
+#include "ffn/store/run_directory.hpp"
+
+namespace ffn {
+
+/// One run of a cohort, as its recorder has to know it.
+struct RecordedRun {
+  RunDirectory directory;
+  RunConfig config;
+  std::string identity;                    ///< run_identity(config)
+  std::optional<std::int64_t> resumed_at;  ///< step of the checkpoint that it goes on from; none: it starts at 0
+  std::string metrics = {};                ///< StoredCheckpoint::metrics of a run that resumes
+};
+
+/// On construction every run gets its directory, config, meta and the status "running". A run that starts at 0 loses what
+/// an earlier attempt left; one that resumes keeps the metrics up to its checkpoint, so that the files come out as if it
+/// had never stopped (times aside).
+/// What the runs of a cohort finish or checkpoint at the same step is written as it comes but appears together, after one
+/// flush: as soon as no run is left that could add to it, at the latest with the next stepped().
+/// Everything that is written can throw SystemError, out of the engine's train(); so does a directory that is not the one
+/// that the run began in.
+class RunRecorder final : public TrainObserver {
+ public:
+  RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine);
+
+  /// A second observer gets every call after the recorder; finished() when the run's files are in place, and without the
+  /// weights. Null for none.
+  void forward_to(TrainObserver* second) { second_ = second; }
+  /// Asked as often as TrainObserver::stop_requested(), from the training thread; true ends the training with a checkpoint.
+  void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
+
+  /// Throws DataError where the text that was read is not the one of the runs' identity.
+  void prepared(const TaskShape& shape, const std::string& text) override;
+  void evaluated(std::size_t run, const Evaluation& evaluation) override;
+  void stepped(std::int64_t step, double loss) override;
+  void checkpointed(std::size_t run, const Checkpoint& checkpoint) override;
+  void finished(std::size_t run, const RunResult& result) override;
+  bool stop_requested() override;
+  bool evaluating(std::int64_t step, double share) override;
+
+  /// Marks every run that has not finished as failed; for the catch around train(). Checkpoints stay, and what was waiting
+  /// for other runs appears.
+  void fail_unfinished(const std::string& reason);
+
+  const std::vector<RecordedRun>& runs() const { return runs_; }
+  /// What the run came to; nothing before it is done or diverged.
+  const std::optional<RunSummary>& summary(std::size_t run) const { return progress_.at(run).summary; }
+
+ private:
+  struct Progress {
+    std::string mark;  // RunDirectory::mark()
+    FileFacts config;
+    MetricTally tally;
+    std::vector<Evaluation> unwritten;  // of what is in the tally
+    Checksum metrics;                   // of what is on file
+    std::int64_t safe_step = 0;
+    bool has_checkpoint = false;
+    bool finished = false;  // and its files in place
+    std::optional<RunSummary> summary;
+    std::optional<EventFile> events;  // where the config asks for one
+  };
+  /// A run whose files are written, but not in place before commit().
+  struct Waiting {
+    std::int64_t safe_step = 0;
+    std::optional<RunResult> result;  // of a run that has ended, but for the weights; none: it goes on from a checkpoint
+    std::optional<RunSummary> summary;
+  };
+
+  void require_own_directory(std::size_t run) const;
+  void write_metrics(std::size_t run, FileGroup* group = nullptr);
+  FileFacts metrics_facts(std::size_t run) const;
+  void clear_for(std::size_t run);
+  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
+  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason, FileGroup* group);
+  void commit();
+  void commit_if_all_wait();
+
+  std::vector<RecordedRun> runs_;
+  std::vector<Progress> progress_;
+  std::map<std::size_t, Waiting> waiting_;  // by run
+  FileGroup files_;                         // theirs
+  Cost cost_;                               // one for all: the runs of a cohort have equal shapes
+  std::chrono::steady_clock::time_point metrics_written_ = std::chrono::steady_clock::now();
+  TrainObserver* second_ = nullptr;
+  std::function<bool()> stop_;
+};
+
+}  // namespace ffn

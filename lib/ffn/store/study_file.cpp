@@ -1,0 +1,255 @@
+#include "ffn/store/study_file.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "ffn/base/files.hpp"
+#include "ffn/config/json_reader.hpp"
+#include "ffn/config/json_writer.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/store/json_text.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/text.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uintmax_t kMaxStudyBytes = 64 << 20;
+constexpr std::int64_t kMostRuns = 100'000;  // as of a study's config
+
+CompareConfig compare_from(const Json& json, const std::string& source) {
+  Document document;
+  document.tree() = json;
+  JsonReader reader(document);
+  CompareConfig compare;
+  reader.read([&](FieldVisitor& v) { compare.describe(v); });
+  if (!reader.problems.empty()) throw DataError(source + ": compare: " + reader.problems[0].message);
+  return compare;
+}
+
+// The first key that varies, is no label, and is not pooled.
+std::string first_compared(const std::vector<Assignment>& assignments, const CompareConfig& compare) {
+  for (const auto& assignment : assignments) {
+    if (assignment.key != compare.over && assignment.key != "label") return assignment.key;
+  }
+  return "";
+}
+
+// Version 0.1 did not write down what came of the study's wish.
+CompareConfig compare_of_document(const StudyFile& study, const std::string& source) {
+  const Json& document = *study.document;
+  CompareConfig compare;
+  if (document.is_object() && document.contains("compare")) compare = compare_from(document["compare"], source);
+  if (compare.by.empty() && !study.variants.empty()) compare.by = first_compared(study.variants[0].assignments, compare);
+  return compare;
+}
+
+Json looks_json(const SequentialRecord& record) {
+  return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.looks}};
+}
+
+SequentialRecord sequential_from(const Json& json, const std::string& source, std::int64_t most_comparisons) {
+  SequentialRecord record;
+  const auto counts = [&](const char* key, std::vector<std::size_t>& out) {
+    for (const auto& value : json.at(key)) out.push_back(static_cast<std::size_t>(record_detail::count_from(value, kMostRuns)));
+  };
+  counts("maxima", record.maxima);
+  counts("looks", record.looks);
+  record.comparisons = static_cast<std::size_t>(record_detail::count_from(json.at("comparisons"), most_comparisons));
+  bool good = !record.maxima.empty() && record.maxima[0] >= GrowingSeeds::kFewest;
+  for (std::size_t i = 1; i < record.maxima.size(); ++i) good = good && record.maxima[i] > record.maxima[i - 1];
+  if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(GrowingSeeds::kFewest));
+  return record;
+}
+
+// Tables and pictures show one grid for all variants.
+TuningResult tuned_from(const Json& json, const std::string& source) {
+  const auto check = [](const Json& of, const char* key) {
+    if (of.contains(key)) record_detail::count_from(of[key], kMostRuns);
+  };
+  check(json, "seeds");
+  for (const auto& variant : json.at("variants")) {
+    for (const auto& point : variant.at("curve")) {
+      for (const char* key : {"measured_runs", "bad_runs", "chosen"}) check(point, key);
+    }
+  }
+  TuningResult out = tuning_result(json);
+  const auto same = [](const auto& a, const auto& b) {
+    return std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
+                      [](const auto& x, const auto& y) { return *x == *y; });
+  };
+  for (const auto& variant : out.variants) {
+    const auto& first = out.variants[0].curve;
+    if (variant.curve.empty() || !std::equal(variant.curve.begin(), variant.curve.end(), first.begin(), first.end(), same))
+      throw DataError(source + ": tuning: " + record_detail::shown(variant.name) + " has other points than the first variant");
+  }
+  if (out.variants.empty() || out.keys.empty()) throw DataError(source + ": tuning: names no variant or no key");
+  return out;
+}
+
+RunConfigs configs_from(const Json& json, const std::string& source) {
+  RunConfigs configs;
+  if (json.is_string()) configs.all = json.get<std::string>();
+  else if (!json.is_object()) throw DataError(source + ": configs: expected a text, or one for each seed");
+  else {
+    for (const auto& item : json.items()) configs.of_seed[std::strtoll(item.key().c_str(), nullptr, 10)] = item.value().get<std::string>();
+  }
+  return configs;
+}
+
+StudyFile study_from(const Json& json, const std::string& source) {
+  StudyFile study;
+  json.at("name").get_to(study.name);
+  json.at("seeds").get_to(study.seeds);
+  for (const auto& item : json.at("variants")) {
+    StudyFile::Variant variant{item.at("name").get<std::string>(), {}};
+    if (variant.name.find('/') != std::string::npos || variant.name == "..")
+      throw DataError(source + ": names a variant " + record_detail::shown(variant.name));
+    for (const auto& assignment : item.at("assignments").items()) variant.assignments.push_back({assignment.key(), assignment.value()});
+    study.variants.push_back(std::move(variant));
+  }
+  study.document = json.at("document");
+  const auto variants = static_cast<std::int64_t>(study.variants.size());
+  if (variants > 0 && static_cast<std::int64_t>(study.seeds.size()) > kMostRuns / variants)
+    throw DataError(source + ": more than " + std::to_string(kMostRuns) + " runs");
+  if (json.contains("tuning")) study.tuned = tuned_from(json["tuning"], source);
+  if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
+  if (json.contains("configs")) {
+    for (const auto& item : json["configs"].items()) study.configs[item.key()] = configs_from(item.value(), source);
+  }
+  if (json.contains("sequential"))
+    study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
+  study.history = StudyHistory::from(json);
+  study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
+  return study;
+}
+
+}  // namespace
+
+std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
+  std::vector<fs::path> out;
+  for (const auto seed : seeds) {
+    for (const auto& variant : variants) out.push_back(run_path_within(study, variant.name, seed));
+  }
+  return out;
+}
+
+CompareConfig comparison_of(const Study& study) {
+  CompareConfig compare = study.config.compare;
+  if (compare.by.empty()) compare.by = first_compared(study.variants[0].assignments, compare);
+  return compare;
+}
+
+fs::path study_file_path(const fs::path& study) { return study / "study.json"; }
+
+std::string study_text(const Json& study) { return record_detail::sealed_text(study); }
+
+namespace {
+
+// The document does not tell which runs are a variant's: defaults follow from what was tuned, and formulas can lie in a file.
+Json configs_of(const Study& study) {
+  Json configs = Json::object();
+  for (const auto& variant : study.variants) {
+    Json& its = configs[variant.name];
+    if (variant.of_seed.empty()) its = config_identity(variant.config);
+    for (std::size_t i = 0; i < variant.of_seed.size(); ++i) its[std::to_string(study.seeds[i])] = config_identity(variant.of_seed[i]);
+  }
+  return configs;
+}
+
+}  // namespace
+
+// A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
+Json study_json(const Study& study, const std::map<std::string, std::string>& texts) {
+  Json variants = Json::array();
+  for (const auto& variant : study.variants) {
+    Json assignments = Json::object();
+    for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
+    variants.push_back({{"name", variant.name}, {"assignments", assignments}});
+  }
+  Json out = {{"schema_version", kSchemaVersion},
+              {"name", study.name},
+              {"seeds", study.seeds},
+              {"variants", variants},
+              {"compare", write_json(comparison_of(study))},
+              {"configs", configs_of(study)}};
+  for (const auto& variant : study.variants) {  // in their order
+    if (const auto text = texts.find(variant.name); text != texts.end()) out["texts"][variant.name] = text->second;
+  }
+  if (study.sequential) out["sequential"] = looks_json(*study.sequential);
+  out["document"] = *study.document;
+  if (study.tuned) out["tuning"] = to_json(*study.tuned);
+  return out;
+}
+
+fs::path study_copy_path(const fs::path& study) { return study / "study.json.bak"; }
+
+namespace {
+
+bool is_missing(const fs::path& file) { return link_type_of(file) == fs::file_type::not_found; }
+
+Json read_whole(const fs::path& file) {
+  if (is_missing(file)) throw DataError(file.string() + ": missing");
+  if (!path_exists(file)) throw DataError(file.string() + ": a link that leads nowhere");
+  Json out;
+  record_detail::read_json_text(read_file(file, "study file", ExitCode::data, kMaxStudyBytes), file.string(), [&](const Json& json) {
+    study_from(json, file.string());
+    out = json;
+  });
+  return out;
+}
+
+}  // namespace
+
+fs::path comparison_path(const fs::path& study) { return study / "compare.json"; }
+
+bool has_study_file(const fs::path& study) { return !is_missing(study_file_path(study)) || !is_missing(study_copy_path(study)); }
+
+// The copy first: where only one of them arrives, the other is older or the same.
+void write_study_file(const fs::path& study, const std::string& text) {
+  FileGroup both;
+  both.write(study_copy_path(study), text);
+  both.write(study_file_path(study), text);
+  both.commit();
+}
+
+Json read_study_json(const fs::path& study, std::string* lost) {
+  try {
+    return read_whole(study_file_path(study));
+  } catch (const DataError& error) {
+    if (!error.hint().empty()) throw;  // a newer program's
+    try {
+      Json copy = read_whole(study_copy_path(study));
+      if (lost) *lost = error.what();
+      return copy;
+    } catch (const DataError&) {
+    }
+    throw DataError(error.what(), kLostStudyRemedy);
+  }
+}
+
+std::string study_copy_damage(const fs::path& study) {
+  std::string lost;
+  const Json file = read_study_json(study, &lost);
+  if (!lost.empty() || file.value("schema_version", 0) < 2) return "";
+  try {
+    read_whole(study_copy_path(study));
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::optional<StudyFile> read_study_file(const fs::path& study) {
+  if (!has_study_file(study)) return std::nullopt;
+  std::string lost;
+  const Json json = read_study_json(study, &lost);
+  StudyFile out = study_from(json, study_file_path(study).string());
+  out.lost = lost;
+  return out;
+}
+
+}  // namespace ffn

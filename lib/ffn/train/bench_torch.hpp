@@ -1,0 +1,11 @@
+// What this machine does: rate of matrix products, of feed-forward layers, of training steps.
+#pragma once
+
+#include "ffn/train/interface.hpp"
+
+namespace ffn {
+
+/// Calls `emit` with each result as it is there. Everything that is compared is timed in turns, and medians are given.
+void run_bench(const BenchRequest& request, const std::function<void(const Measurement&)>& emit);
+
+}  // namespace ffn

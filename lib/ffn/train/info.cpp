@@ -1,0 +1,11 @@
+#include "ffn/train/interface.hpp"
+
+namespace ffn {
+
+std::string EngineInfo::text() const {
+  std::string out = engine + ", " + device + ", " + kernel_isa;
+  if (!libtorch.empty()) out += ", LibTorch " + libtorch;
+  return out;
+}
+
+}  // namespace ffn

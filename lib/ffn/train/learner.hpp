@@ -1,0 +1,58 @@
+// What sits beneath the training loop: the parameters of a cohort's runs, their steps and their evaluation. There are two,
+// the fused step (train/fused_learner.hpp) and LibTorch's autograd (train/learner_torch.hpp); the loop above (train/trainer.hpp)
+// is one. Torch-free.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ffn/base/parameters.hpp"
+
+namespace ffn {
+
+/// What one step of one run measured, before its update.
+struct StepReport {
+  double loss = 0;       ///< mean cross-entropy in nats, balance loss left out
+  double balance = 0;    ///< balance loss of the mixtures; 0 without one
+  double grad_norm = 0;  ///< of the whole gradient, before clipping
+};
+
+/// The steps that one run took in a row.
+struct RunSteps {
+  std::vector<StepReport> reports;  ///< in order; ends with the first that is not finite, by which nothing was updated
+  double seconds = 0;               ///< that they took; the runs of a stack share theirs evenly
+};
+
+struct Score {
+  double loss = 0;      ///< mean cross-entropy in nats over the scored positions
+  double accuracy = 0;  ///< share of them whose most probable class is right
+};
+
+/// Which runs of a cohort still train.
+using LiveRuns = std::vector<char>;
+
+/// Every run's numbers depend on its config and its state alone, never on its neighbours. Runs count within the cohort.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  /// Where each parameter stands in a run's row, by what the weights are drawn and exported.
+  virtual const RowLayout& layout() const = 0;
+  /// The rows that make up a run's state, each of layout().width() floats: "parameters" first, then "optimizer.…".
+  virtual std::vector<std::string> state_names() const = 0;
+  virtual void read_state(std::size_t run, std::size_t row, float* values) const = 0;
+  virtual void write_state(std::size_t run, std::size_t row, const float* values) = 0;
+
+  /// Takes the steps begin … end - 1 of every live run. `out` has one entry per run; those of the others stay empty.
+  virtual void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) = 0;
+  /// Each live run on its validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done) is
+  /// asked; after a false one it returns false, and `out` means nothing.
+  virtual bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) = 0;
+
+  /// Logits (classes) of the last position of one sequence of token ids, at most as long as the task's, by run 0.
+  virtual std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) = 0;
+};
+
+}  // namespace ffn

@@ -1,0 +1,86 @@
+// The open side: a cohort's runs as one program of nn's modules on the run axis, trained by LibTorch's autograd, on any
+// device. A layer that exists only in nn trains here.
+#pragma once
+
+#include "ffn/config/run_config.hpp"
+#include "ffn/data/task.hpp"
+#include "ffn/layers/network_torch.hpp"
+#include "ffn/layers/parameter_row_torch.hpp"
+#include "ffn/train/cuda_graph_torch.hpp"
+#include "ffn/train/learner.hpp"
+#include "ffn/train/optimizer_torch.hpp"
+
+namespace ffn {
+
+struct TorchOptions {
+  torch::Device device = torch::kCPU;
+  torch::Dtype dtype = torch::kFloat32;
+  bool host_free = false;        ///< ForwardContext::host_free, also on the CPU; a GPU always is
+  std::int64_t stack_width = 0;  ///< rows of the stack; 0: as many as there are runs. More stand idle
+};
+
+/// A batch of every run of a stack.
+struct StackBatch {
+  torch::Tensor inputs;  ///< (R, B, T) int64 token ids, or (R, B, width) floats
+  torch::Tensor labels;  ///< (R, B·T) int64, negative where a position is not scored
+};
+
+class TorchLearner final : public Learner {
+ public:
+  /// Runs of one cohort. Parameters and optimizer state start at zero. The task must outlive it.
+  TorchLearner(const std::vector<RunConfig>& runs, const Task& task, const TorchOptions& options);
+
+  const RowLayout& layout() const override { return row_.layout(); }
+  std::vector<std::string> state_names() const override;
+  void read_state(std::size_t run, std::size_t row, float* values) const override;
+  void write_state(std::size_t run, std::size_t row, const float* values) override;
+  void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
+  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) override;
+  std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
+
+  /// Gradients (R, P) of the objective on the batch of `step`, parameters untouched; valid until the next call.
+  const torch::Tensor& gradients_at(std::int64_t step);
+  const torch::Tensor& parameters() const { return row_.values(); }  ///< (R, P)
+  /// Every pass from now on leaves its routers' margins there, one after the other (ForwardContext::margins).
+  void watch_routers(std::vector<torch::Tensor>* margins) { context_.margins = margins; }
+  /// Whether steps are replayed from a captured graph, and if not, why: for the log.
+  const std::string& not_captured() const { return not_captured_; }
+  bool on_gpu() const { return options_.device.is_cuda(); }
+
+ private:
+  void stage(std::int64_t begin, std::int64_t count);
+  void load(std::int64_t k);
+  void compute_gradients();
+  void take_step();
+  void prepare_graph();
+  std::vector<torch::Tensor> state_tensors() const;
+  void silence(const LiveRuns& live);
+  void collect(std::int64_t count, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const;
+  torch::Tensor log_tensor(std::int64_t count) const;
+
+  const Task& task_;
+  TaskShape shape_;
+  TrainConfig train_;
+  std::size_t num_runs_;
+  double balance_weight_;
+  TorchOptions options_;
+  nn::Network network_;
+  nn::ParameterRow row_;
+  TensorOptimizer optimizer_;
+  nn::ForwardContext context_;
+  StackBatch validation_;
+  std::int64_t validation_count_;
+
+  // Of a chunk of steps, on the device: (K, R, …).
+  StackBatch staged_;
+  torch::Tensor staged_coefficients_, staged_steps_, log_;
+  // Of the step at work, always in the same memory, so that a captured step can be replayed.
+  StackBatch batch_;
+  torch::Tensor coefficients_, alive_;   ///< (R, C), (R, 1) bool
+  torch::Tensor loss_, balance_, norm_;  ///< (R) float64
+  std::unique_ptr<StepGraph> graph_;
+  std::string not_captured_;
+  StepStream stream_;
+};
+
+}  // namespace ffn

@@ -1,0 +1,35 @@
+// Optimizers as tensor operations on all runs' rows at once: any device, any precision. In float32 on the CPU they give the
+// bits of train/optimizer.hpp's, which tests compare.
+#pragma once
+
+#include "ffn/config/train_config.hpp"
+#include "ffn/layers/parameter_row_torch.hpp"
+
+namespace ffn {
+
+class TensorOptimizer {
+ public:
+  /// One config per run, all of one kind and alike but for rate and weight decay; more rows than configs stand still.
+  /// State starts at zero, on the device and in the precision of `rows`.
+  TensorOptimizer(const RowLayout& layout, const torch::Tensor& rows, std::vector<OptimizerConfig> configs);
+
+  /// What step `step_count` (from 1) needs, (R, C) on the CPU: C numbers per run that change over the steps.
+  torch::Tensor coefficients(std::int64_t step_count, double rate_factor) const;
+  std::int64_t num_coefficients() const;
+
+  /// One update. parameters, gradients: (R, P); scale: (R, 1) multiplies the gradients; coefficients: (R, C); alive: (R, 1)
+  /// bool, the runs that move. Leaves nothing behind but the new values, in place.
+  void step(const torch::Tensor& parameters, const torch::Tensor& gradients, const torch::Tensor& scale, const torch::Tensor& coefficients,
+            const torch::Tensor& alive);
+
+  /// State rows (R, P), by name: "mean" and "square", or "velocity".
+  const std::vector<std::pair<std::string, torch::Tensor>>& state() const { return state_; }
+
+ private:
+  std::vector<OptimizerConfig> configs_;
+  std::int64_t num_rows_;
+  torch::Tensor decays_;  ///< (P) bool
+  std::vector<std::pair<std::string, torch::Tensor>> state_;
+};
+
+}  // namespace ffn

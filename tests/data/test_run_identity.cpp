@@ -1,0 +1,135 @@
+// Equal runs have equal identities, different runs different ones.
+#include <set>
+
+#include "config/helpers.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+using namespace ffn::test;
+
+namespace {
+
+std::string identity(const std::string& text) { return run_identity(run_from(text)); }
+
+}  // namespace
+
+TEST_CASE("an identity is 16 hexadecimal digits and repeats") {
+  const auto id = identity("{}");
+  CHECK(id.size() == 16);
+  CHECK(id.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(identity("{}") == id);
+}
+
+TEST_CASE("order, comments, explicit defaults and the way of writing a number do not change an identity") {
+  const auto id = identity(R"({"seed": 1, "train": {"steps": 50, "batch_size": 8}})");
+  CHECK(identity(R"({"train": {"batch_size": 8, "steps": 50}, "seed": 1})") == id);
+  CHECK(identity("// the same\n{\"seed\": 1, \"train\": {\"steps\": 5e1, \"batch_size\": 8.0}}") == id);
+  CHECK(identity(R"({"seed": 1, "train": {"steps": 50, "batch_size": 8, "optimizer": {"kind": "adamw", "lr": 1e-3}, "target": null},
+                     "model": {"attention": null, "ffn": {"kind": "positionwise", "d_ff": null}}, "task": {"kind": "xor", "bits": 2}})") ==
+        id);
+  CHECK(run_identity(run_from(resolved_json(run_from(R"({"seed": 1, "train": {"steps": 50, "batch_size": 8}})")).dump())) == id);
+}
+
+TEST_CASE("the hidden width counts, not the way it is written") {
+  const auto id = identity(R"({"model": {"d_model": 8}})");
+  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"expansion": 4}}})") == id);
+  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"d_ff": 32}}})") == id);
+  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"d_ff": 33}}})") != id);
+  CHECK(identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated"}}})") ==
+        identity(R"({"model": {"d_model": 8, "ffn": {"kind": "gated", "d_ff": 32}}})"));
+}
+
+TEST_CASE("name, logging and checkpoint interval do not change an identity") {
+  const auto id = identity("{}");
+  CHECK(identity(R"({"name": "other"})") == id);
+  CHECK(identity(R"({"train": {"checkpoint_every": 7}})") == id);
+  CHECK(identity(R"({"log": {"tensorboard": true}})") == id);
+}
+
+TEST_CASE("whatever changes the result changes the identity") {
+  std::set<std::string> seen = {identity("{}")};
+  std::size_t count = 1;
+  for (const char* text : {
+           R"({"seed": 1})",
+           R"({"train": {"steps": 999}})",
+           R"({"train": {"batch_size": 65}})",
+           R"({"train": {"eval_every": 99}})",
+           R"({"train": {"eval_examples": 511}})",
+           R"({"train": {"clip_norm": 1}})",
+           R"({"train": {"optimizer": {"lr": 0.0010000000000000002}}})",
+           R"({"train": {"optimizer": {"kind": "adam"}}})",
+           R"({"train": {"optimizer": {"weight_decay": 0.02}}})",
+           R"({"train": {"schedule": {"kind": "cosine"}}})",
+           R"({"train": {"schedule": {"warmup_steps": 1}}})",
+           R"({"train": {"target": {"at_least": 0.9}}})",
+           R"({"model": {"d_model": 33}})",
+           R"({"model": {"blocks": 2}})",
+           R"({"model": {"residual": true}})",
+           R"({"model": {"norm": {"kind": "rms"}}})",
+           R"({"model": {"attention": {}}})",
+           R"({"model": {"attention": {}, "ffn": {"kind": "none"}}})",
+           R"({"model": {"ffn": {"activation": "relu"}}})",
+           R"({"model": {"ffn": {"kind": "gated"}}})",
+           R"({"model": {"ffn": {"kind": "moe"}}})",
+           R"({"model": {"ffn": {"bias": false}}})",
+           R"({"model": {"ffn": {"dropout": 0.1}}})",
+           R"({"model": {"ffn": {"expansion": 2}}})",
+           R"({"task": {"bits": 3}})",
+           R"({"task": {"kind": "sequence_xor"}})",
+       }) {
+    CAPTURE(text);
+    CHECK(seen.insert(identity(text)).second);
+    ++count;
+  }
+  CHECK(seen.size() == count);
+  CHECK(count == 27);
+}
+
+TEST_CASE("a text counts by its content, not by its place") {
+  const ScratchDirectory scratch;
+  const std::string text = repeated("to be or not to be\n", 100);
+  const auto identity_of = [&](const std::string& name, const std::string& content) {
+    RunConfig config;
+    config.task = TextConfig{scratch.write(name, content), 8, 0.1};
+    return run_identity(config);
+  };
+  const auto id = identity_of("a.txt", text);
+  CHECK(identity_of("elsewhere/b.txt", text) == id);
+  CHECK(identity_of("a.txt", text + "!") != id);
+}
+
+TEST_CASE("the split of a text changes an identity only where it is not the fixed one, which is older than the key") {
+  RunConfig config;
+  config.task = TextConfig{"text.txt", 8, 0.1};
+  CHECK(identity_json(config, "content")["task"] ==
+        Json::parse(R"({"kind": "text", "file": "content", "context": 8, "validation_fraction": 0.1})"));
+  const auto fixed = run_identity(config, "content");
+  std::get<TextConfig>(config.task).split = "per_seed";
+  CHECK(identity_json(config, "content")["task"]["split"] == "per_seed");
+  CHECK(run_identity(config, "content") != fixed);
+}
+
+TEST_CASE("a missing text is an error with its path") {
+  RunConfig config;
+  config.task = TextConfig{"/no/such/text.txt", 8, 0.1};
+  CHECK(message<DataError>([&] { run_identity(config); }) == "no text file at /no/such/text.txt");
+}
+
+TEST_CASE("runs that differ in seed, rate, decay or dropout alone share a cohort") {
+  const auto key = [](const std::string& text) { return cohort_key(run_from(text)); };
+  const auto base = key("{}");
+  CHECK(key(R"({"name": "other", "seed": 5, "train": {"optimizer": {"lr": 1, "weight_decay": 0}}, "model": {"ffn": {"dropout": 0.5}}})") ==
+        base);
+  std::set<std::string> seen = {base};
+  std::size_t count = 1;
+  for (const char* text :
+       {R"({"train": {"steps": 999}})", R"({"train": {"batch_size": 65}})", R"({"train": {"optimizer": {"kind": "sgd"}}})",
+        R"({"train": {"optimizer": {"beta1": 0.8}}})", R"({"train": {"schedule": {"kind": "wsd"}}})", R"({"model": {"d_model": 33}})",
+        R"({"model": {"ffn": {"activation": "relu"}}})", R"({"model": {"ffn": {"kind": "none"}}})", R"({"task": {"bits": 3}})"}) {
+    CAPTURE(text);
+    CHECK(seen.insert(key(text)).second);
+    ++count;
+  }
+  CHECK(count == 10);
+}

@@ -1,0 +1,123 @@
+// What a mixture of experts computes, beside what holds for every FFN kind.
+#include <algorithm>
+
+#include "ffn/layers/parameter_row_torch.hpp"
+#include "ffn/layers/router_torch.hpp"
+#include "layers/feed_forwards.hpp"
+#include "support/catch.hpp"
+
+using namespace ffn;
+using test::forward;
+using test::kModel;
+using test::some_input;
+using torch::Tensor;
+
+TEST_CASE("a mixture of one expert equals the dense layer", "[nn]") {
+  for (const bool gated : {false, true}) {
+    MoeConfig moe;
+    moe.d_ff = 10;
+    moe.num_experts = 1;
+    moe.top_k = 1;
+    moe.gated = gated;
+    PositionwiseConfig plain;
+    plain.d_ff = 10;
+    GatedConfig gate;
+    gate.d_ff = 10;
+    const auto mixture = nn::make_ffn(1, kModel, moe, 0), dense = nn::make_ffn(1, kModel, gated ? FfnConfig(gate) : FfnConfig(plain), 0);
+    nn::ParameterRow mixture_row(*mixture, torch::kFloat64), dense_row(*dense, torch::kFloat64);
+    mixture_row.initialise({1});
+    auto weights = mixture_row.export_run(0);
+    std::vector<TensorData> of_dense;
+    for (auto w : weights) {
+      if (w.name.rfind("experts.0.", 0) != 0) continue;
+      w.name = w.name.substr(10);
+      of_dense.push_back(w);
+    }
+    dense_row.import_run(0, of_dense);
+    const Tensor x = some_input(1, 5);
+    CHECK((forward(*mixture, x) - forward(*dense, x)).abs().max().item<double>() < 1e-15);  // mm against baddbmm
+  }
+}
+
+TEST_CASE("a mixture drops no token, and its loads add up to 1", "[nn]") {
+  MoeConfig config;
+  config.num_experts = 4;
+  config.top_k = 3;
+  config.d_ff = 3;
+  const auto moe = nn::make_ffn(2, kModel, config, 0);
+  nn::ParameterRow row(*moe, torch::kFloat64);
+  row.initialise({1, 2});
+  const auto out = moe->forward(some_input(2, 40), nn::ForwardContext{});
+  CHECK(out.load.sum(-1).allclose(torch::ones({2}, torch::kFloat64)));
+  CHECK((out.y.abs().sum(-1) > 0).all().item<bool>());
+  CHECK((out.balance_loss > 0.5).all().item<bool>());
+}
+
+TEST_CASE("identical experts with renormalised weights equal one of them", "[nn]") {
+  MoeConfig config;
+  config.num_experts = 3;
+  config.top_k = 2;
+  config.d_ff = 5;
+  const auto moe = nn::make_ffn(1, kModel, config, 0);
+  nn::ParameterRow row(*moe, torch::kFloat64);
+  row.initialise({1});
+  auto weights = row.export_run(0);
+  for (auto& w : weights) {
+    for (const auto& first : weights) {
+      const auto dot = w.name.find('.', 8);
+      if (w.name.rfind("experts.", 0) == 0 && first.name == "experts.0" + w.name.substr(dot)) w.bytes = first.bytes;
+    }
+  }
+  row.import_run(0, weights);
+  PositionwiseConfig plain;
+  plain.d_ff = 5;
+  const auto dense = nn::make_ffn(1, kModel, plain, 0);
+  nn::ParameterRow dense_row(*dense, torch::kFloat64);
+  std::vector<TensorData> of_dense;
+  for (auto w : weights) {
+    if (w.name.rfind("experts.1.", 0) == 0) {
+      w.name = w.name.substr(10);
+      of_dense.push_back(w);
+    }
+  }
+  dense_row.import_run(0, of_dense);
+  const Tensor x = some_input(1, 9);
+  CHECK((forward(*moe, x) - forward(*dense, x)).abs().max().item<double>() < 1e-15);
+}
+
+TEST_CASE("the task trains the router, also where a token goes to one expert", "[nn]") {
+  for (const int top_k : {1, 2}) {
+    INFO("top_k " << top_k);
+    MoeConfig config;
+    config.num_experts = 3;
+    config.top_k = top_k;
+    config.d_ff = 5;
+    const auto moe = nn::make_ffn(1, kModel, config, 0);
+    nn::ParameterRow row(*moe, torch::kFloat64);
+    row.initialise({1});
+    forward(*moe, some_input(1, 9)).square().sum().backward();
+    bool found = false;
+    for (const auto& entry : row.entries()) {
+      if (entry.name.find("router") == std::string::npos) continue;
+      found = true;
+      CHECK(row.gradients()[0].narrow(0, entry.offset, entry.count).abs().max().item<double>() > 1e-6);
+    }
+    CHECK(found);
+  }
+}
+
+TEST_CASE("of experts that are equally likely a token goes to the first", "[nn]") {
+  for (int experts = 2; experts <= 40; ++experts) {
+    for (int top_k = 1; top_k <= std::min(experts, 3); ++top_k) {
+      INFO(experts << " experts, top_k " << top_k);
+      MoeConfig config;
+      config.num_experts = experts;
+      config.top_k = top_k;
+      const auto router = nn::make_router(2, kModel, config);
+      nn::ParameterRow row(*router, torch::kFloat64);
+      row.initialise({1, 2});
+      const auto routing = router->forward(torch::zeros({2, 3, kModel}, torch::kFloat64), nn::ForwardContext{});
+      CHECK(torch::equal(routing.expert, torch::arange(top_k, torch::kInt64).expand({2, 3, top_k})));
+    }
+  }
+}

@@ -1,0 +1,297 @@
+// What the recorder leaves of runs that finish, stop, diverge, fail or go on.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/data/run_identity.hpp"
+#include "ffn/data/task.hpp"
+#include "store/pretended_training.hpp"
+
+using namespace ffn;
+using namespace ffn::test_record;
+
+TEST_CASE("a finished run leaves exactly the files of the design and no checkpoint") {
+  const Reference reference;
+  const RunDirectory& run = reference.runs[1].directory;
+
+  CHECK(names_in(run.path()) ==
+        std::set<std::string>{"config.json", "meta.json", "metrics.jsonl", "model.safetensors", "status.json", "summary.json"});
+  CHECK(read_metrics(run.metrics_path()).size() == 9);
+  const auto status = read_status(run.path());
+  CHECK(status->state == RunState::done);
+  CHECK(status->step == 400);
+  CHECK(status->identity == reference.runs[1].identity);
+  const auto summary = read_summary(run.path());
+  CHECK(summary->identity == reference.runs[1].identity);
+  CHECK(summary->find("val/loss")->final_value == pretended_loss(1, 400));
+  CHECK(summary->hit->step == 150);
+  const auto& config = reference.runs[1].config;
+  CHECK(summary->cost.parameters == model_cost(config.model, task_shape(config.task)).total.parameters);
+  CHECK(read_safetensors(run.weights_path()).metadata.at("step") == "400");
+}
+
+TEST_CASE("a run is running, with a config and no results, before its first step") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+
+  const auto observer = recorder(runs);
+
+  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"config.json", "meta.json", "status.json"});
+  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
+  CHECK_FALSE(observer.summary(0));
+}
+
+TEST_CASE("the status of a run that begins is there before its meta file") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &usual) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 16, usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string error = message_of<SystemError>([&] {
+    RunRecorder(runs, {std::string(1 << 17, 'x')}, {"fused", "isa"});
+  });  // a long command line
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, handler);
+  CHECK(error.find("meta.json") != std::string::npos);
+  CHECK(names_in(runs[0].directory.path()) ==
+        std::set<std::string>{"config.json", "status.json"});  // what a kill at this moment would leave
+  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
+}
+
+TEST_CASE("a run that was killed resumes from its checkpoint to the files of an undisturbed one") {
+  const Reference reference;
+  const ScratchDirectory scratch;
+  {
+    auto observer = recorder(two_runs(scratch.path()));
+    pretend_to_train(observer, observer.runs(), {0, 270, false});  // checkpoints at 100 and 200, evaluations up to 250
+  }
+  std::ofstream(two_runs(scratch.path())[0].directory.metrics_path(), std::ios::app) << R"({"step":270,"time_)";  // and a torn line
+
+  const auto runs = resuming(scratch.path());
+  REQUIRE(runs[0].resumed_at == 200);
+  put(runs[0].directory.path() / "summary.json", "of a config that was longer once");
+  auto observer = recorder(runs);
+  CHECK_FALSE(read_summary(runs[0].directory.path()));
+  pretend_to_train(observer, runs, {200, 400, true});
+
+  check_same_results(reference, runs);
+  CHECK(Json::parse(content(runs[0].directory.path() / "meta.json"))["resumed_at_step"] == 200);
+}
+
+TEST_CASE("a resumed run does not write through a link in the place of its metrics") {
+  const Reference reference;
+  const ScratchDirectory scratch;
+  {
+    auto observer = recorder(two_runs(scratch.path()));
+    pretend_to_train(observer, observer.runs(), {0, 200, false});
+  }
+  const auto metrics = two_runs(scratch.path())[0].directory.metrics_path(), elsewhere = scratch.path() / "elsewhere";
+  std::filesystem::rename(metrics, elsewhere);
+  std::filesystem::create_symlink(elsewhere, metrics);
+  const std::string before = content(elsewhere);
+  const auto runs = resuming(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {200, 400, true});
+
+  check_same_results(reference, runs);
+  CHECK(content(elsewhere) == before);
+}
+
+TEST_CASE("an evaluation that a resumed run repeats stays on file once") {
+  const Reference reference;
+  const ScratchDirectory scratch;
+  {
+    auto observer = recorder(two_runs(scratch.path()));
+    pretend_to_train(observer, observer.runs(), {0, 200, false});
+  }
+  const auto runs = resuming(scratch.path());
+  auto observer = recorder(runs);
+
+  for (std::size_t run : {0, 1}) observer.evaluated(run, evaluation(200, 99, 99));
+  pretend_to_train(observer, runs, {200, 400, true});
+
+  check_same_results(reference, runs);
+}
+
+TEST_CASE("a run that starts again from 0 leaves nothing of the earlier attempt") {
+  const Reference reference;
+  const ScratchDirectory scratch;
+  {
+    auto observer = recorder(two_runs(scratch.path()));
+    pretend_to_train(observer, observer.runs(), {0, 350, true});
+    observer.checkpointed(0, {});
+  }
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"config.json", "meta.json", "status.json"});
+  pretend_to_train(observer, runs, {});
+
+  check_same_results(reference, runs);
+}
+
+TEST_CASE("an interrupted run keeps its checkpoint and has no summary") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  std::int64_t asked = 0;
+  observer.stop_when([&asked] { return ++asked == 150; });
+  pretend_to_train(observer, runs, {});
+  CHECK(asked == 150);
+
+  RunResult result;
+  result.end = RunEnd::interrupted;
+  result.steps = 149;
+  for (std::size_t run : {0, 1}) observer.checkpointed(run, {149, {}, {}});
+  for (std::size_t run : {0, 1}) observer.finished(run, result);
+
+  const auto status = read_status(runs[0].directory.path());
+  CHECK(status->state == RunState::interrupted);
+  CHECK(status->reason == "stopped on request at step 149; start again to resume");
+  CHECK(status->step == 149);
+  CHECK(checkpoint_of(runs[0])->step == 149);
+  CHECK_FALSE(read_summary(runs[0].directory.path()));
+  CHECK_FALSE(observer.summary(0));
+}
+
+TEST_CASE("a diverged run is summed up, says why, and cannot be resumed") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {0, 120, false});
+  RunResult result;
+  result.end = RunEnd::diverged;
+  result.steps = 120;
+  result.divergence = Divergence{120, std::numeric_limits<double>::infinity(), 0.5, 1e12};
+
+  observer.finished(0, result);
+  observer.stepped(121, 0.5);
+
+  const auto status = read_status(runs[0].directory.path());
+  CHECK(status->state == RunState::diverged);
+  CHECK(status->reason == "not finite at step 120: loss inf, learning rate 0.5, gradient norm 1e+12");
+  CHECK(read_summary(runs[0].directory.path())->end == RunEnd::diverged);
+  CHECK_FALSE(checkpoint_of(runs[0]));
+  CHECK(read_status(runs[1].directory.path())->state == RunState::running);
+}
+
+TEST_CASE("an error marks the runs that had not finished, and only those") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {0, 100, false});
+  observer.finished(0, {});
+
+  observer.fail_unfinished("out of memory");
+
+  CHECK(read_status(runs[0].directory.path())->state == RunState::done);
+  const auto status = read_status(runs[1].directory.path());
+  CHECK(status->state == RunState::failed);
+  CHECK(status->reason == "out of memory");
+  CHECK(status->step == 100);
+  CHECK(checkpoint_of(runs[1]));
+}
+
+TEST_CASE("a run whose metrics cannot be written ends as failed, with the reason") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  std::filesystem::create_directories(runs[0].directory.metrics_path());  // nothing can be appended to a directory
+  std::string reason;
+  try {
+    pretend_to_train(observer, runs, {});
+  } catch (const SystemError& error) {
+    reason = error.what();
+    observer.fail_unfinished(reason);
+  }
+  CHECK(reason.find("metrics.jsonl") != std::string::npos);
+  for (const auto& run : runs) {
+    CHECK(read_status(run.directory.path())->state == RunState::failed);
+    CHECK(read_status(run.directory.path())->reason == reason);
+  }
+}
+
+TEST_CASE("a run does not write into a directory that took the place of its own") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {0, 120, false});
+  const auto& path = runs[0].directory.path();
+
+  std::filesystem::remove_all(path);
+  const auto gone = message_of<SystemError>([&] { observer.finished(0, {}); });
+  CHECK(gone == path.string() + " was removed or replaced while it was trained in");
+  CHECK_FALSE(std::filesystem::exists(path));
+  std::filesystem::create_directories(path);  // the file system may give it the inode that became free
+  CHECK(message_of<SystemError>([&] { observer.checkpointed(0, {130, {}, {}}); }) == gone);
+  observer.fail_unfinished(gone);
+
+  CHECK(std::filesystem::is_empty(path));
+  CHECK(read_status(runs[1].directory.path())->state == RunState::failed);
+}
+
+TEST_CASE("metrics that someone else has shortened, or lengthened, are no history to go on with") {
+  for (const char* text : {"", "more\n"}) {
+    const ScratchDirectory scratch;
+    const auto runs = two_runs(scratch.path());
+    auto observer = recorder(runs);
+    pretend_to_train(observer, runs, {0, 120, false});
+    if (*text) std::ofstream(runs[0].directory.metrics_path(), std::ios::app) << text;
+    else std::filesystem::resize_file(runs[0].directory.metrics_path(), 7);
+    observer.evaluated(0, evaluation(150, 1, 1));
+    CHECK(message_of<SystemError>([&] {
+            observer.checkpointed(0, {150, {}, {}});
+          }).find("was changed while it was written") != std::string::npos);
+  }
+}
+
+TEST_CASE("a run whose text is another one when it is read does not train") {
+  const ScratchDirectory scratch;
+  auto run = two_runs(scratch.path())[0];
+  TextConfig text;
+  text.file = (scratch.path() / "text.txt").string();
+  std::ofstream(text.file) << std::string(5000, 'a') + std::string(5000, 'b');
+  run.config.task = text;
+  run.identity = run_identity(run.config, "hash of the text that the run is named by");
+  auto observer = recorder({run});
+
+  observer.prepared({true, 27, 16, 27}, "hash of the text that the run is named by");
+  CHECK(message_of<DataError>([&] {
+          observer.prepared({true, 27, 16, 27}, "hash of another text");
+        }).find("its text changed") != std::string::npos);
+}
+
+TEST_CASE("a second observer hears everything and can ask for a stop") {
+  struct Second final : TrainObserver {
+    std::vector<std::string> heard;
+    bool stop = false;
+    void evaluated(std::size_t run, const Evaluation& e) override {
+      heard.push_back("e" + std::to_string(run) + "@" + std::to_string(e.step));
+    }
+    void stepped(std::int64_t step, double) override { heard.push_back("s@" + std::to_string(step)); }
+    void checkpointed(std::size_t run, const Checkpoint& c) override {
+      heard.push_back("c" + std::to_string(run) + "@" + std::to_string(c.step));
+    }
+    void finished(std::size_t run, const RunResult&) override { heard.push_back("f" + std::to_string(run)); }
+    bool stop_requested() override { return stop; }
+  } second;
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  observer.forward_to(&second);
+
+  observer.evaluated(1, evaluation(0, 1, 1));
+  observer.stepped(1, 0.5);
+  observer.checkpointed(0, {1, {}, {}});
+  observer.finished(1, {});
+
+  CHECK(second.heard == std::vector<std::string>{"e1@0", "s@1", "c0@1", "f1"});  // f1: with 0's checkpoint, all were waiting
+  observer.finished(0, {});
+  CHECK(second.heard.back() == "f0");
+  CHECK_FALSE(observer.stop_requested());
+  second.stop = true;
+  CHECK(observer.stop_requested());
+}

@@ -1,0 +1,139 @@
+// What a run logs, against the same training written out with nn's modules, autograd and plain gradient descent in
+// float64: every metric at every evaluation. Whatever reaches the objective or a metric under a wrong name, with a wrong
+// weight or not at all, shows here.
+#include "cases.hpp"
+#include "ffn/base/random.hpp"
+#include "ffn/layers/network_torch.hpp"
+#include "ffn/layers/parameter_row_torch.hpp"
+#include "observer.hpp"
+#include "support/batches.hpp"
+#include "support/catch.hpp"
+#include "support/worst.hpp"
+
+using namespace ffn;
+
+namespace {
+
+constexpr double kRate = 0.05, kClip = 0.4, kBalanceWeight = 0.9;
+constexpr std::int64_t kSteps = 7, kEvery = 3;
+
+using Metrics = std::map<std::string, double>;
+
+RunConfig plain_descent(RunConfig config) {
+  config.seed = 4;
+  config.train.steps = kSteps;
+  config.train.eval_every = kEvery;
+  config.train.clip_norm = kClip;  // below the norms here, so that clipping acts on the weights and not on the metric
+  SgdConfig sgd;
+  sgd.lr = kRate;
+  sgd.momentum = 0;
+  config.train.optimizer = sgd;
+  config.train.schedule = ConstantSchedule{};
+  if (auto* moe = std::get_if<MoeConfig>(&config.model.ffn)) moe->balance_weight = kBalanceWeight;
+  return config;
+}
+
+// Those have networks made by hand as their reference: test_layer_meter.cpp.
+bool is_of_layers(const std::string& metric) { return metric.rfind("ffn/", 0) == 0 || metric.rfind("moe/", 0) == 0; }
+
+class Reference {
+ public:
+  explicit Reference(const RunConfig& config)
+      : config_(config),
+        task_(make_task(config.task, {{sub_seed(4, "data"), sub_seed(4, "validation")}})),
+        network_(1, config.model, task_->shape()),
+        row_(*network_, torch::kFloat64) {
+    row_.initialise({sub_seed(4, "init")});
+    const torch::NoGradGuard no_grad;
+    row_.values().copy_(row_.values().to(torch::kFloat32));  // a run starts from floats
+  }
+
+  std::vector<Metrics> train() {
+    std::vector<Metrics> out{validate()};
+    double loss = 0, balance = 0;
+    std::int64_t count = 0;
+    for (std::int64_t step = 0; step < kSteps; ++step) {
+      const auto [step_loss, step_balance, norm] = take(step);
+      loss += step_loss;
+      balance += step_balance;
+      ++count;
+      if ((step + 1) % kEvery != 0 && step + 1 != kSteps) continue;
+      auto metrics = validate();
+      metrics["train/loss"] = loss / static_cast<double>(count);
+      if (balance > 0) metrics["train/balance_loss"] = balance / static_cast<double>(count);
+      metrics["train/grad_norm"] = norm;
+      out.push_back(metrics);
+      loss = balance = 0;
+      count = 0;
+    }
+    return out;
+  }
+
+ private:
+  struct Step {
+    double loss, balance, norm;
+  };
+
+  Step take(std::int64_t step) {
+    const auto context = nn::training_context({test::kDropout}, {sub_seed(4, "dropout")}, step);
+    const auto batch = test::train_batch(*task_, step, config_.train.batch_size);
+    row_.gradients().zero_();
+    const auto out = network_(test::as_double(batch.inputs), context);
+    const auto loss = nn::cross_entropy(out.logits, batch.labels).mean.sum();
+    const auto balance = out.balance_loss.defined() ? out.balance_loss.sum() : torch::zeros({}, torch::kFloat64);
+    (loss + kBalanceWeight * balance).backward();
+    const double norm = row_.gradients().norm().item<double>();
+    const torch::NoGradGuard no_grad;
+    row_.values().sub_(row_.gradients() * (kRate * std::min(1.0, kClip / norm)));
+    return {loss.item<double>(), balance.item<double>(), norm};
+  }
+
+  Metrics validate() {
+    const torch::NoGradGuard no_grad;
+    const auto set = test::validation(*task_, config_.train.most_eval_examples());
+    const auto loss = nn::cross_entropy(network_(test::as_double(set.inputs), nn::ForwardContext{}).logits, set.labels);
+    const double mean = loss.mean.item<double>();
+    Metrics out{{"val/loss", mean}, {"val/accuracy", loss.correct.item<double>() / loss.scored.item<double>()}};
+    if (std::holds_alternative<TextConfig>(config_.task)) {
+      out["val/bits_per_char"] = mean / std::log(2.0);
+      out["val/perplexity"] = std::exp(mean);
+    }
+    return out;
+  }
+
+  const RunConfig& config_;
+  std::unique_ptr<Task> task_;
+  nn::Network network_;
+  nn::ParameterRow row_;
+};
+
+}  // namespace
+
+TEST_CASE("every logged metric is what plain gradient descent with LibTorch's modules measures", "[train][metrics]") {
+  int checked = 0;
+  for (const auto& [name, config] : test::fused_cases_with({"gelu"})) {
+    INFO(name);
+    const auto run = plain_descent(config);
+    const auto collected = test::train({run});
+    const auto expected = Reference(run).train();
+    const auto& found = collected.evaluations.at(0);
+    REQUIRE(found.size() == expected.size());
+    test::Worst worst;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(found[i].step == std::min<std::int64_t>(kSteps, static_cast<std::int64_t>(i) * kEvery));
+      std::size_t of_layers = 0;
+      for (const auto& [metric, value] : found[i].metrics) {
+        of_layers += is_of_layers(metric);
+        if (is_of_layers(metric)) continue;
+        INFO(metric << ": the reference lacks it? compute it in Reference of tests/train/test_metrics_torch.cpp");
+        REQUIRE(expected[i].count(metric) == 1);
+        worst.add((value - expected[i].at(metric)) / std::max(1.0, std::abs(value)), metric + " at step " + std::to_string(found[i].step));
+      }
+      CHECK(found[i].metrics.size() - of_layers == expected[i].size());
+    }
+    INFO("worst: " << worst.where());
+    CHECK(worst.error() < 1e-5);  // seven steps of float32 against float64
+    ++checked;
+  }
+  CHECK(checked > 50);
+}

@@ -1,0 +1,109 @@
+// The optimizers as tensor operations against the kernels: the same bits, so that a checkpoint goes on in either engine.
+#include "ffn/config/parameters.hpp"
+#include "ffn/train/optimizer.hpp"
+#include "ffn/train/optimizer_torch.hpp"
+#include "support/catch.hpp"
+#include "support/choices.hpp"
+
+using namespace ffn;
+using torch::Tensor;
+
+namespace {
+
+constexpr std::int64_t kRuns = 3, kWidth = 48;
+
+RowLayout some_layout() {
+  RowLayout layout;
+  const auto map = linear_parameters(5, 7, true);
+  layout.add(map.weight);
+  layout.add(*map.bias);  // a matrix that decays, a bias that does not
+  REQUIRE(layout.width() <= kWidth + 16);
+  return layout;
+}
+
+Tensor some_rows(const RowLayout& layout, double phase) {
+  return torch::sin(torch::arange(kRuns * layout.width(), torch::kFloat64) * 0.37 + phase)
+      .to(torch::kFloat32)
+      .view({kRuns, layout.width()});
+}
+
+template <class Config>
+std::vector<OptimizerConfig> three(Config config) {
+  std::vector<OptimizerConfig> configs;
+  if constexpr (std::is_base_of_v<AdamFields, Config>) {  // off the defaults: one that is forgotten differs
+    config.beta1 = 0.7;
+    config.beta2 = 0.95;
+    config.epsilon = 1e-2;
+  } else if constexpr (std::is_same_v<Config, SgdConfig>) {
+    config.momentum = 0.7;
+  }
+  for (const double rate : {0.01, 0.02, 0.03}) {
+    config.lr = rate;
+    config.weight_decay = 10 * rate;
+    configs.push_back(config);
+  }
+  return configs;
+}
+
+// Both over some steps; the number of runs that end in other bits.
+int differing_runs(const std::vector<OptimizerConfig>& configs) {
+  const torch::NoGradGuard no_grad;
+  const auto layout = some_layout();
+  Tensor tensors = some_rows(layout, 0), rows = tensors.clone();
+  TensorOptimizer ours(layout, tensors, configs);
+  RowOptimizer kernels(layout, configs);
+  const Tensor alive = torch::ones({kRuns, 1}, torch::kBool);
+  for (std::int64_t step = 0; step < 20; ++step) {
+    const Tensor gradients = some_rows(layout, static_cast<double>(step));
+    const double factor = 1 - 0.02 * static_cast<double>(step), scale = 0.7;
+    ours.step(tensors, gradients, torch::full({kRuns, 1}, scale, torch::kFloat32), ours.coefficients(step + 1, factor).to(torch::kFloat32),
+              alive);
+    for (std::int64_t r = 0; r < kRuns; ++r) {
+      kernels.step(r, step + 1, factor, scale, gradients.data_ptr<float>() + r * layout.width(),
+                   rows.data_ptr<float>() + r * layout.width());
+    }
+  }
+  int differing = 0;
+  for (std::int64_t r = 0; r < kRuns; ++r) {
+    // Padding is the kernels' own business.
+    for (const auto& entry : layout.entries())
+      differing += !torch::equal(tensors[r].narrow(0, entry.offset, entry.count), rows[r].narrow(0, entry.offset, entry.count));
+  }
+  CHECK(torch::isfinite(tensors).all().item<bool>());
+  return differing;
+}
+
+}  // namespace
+
+TEST_CASE("tensor optimizers give the kernels' bits over 20 steps", "[torch]") {
+  std::size_t compared = 0;
+  test::each_alternative(OptimizerConfig{}, [&](auto config) {
+    for (const char* decay : {"matrices", "all"}) {
+      INFO(config.kKind << ", decay " << decay);
+      config.decay = decay;
+      CHECK(differing_runs(three(config)) == 0);
+      if constexpr (std::is_same_v<decltype(config), SgdConfig>) {
+        auto nesterov = config;
+        nesterov.nesterov = true;
+        CHECK(differing_runs(three(nesterov)) == 0);
+      }
+      ++compared;
+    }
+  });
+  CHECK(compared == 2 * std::variant_size_v<OptimizerConfig>);
+}
+
+TEST_CASE("a run that is not alive stays where it is", "[torch]") {
+  const torch::NoGradGuard no_grad;
+  const auto layout = some_layout();
+  Tensor rows = some_rows(layout, 0);
+  const Tensor before = rows.clone();
+  TensorOptimizer optimizer(layout, rows, three(AdamWConfig{}));
+  const Tensor alive = torch::tensor({true, false, true}).view({kRuns, 1});
+  Tensor gradients = some_rows(layout, 1);
+  gradients[1].fill_(NAN);
+  optimizer.step(rows, gradients, torch::ones({kRuns, 1}), optimizer.coefficients(1, 1).to(torch::kFloat32), alive);
+  CHECK(torch::equal(rows[1], before[1]));
+  CHECK_FALSE(torch::equal(rows[0], before[0]));
+  for (const auto& [name, state] : optimizer.state()) CHECK(state[1].eq(0).all().item<bool>());
+}

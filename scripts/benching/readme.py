@@ -1,4 +1,4 @@
-"""The README's table of speeds: the rows of RESULTS.md that a reader wants first, instruction sets side by side."""
+"""The README's table of speeds: three rows of RESULTS.md, instruction sets side by side."""
 from .instruction_sets import INSTRUCTION_SETS, RIVALS, ROOT
 from .results import HEADER, markdown_table, split_sections
 
@@ -7,19 +7,8 @@ BEGIN, END = "<!-- scripts/bench-vs-pytorch writes from here -->", "<!-- to here
 # Work and beginning of a rival's name in RESULTS.md, and what the README calls it.
 ROWS = [
     ("xor-study", "PyTorch, one run after the other", "240 XOR runs, 2,000 steps each; PyTorch: one run after the other *"),
-    ("xor-study", "the same in two processes (", "the same; PyTorch in two processes *"),
-    ("xor-study", "PyTorch, stacked by hand", "the same; PyTorch with runs stacked by hand into one program"),
-    ("xor-study", "the same in two processes", "the same; two such programs"),
-    ("block-study", "PyTorch, one run after the other", "24 runs of an attention + FFN block, d_model 32; PyTorch: one run after the other"),
-    ("block-study", "the same in two processes", "the same; PyTorch in two processes"),
-    ("xor-run", "PyTorch, 1 thread", "one XOR run, per step"),
-    ("char", "PyTorch", "character model, 4 blocks, d_model 128, per step"),
-    ("char-all", "PyTorch", "the same, every core"),
-    ("char-all", "ffn-train --threads 1", "the same, ours on every core and on one"),
-    ("block256", "PyTorch", "one attention + FFN block, d_model 256, per step"),
-    ("block256-all", "PyTorch", "the same, every core"),
-    ("block256-all", "ffn-train --threads 1", "the same, ours on every core and on one"),
-    ("moe", "PyTorch, loop over experts, each on the tokens of its mask", "mixture of 8 experts, d_model 64, 512 tokens, forward + backward"),
+    ("xor-study", "PyTorch, stacked by hand", "the same; PyTorch: runs stacked by hand into one program"),
+    ("char", "PyTorch, 1 thread", "character model, 4 blocks, d_model 128, one thread, per step"),
 ]
 
 
@@ -44,9 +33,9 @@ def of_text(results):
     sections = split_sections(results)
     sets = [isa for isa in reversed(list(INSTRUCTION_SETS.values())) if isa.title in sections]
     measured = {isa.title: rows_of(sections[isa.title]) for isa in sets}
-    header = ["work", "cores: ours / rival's"]
+    header = ["work", "cores: ours / PyTorch's"]
     for isa in sets:
-        header += [f"{isa.title.split(' (')[0]}: ffn-train", "rival", "ratio"]
+        header += [f"{isa.title.split(' (')[0]}: ffn-train", "PyTorch", "ratio"]
     table = []
     for work, rival, words in ROWS:
         found = [find(measured[isa.title], work, rival) for isa in sets]

@@ -215,7 +215,7 @@ class FirstMinutes(ProgramTest):
             self.assertIn("eval_every", declared[name]["train"], name)
         self.assertEqual(every("dead-units"), 10)
 
-    def test_readme_shows_the_output_of_today(self):
+    def test_the_markdown_files_show_outputs_links_and_commands_of_today(self):
         result = subprocess.run([ROOT / "scripts/check-readme", "--program", PROGRAM], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 

@@ -144,7 +144,7 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
          " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
                         : "retune per_seed, with 1 seed each: " + format_counted(per_seed, "run")) +
-         "); a grid that a choice stands at the end of grows, at most twice\n";
+         "); a grid is extended, at most twice, if the choice is at its end\n";
 }
 
 /// What the study's seeds can show.

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// Exit status of the program (DESIGN §3). Scripts rely on these numbers.
+/// Exit status of the program. Scripts rely on these numbers.
 enum class ExitCode : int {
   done = 0,
   run_failed = 1,    ///< a run failed or diverged, or every run of a study diverged

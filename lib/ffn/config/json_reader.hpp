@@ -32,6 +32,8 @@ class JsonReader final : public FieldVisitor {
 
   /// Reads the top level. Afterwards `problems` holds what was found, unknown keys included.
   void read(const Describe& describe);
+  /// The same for the object at `pointer`.
+  void read_at(const std::string& pointer, const Describe& describe);
   /// States facts about the section at `pointer` that could not be stated while it was read.
   void check(const std::string& pointer, const Describe& facts);
   std::vector<Problem> problems;

@@ -21,9 +21,6 @@ class SharedProblems {
   std::map<std::string, std::vector<std::string>> variants_;
 };
 
-/// What to do about a key that only one kind has, where it is swept in a grid together with the kind; "" elsewhere.
-std::string instead_of_grid(const Combination& combination, const std::string& pointer);
-
 /// Where the file writes what is wrong with a variant: at the value that the sweep, or the tuning, gives it. As it is where the base or the
 /// command line says it.
 Problem where_written(Problem problem, const Combination& combination, const Document& study);

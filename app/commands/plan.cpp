@@ -280,7 +280,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   if (study.variants.size() > 1) print_text(power_text(power));
 }
 
-// As "seeds" of a study: what is wrong with the seed is said where it stands.
+// As "seeds" of a study, which keeps the place of a wrong seed.
 Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
 int plan_study(const CommonOptions& common, bool probe) {

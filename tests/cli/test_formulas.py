@@ -96,7 +96,7 @@ class Formulas(ProgramTest):
         self.assertIn(f"/model/ffn/formulas: no file of formulas at {self.tmp}/sub/ours.json; a relative path starts at the directory of the config", error)
         self.assertNotIn("no config at", error)
         (self.tmp / "sub/ours.json").mkdir()
-        self.assertIn("ours.json is a directory, not a config", " ".join(self.fails(2, "validate", path).split()))
+        self.assertIn("ours.json: a file of formulas has to be a regular file", " ".join(self.fails(2, "validate", path).split()))
 
     def test_experts_may_be_formulas(self):
         path = self.write("experts.json", config({"kind": "moe", "num_experts": 3, "top_k": 2, "expert": {"name": "swiglu"}}))

@@ -325,7 +325,7 @@ class Planning(Program):
         began = time.monotonic()
         self.ok("--config", "many.json", "--dry-run")
         self.assertLess(time.monotonic() - began, 5)
-        self.refused(2, "--config", self.write("twice.json", {**XOR, "seeds": [*range(50_000), 7]}), says="seed 7 stands twice")
+        self.refused(2, "--config", self.write("twice.json", {**XOR, "seeds": [*range(50_000), 7]}), says="seed 7 is listed twice")
 
     def test_more_runs_than_a_study_may_have_are_refused_with_the_limit(self):
         self.refused(2, "--config", self.write("many.json", {**STUDY, "seeds": 60_000}), says="2 variants and 60000 seeds are 120000 runs; a study has at most 100000")

@@ -243,7 +243,7 @@ TEST_CASE("formulas of one's own come from a file, beside those that have a name
   const auto problems = [&](const std::string& ffn) { return problems_of([&] { read_run_config(read(ffn), "x.json"); }); };
   CHECK(problems(R"("formulas": "mine.json", "name": "cub")").find("no formula is called \"cub\"; did you mean \"cube\"?") !=
         std::string::npos);
-  CHECK(problems(R"("formulas": "mine.json", "name": "odd")").find("is no formula") != std::string::npos);
+  CHECK(problems(R"("formulas": "mine.json", "name": "odd")").find("is not a formula there") != std::string::npos);
   CHECK(problems(R"("formulas": "theirs.json", "name": "swiglu")").find("the name of a shipped formula") != std::string::npos);
   CHECK(problems(R"("formulas": "none.json", "name": "cube")").find("none.json") != std::string::npos);
 }

@@ -78,7 +78,7 @@ struct SystemError : Error {
   explicit SystemError(const std::string& what, std::string hint = {}) : Error(ExitCode::run_failed, what, std::move(hint)) {}
 };
 
-/// Whoever read the output has read enough (`| head`): the program ends, and there is nothing to say.
+/// The reader of stdout has closed it (`| head`): the program ends without a message.
 struct ReaderGone : SystemError {
   using SystemError::SystemError;
 };

@@ -1,4 +1,4 @@
-// JSON values and their text. nlohmann's parser and writer are compiled in json.cpp alone: a file that uses them itself
+// JSON values and their text. nlohmann's parser and writer are compiled in json.cpp only: a file that uses them itself
 // takes one to four seconds longer to compile, one that includes <nlohmann/json.hpp> two.
 #pragma once
 

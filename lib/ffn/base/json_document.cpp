@@ -32,7 +32,7 @@ void Document::set_origin(const std::string& pointer, Origin origin) {
 
 void Document::merge_values(Json& base, const Json& over, const std::string& pointer) {
   if (!base.is_object() || !over.is_object()) {
-    set_origin(pointer, {});  // forgets those of what is replaced
+    set_origin(pointer, {});  // forgets the origins below
     base = over;
     return;
   }

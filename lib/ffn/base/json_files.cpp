@@ -96,7 +96,7 @@ class Loader {
       refuse(own, path, pointer, "more than " + std::to_string(kMaxChain) + " files extend one another: " + chain_text(chain_, 0, last));
     try {
       return shipped ? load_shipped(shipped_path) : load(base_path);
-    } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
+    } catch (const UsageError& error) {  // the base cannot be read; mistakes inside it are ConfigErrors
       refuse(own, path, pointer, error.what() + shipped_names(base_path), "a base is looked for relative to the file that names it");
     }
   }

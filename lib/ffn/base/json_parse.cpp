@@ -213,7 +213,7 @@ Document parse_document(const std::string& text, const std::string& source, cons
 
 Json override_value(const std::string& typed, const std::string& shown) {
   const char* reached = typed.data();
-  const char* first_line = typed.data();  // what is typed has no lines
+  const char* first_line = typed.data();  // an override has no lines
   const std::string nowhere;
   DocumentBuilder builder(typed, nowhere, nowhere, &first_line);
   if (feed(typed, &reached, builder, /*ignore_comments=*/false) && builder.problems.empty()) return builder.document.tree();

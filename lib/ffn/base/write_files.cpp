@@ -37,7 +37,7 @@ struct Opened {
   throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
 }
 
-// Under a name that nobody can have taken before: containers have equal process ids, and a link planted there would be written through.
+// Under a name that cannot be taken: containers have equal process ids, and a link planted there would be written through.
 std::pair<fs::path, int> new_temporary(const fs::path& path) {
   for (int tries = 10;; --tries) {
     std::uint64_t number = 0;
@@ -98,7 +98,7 @@ void flush_directory(const fs::path& path) {
 constexpr std::size_t kFlushedAtOnce = 16;
 
 // Directories whose own entry, in the directory above, this process knows to be on disk. A study's directories are made by whichever
-// process comes first, and that one may be gone before it has flushed anything: what is not known is flushed.
+// process comes first, which may end before it has flushed anything: unknown entries are flushed.
 class KnownEntries {
  public:
   static KnownEntries& get() {
@@ -124,7 +124,7 @@ class KnownEntries {
     return directories;
   }
 
-  // All of them and what is above was flushed together.
+  // They were flushed together.
   void are_on_disk(const std::set<fs::path>& directories) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& directory : directories) {
@@ -186,7 +186,7 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
 }
 
 void FileGroup::flush_first(const fs::path& path, int descriptor) {
-  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // whoever wrote it asked for it, too
+  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // its writer asked for it, too
   if (!known) to_flush_.push_back({path, descriptor < 0 ? -1 : keep_or_close(descriptor, path)});
   else if (descriptor >= 0) close_written(descriptor, path);
 }
@@ -242,7 +242,7 @@ void FileGroup::forget() noexcept {
 }
 
 void remove_temporaries(const fs::path& directory) {
-  std::error_code error;  // what cannot be removed harms nobody
+  std::error_code error;  // a temporary that stays does no harm
   for (const auto& entry : entries_of(directory)) {
     if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
   }

@@ -117,7 +117,7 @@ class Resolver {
       if (own.contains(name)) {
         if (own[name].is_object() && own[name].contains("formula")) return own[name];
         problem("formulas",
-                "\"" + name + "\" there is not a formula; expected {\"formula\": …, \"parameters\": …}, got " + shortened(own[name]));
+                "\"" + name + "\" is not a formula there; expected {\"formula\": …, \"parameters\": …}, got " + shortened(own[name]));
         return nullptr;
       }
     }
@@ -135,9 +135,13 @@ class Resolver {
     const Origin& origin = document_.origin(pointer_ + "/formulas");
     std::filesystem::path path = expand_home(typed);
     if (path.is_relative() && !origin.directory.empty()) path = std::filesystem::path(origin.directory) / path;
-    if (!path_exists(path)) {
-      problem("formulas", "no file of formulas at " + path.lexically_normal().string() +
-                              "; a relative path starts at the directory of the config that names it");
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    if (type != std::filesystem::file_type::regular) {
+      const std::string name = path.lexically_normal().string();
+      problem("formulas", type == std::filesystem::file_type::not_found
+                              ? "no file of formulas at " + name + "; a relative path starts at the directory of the config that names it"
+                              : name + ": a file of formulas has to be a regular file");
       return nullptr;
     }
     try {

@@ -51,6 +51,8 @@ std::string key_remedy(const Json& tree, const std::string& section, const std::
     return "; only kind " + join(owners->second, " or ") + " has it" +
            (tree.contains("sweep") ? "; where kinds vary, each takes its own keys in sweep.include" : "");
   const auto& all = override_paths();
+  if (const auto meant = paths_ending_in(key); section == "/sweep" && meant.size() == 1)
+    return "; keys that vary go into \"sweep\": {\"grid\": {\"" + meant[0] + "\": [...]}}";
   if (section.empty() && std::find(all.begin(), all.end(), key) != all.end())
     return "; it is for a study, which has \"seeds\" or \"sweep\"";
   std::string dotted = key;
@@ -84,7 +86,7 @@ void JsonReader::wrong_type(const Field& field, const char* expected, const Json
                        (found.is_array() && !std::strchr(expected, '{') ? instead_of_list(pointer, found) : ""));
 }
 
-// A list where one value belongs: whoever writes it wants to compare them.
+// A list where one value belongs: its writer wants to compare the values.
 std::string JsonReader::instead_of_list(const std::string& pointer, const Json& list) const {
   if (pointer == "/seed") return "; several seeds are \"seeds\"";
   const bool of_runs = pointer.rfind("/model/", 0) == 0 || pointer.rfind("/train/", 0) == 0 || pointer.rfind("/task/", 0) == 0 ||

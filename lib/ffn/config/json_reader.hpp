@@ -1,4 +1,4 @@
-// Reads a Document into config structs and collects everything that is wrong with it.
+// Reads a Document into config structs and collects all its problems.
 #pragma once
 
 #include <map>
@@ -53,7 +53,7 @@ class JsonReader final : public FieldVisitor {
   std::string instead_of_list(const std::string& pointer, const Json& list) const;
   void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false, const KindKeys& kinds = {});
   template <class T>
-  void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
+  void take(const Field&, T& member, T value, const Bounds<T>&);  // values out of bounds are reported, not taken
   bool in_error(const std::string& pointer) const;                // it or a section around it
 
   const Document& document_;

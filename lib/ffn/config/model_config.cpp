@@ -90,7 +90,7 @@ void FormulaConfig::describe(FieldVisitor& v) {
 void MoeConfig::describe(FieldVisitor& v) {
   if (!expert) {
     describe_size(v);
-  } else {  // what is to be written; a formula says its own biases
+  } else {  // the formula has its own biases
     describe_width(v);
     if (expert->calls_phi()) describe_activation(v);
     describe_dropout_and_match(v);

@@ -25,7 +25,7 @@ bool is_path_safe(const std::string& name) {
   return name[0] != '.' && name[0] != '-';  // hidden, or an option to whatever command is given it
 }
 
-// Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
+// Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json",       "meta.json",   "status.json", "summary.json",   "metrics.jsonl",
                                        "model.safetensors", "checkpoint",  "study.json",  "study.json.bak", "log.txt",

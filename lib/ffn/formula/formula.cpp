@@ -68,7 +68,7 @@ class Compiler {
     return std::move(result.tree);
   }
 
-  // ---- what is given
+  // ---- parameters and names
 
   void read_lets() {
     for (const auto& item : text_.let->items()) {

@@ -192,7 +192,7 @@ struct NoSize {
   std::string why;
 };
 
-// Fractions of small numbers: what is whole but for rounding is meant to be.
+// In double: a result within rounding of a whole number counts as whole.
 double evaluate(const Syntax& tree, double d_model, double hidden_width) {
   const auto part = [&](std::size_t i) { return evaluate(tree.parts[i], d_model, hidden_width); };
   switch (tree.kind) {

@@ -28,7 +28,7 @@ void check_pairing(const CompareOptions& options, std::size_t num_variant, std::
   if (options.comparisons == 0) detail::fail("comparisons (0) must be positive");
 }
 
-/// The outcome as a number that orders like it: what is missing is the worst infinity.
+/// The outcome as a number that orders like it: a missing one is the worst infinity.
 double ordered_value(const Outcome& outcome, Direction direction) {
   if (outcome && std::isfinite(*outcome)) return *outcome;
   const double infinity = std::numeric_limits<double>::infinity();

@@ -51,7 +51,7 @@ struct FreshChance {
 /// O'Hagan, Stevens & Campbell 2005). With the pilot's effect corrected for its bias, g = δ̂ (1 − 3 / (4 n₀ − 5)) (Hedges 1981), the
 /// posterior is N(μ, v), v = 1 / (n₀ + 1/τ²), μ = n₀ v g, and the chance Φ((√n μ − c) / √(1 + n v)) + Φ((−√n μ − c) / √(1 + n v)), c = t_{1
 /// − alpha/2, n − 1}. With a margin, in units of the same sd, "no meaningful difference" counts as well. It is as good as its prior: over
-/// effects drawn from the prior what is said is what happens; where effects are smaller, less happens (N(0, 0.3²): said .76 if different,
+/// effects drawn from the prior it is calibrated; for smaller effects it is too high (N(0, 0.3²): said .76 if different,
 /// happened .61). A plan by the pilot's effect alone, at 80 %, kept 24 % there. Throws if the pilot or n has fewer than 2 seeds, if the
 /// effect is NaN, if alpha is outside (0, 1) or the margin is negative.
 FreshChance chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin = 0.0);

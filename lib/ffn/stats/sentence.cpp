@@ -1,4 +1,4 @@
-// Says a verdict in words. Depends on verdict.hpp only.
+// Text of a verdict. Depends on verdict.hpp only.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

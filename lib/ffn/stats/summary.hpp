@@ -15,7 +15,7 @@ struct Interval {
   double low;
   double high;
   double level;            ///< nominal coverage in (0, 1), e.g. 0.95
-  bool low_open = false;   ///< the limit itself is outside: the test rejects it and not what is next to it
+  bool low_open = false;   ///< the limit itself is outside: the test rejects it but not values next to it
   bool high_open = false;  ///< likewise
 
   /// The value lies outside.
@@ -59,7 +59,7 @@ double interquartile_mean(std::vector<double> values);
 /// Student's t interval for the mean, mean ± t_{n−1} s/√n (Student 1908); (−∞, ∞) for n = 1.
 /// Throws if empty, not finite, or if the level is outside (0, 1).
 Interval t_interval(const std::vector<double>& values, double level);
-/// The same from what is kept of n values: their mean and its standard error s/√n. Throws if n < 2.
+/// The same from the mean of n values and its standard error s/√n. Throws if n < 2.
 Interval t_interval(double mean, double standard_error, std::size_t n, double level);
 
 struct Centre {

@@ -1,4 +1,4 @@
-// Verdicts over a family of comparisons, and how to say them. Depends on the rest of ffn/stats only.
+// Verdicts over a family of comparisons, and their texts. Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>

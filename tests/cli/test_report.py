@@ -303,7 +303,7 @@ class Words(ReportTest):
             before = (self.tmp / place).read_bytes()
             self.assertIn(f"{place} exists and is not a report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
             self.assertEqual((self.tmp / place).read_bytes(), before)
-        self.assertIn("paper/table.tex is there", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
+        self.assertIn("paper/table.tex exists", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
         self.assertEqual(((self.tmp / "paper/table.tex").read_text(), (self.tmp / "new.html").exists()), ("mine", False))
         self.assertIn("is a directory", self.fails(2, "report", "runs/study", "-o", "runs"))
         notes.unlink()

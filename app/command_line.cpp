@@ -227,7 +227,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-// An option that nobody declared is often a key of the config.
+// An unknown option is often a key of the config.
 [[noreturn]] void refuse_option(const CLI::App& app, const std::string& option, const std::vector<std::string>& words) {
   const auto equals = option.find('=');
   const std::string flag = option.substr(0, equals), name = flag.substr(flag.find_first_not_of('-'));

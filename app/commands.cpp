@@ -35,7 +35,7 @@ Error current_error() {
   }
 }
 
-// Folded for a person; whoever reads a pipe or a log gets each problem on one line.
+// Folded on a terminal; one line per problem in a pipe or log.
 int report_error(const Error& error) {
   const int width = ::isatty(STDERR_FILENO) ? terminal_width_of(STDERR_FILENO) : 0;
   std::cerr << indented(std::string("error: ") + error.what() + "\n", width, 2);
@@ -136,7 +136,7 @@ void require_command(const std::string& word, const CommonOptions& common) {
       {{"resume", "continue"}, "the command that began the training goes on with it: type it again, for example `ffn-train xor`"},
       {{"rm", "remove", "delete"},
        "results are plain directories, which `rm -r runs/NAME` removes; `ffn-train clean DIR` removes what was moved aside"},
-      {{"ls"}, "`ffn-train runs` lists runs, `ffn-train list` what is shipped"},
+      {{"ls"}, "`ffn-train runs` lists runs, `ffn-train list` what ffn-train ships"},
       {{"tune", "sweep"}, "a config does it: `ffn-train xor model.ffn.activation=relu,gelu seeds=10 tune.train.optimizer.lr=0.01,0.03`"},
   };
   for (const auto& [words, hint] : elsewhere) {

@@ -144,7 +144,7 @@ std::string tuning_line(const Study& study, const PlanEstimate& e) {
          " to train (" + std::to_string(tune.num_points()) + " grid points for each variant and seed; " +
          (tune.per_seed ? "retune once, with 5 seeds: " + format_counted(once, "run")
                         : "retune per_seed, with 1 seed each: " + format_counted(per_seed, "run")) +
-         "); a grid that a choice stands at the end of grows, at most twice\n";
+         "); a grid is extended, at most twice, if the choice is at its end\n";
 }
 
 /// What the study's seeds can show.
@@ -280,7 +280,7 @@ void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
   if (study.variants.size() > 1) print_text(power_text(power));
 }
 
-// As "seeds" of a study: what is wrong with the seed is said where it stands.
+// As "seeds" of a study, which keeps the place of a wrong seed.
 Json seed_of(const Json& run) { return run.contains("seed") && run["seed"].is_number_unsigned() ? Json::array({run["seed"]}) : Json(1); }
 
 int plan_study(const CommonOptions& common, bool probe) {

@@ -164,7 +164,7 @@ int verify(const VerifyOptions& options, const CommonOptions& common) {
   }
   if (common.json) print_json(out);
   if (interrupted) {
-    std::cerr << "interrupted; what is above was compared to its end\n";
+    std::cerr << "interrupted; the results above are complete\n";
     return static_cast<int>(ExitCode::interrupted);
   }
   if (!common.json)

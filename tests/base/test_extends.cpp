@@ -156,9 +156,6 @@ TEST_CASE("a chain of too many files is refused with its first links") {
   CHECK(refusal(scratch / "0.json").find("/extends: more than 64 files extend one another: 0.json → 1.json → 2.json → ") !=
         std::string::npos);
   CHECK(tree_of(scratch / "7.json") == R"({"x":1})");  // 64 files
-  std::string bases = "\"70.json\"";
-  for (int i = 0; i < 64; ++i) bases += ", \"70.json\"";
-  CHECK(refusal(scratch.write("list.json", "{\"extends\": [" + bases + "]}")).find("a list of 65 bases; at most 64") != std::string::npos);
 }
 
 TEST_CASE("a base has to be a regular file") {
@@ -217,7 +214,7 @@ TEST_CASE("100 MB of garbage are refused at once and in little memory") {
   };
   const long before = resident();
   const auto start = std::chrono::steady_clock::now();
-  CHECK(message<UsageError>([&] { load_document(file); }) == file + " is larger than 4 MiB; this is no config");
+  CHECK(message<UsageError>([&] { load_document(file); }) == file + " is larger than 4 MiB; expected a config");
   CHECK(std::chrono::steady_clock::now() - start < kSlowness * std::chrono::seconds(1));
   CHECK((resident() - before) * 4 < 32 << 10);  // KiB at 4 KiB a page: below a third of the file
 }

@@ -61,13 +61,13 @@ TEST_CASE("a file over the limit is refused, one at the limit is not") {
   CHECK(read_file(scratch.write("full", std::string(limit, 'x')), "config", ExitCode::usage, limit).size() == limit);
   const auto over = scratch.write("over", std::string(limit + 1, 'x'));
   CHECK(message<UsageError>([&] { read_file(over, "config", ExitCode::usage, limit); }) ==
-        over + " is larger than 1 MiB; this is no config");
+        over + " is larger than 1 MiB; expected a config");
 }
 
 TEST_CASE("a source without end is left at the limit where a person names it, and refused where a file does") {
   INFO("needs /dev/zero, as Unix has it");
   CHECK(message<UsageError>([] { read_input("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
-        "/dev/zero is larger than 1 MiB; this is no config");
+        "/dev/zero is larger than 1 MiB; expected a config");
   CHECK(message<UsageError>([] { read_file("/dev/zero", "config", ExitCode::usage, 1 << 20); }) ==
         "/dev/zero is a device; a config has to be a regular file");
 }
@@ -85,10 +85,10 @@ TEST_CASE("a file over the limit is refused by its size, before it is read") {
   fs::resize_file(file, std::uintmax_t{3} << 30);
   const auto start = std::chrono::steady_clock::now();
   CHECK(message<DataError>([&] { read_file(file, "text file", ExitCode::data, std::uintmax_t{1} << 31); }) ==
-        file + " is larger than 2 GiB; this is no text file");
+        file + " is larger than 2 GiB; expected a text file");
   CHECK(std::chrono::steady_clock::now() - start < kSlowness * std::chrono::milliseconds(500));
   CHECK(message<DataError>([&] { read_file(file, "text file", ExitCode::data, 100); }) ==
-        file + " is larger than 100 bytes; this is no text file");
+        file + " is larger than 100 bytes; expected a text file");
 }
 
 TEST_CASE("an error of reading is no end of the file") {

@@ -125,7 +125,7 @@ TEST_CASE("syntax errors say where, what was found and what was expected") {
         "x.json:1:9  syntax error while parsing value - invalid string: forbidden character after backslash");
   CHECK(problems("{\"a\": 1e999}") == "x.json:1:11  number overflow parsing '1e999'");
   CHECK(thrown<ConfigError>([] { parse("{,}"); })->hint() ==
-        "keys and strings stand in double quotes; entries are separated by commas, with none after the last");
+        "put keys and strings in double quotes; separate entries with commas, with none after the last");
 }
 
 TEST_CASE("columns count characters, not bytes") {
@@ -141,15 +141,15 @@ TEST_CASE("an error text stays short and well-formed whatever the file holds") {
 
 TEST_CASE("every duplicate key is reported with the line of the first") {
   CHECK(problems("{\"a\": 1,\n\"b\": {\"x\": 1,\n\"x\": 2},\n\"a\":\n 3}") ==
-        "x.json:3  /b/x: duplicate key \"x\"; it already stands in line 2, remove one\n"
-        "x.json:4  /a: duplicate key \"a\"; it already stands in line 1, remove one");
-  CHECK(problems("{\"a\": 1, \"\\u0061\": 2}") == "x.json:1  /a: duplicate key \"a\"; it already stands in line 1, remove one");
+        "x.json:3  /b/x: duplicate key \"x\"; first used in line 2, remove one\n"
+        "x.json:4  /a: duplicate key \"a\"; first used in line 1, remove one");
+  CHECK(problems("{\"a\": 1, \"\\u0061\": 2}") == "x.json:1  /a: duplicate key \"a\"; first used in line 1, remove one");
   CHECK(problems("{\"a\": {\"x\": 1}, \"b\": {\"x\": 1}}") == "nothing was thrown");
 }
 
 TEST_CASE("duplicate keys and a syntax error are reported together") {
   CHECK(problems("{\"a\": 1,\n\"a\": 2,\n}") ==
-        "x.json:2  /a: duplicate key \"a\"; it already stands in line 1, remove one\n"
+        "x.json:2  /a: duplicate key \"a\"; first used in line 1, remove one\n"
         "x.json:3:1  syntax error while parsing object key - unexpected '}'; expected string literal");
 }
 
@@ -197,15 +197,6 @@ TEST_CASE("nesting is read to 64 levels and refused beyond, 10 000 deep as well 
   CHECK(problems(nested(10'000, true)) == "x.json:2  nested deeper than 64 levels");
   CHECK(problems(nested(1'000'000, false)) == "x.json:2  nested deeper than 64 levels");
   CHECK(problems(repeated("{\"a\":", 10'000)) == "x.json:1  nested deeper than 64 levels");
-}
-
-TEST_CASE("an object with very many keys is refused quickly") {
-  std::string text = "{";
-  for (int i = 0; i < 200'000; ++i) text += "\"k" + std::to_string(i) + "\":1,\n";
-  const auto start = std::chrono::steady_clock::now();
-  CHECK(problems(text + "\"z\": 1}") == "x.json:10001  more than 10000 keys in one object");
-  CHECK(std::chrono::steady_clock::now() - start <
-        kSlowness * std::chrono::seconds(5));  // unchecked, the search for each key takes minutes
 }
 
 TEST_CASE("merging lays values over values, objects key by key, and remembers where each comes from") {

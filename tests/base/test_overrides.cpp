@@ -110,8 +110,7 @@ TEST_CASE("an override through a value that is no object is refused with that va
 }
 
 TEST_CASE("an override with a duplicate key, deep nesting or bytes that are not UTF-8 is refused") {
-  CHECK(refusal("a={\"x\": 1, \"x\": 2}") ==
-        "override 'a={\"x\": 1, \"x\": 2}': duplicate key \"x\"; it already stands in line 1, remove one");
+  CHECK(refusal("a={\"x\": 1, \"x\": 2}") == "override 'a={\"x\": 1, \"x\": 2}': duplicate key \"x\"; first used in line 1, remove one");
   CHECK(refusal("a=" + repeated("[", 10'000) + repeated("]", 10'000)).find(": nested deeper than 64 levels") != std::string::npos);
   CHECK(refusal("a=" + repeated("[", 100'000)).size() < 300);
   CHECK(refusal("a" + repeated(".a", 60'000) + "=1").find("': nested deeper than 64 levels") != std::string::npos);

@@ -181,7 +181,7 @@ class Engines(ProgramTest):
         self.assertIn("/compute/device", error)
         self.assertIn("use cpu, cuda or cuda:N", error)
         error = self.fails(2, "--config", "x.json", "--device", "cuda", "--engine", "fused")
-        self.assertIn("computes on the CPU only", error)
+        self.assertIn("runs on the CPU only", error)
         self.assertEqual(list((self.tmp / "runs").rglob("*")) if (self.tmp / "runs").exists() else [], [])
         if not HAS_GPU:
             error = self.fails(2, "--config", "x.json", "--device", "cuda")

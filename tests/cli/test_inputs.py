@@ -198,9 +198,7 @@ class Reading(Program):
         self.write("chain2000.json", XOR)
         self.refused(2, "--config", "chain0.json", says="more than 64 files extend one another: chain0.json → chain1.json → chain2.json")
 
-    def test_wide_and_long_json_is_refused_in_time(self):
-        wide = "{" + ",".join(f'"k{i}":{{' + ",".join(f'"{j}":0' for j in range(9000)) + "}" for i in range(40)) + "}"
-        self.refused(2, "--config", self.write("wide.json", wide), says="keys in one object")
+    def test_long_numbers_are_refused(self):
         self.refused(2, "--config", self.write("long.json", '{"seed": ' + "9" * 1_000_000 + "}"))
         self.refused(2, "--config", self.write("long.json", '{"seed": 1e' + "9" * 1_000_000 + "}"))
 
@@ -215,7 +213,7 @@ class Users(Program):
         self.refused(2, "--config", long, says="File name too long")
         self.refused(2, "--config", config, long)
         self.refused(2, long)
-        self.refused(2, "--config", config, "name=" + long, says="is no directory name")
+        self.refused(2, "--config", config, "name=" + long, says="is not a directory name")
         self.refused(1, "--config", config, "-o", long, says="File name too long")
         self.refused(3, "--config", self.write("study.json", STUDY), "-o", long, says="File name too long")
         self.refused(2, "sample", long)
@@ -229,7 +227,7 @@ class Users(Program):
     def test_devices_are_named_one_at_a_time(self):
         config = self.write("x.json", XOR)
         for device in ("", "cpu,cuda", "tpu"):
-            self.refused(2, "--config", config, "--device", device, says="is no device; use cpu, cuda or cuda:N")
+            self.refused(2, "--config", config, "--device", device, says="is not a device; use cpu, cuda or cuda:N")
         self.fails(2, "--config", config, "--engine", "")
 
     def test_a_directory_that_was_removed(self):
@@ -327,7 +325,7 @@ class Planning(Program):
         began = time.monotonic()
         self.ok("--config", "many.json", "--dry-run")
         self.assertLess(time.monotonic() - began, 5)
-        self.refused(2, "--config", self.write("twice.json", {**XOR, "seeds": [*range(50_000), 7]}), says="seed 7 stands twice")
+        self.refused(2, "--config", self.write("twice.json", {**XOR, "seeds": [*range(50_000), 7]}), says="seed 7 is listed twice")
 
     def test_more_runs_than_a_study_may_have_are_refused_with_the_limit(self):
         self.refused(2, "--config", self.write("many.json", {**STUDY, "seeds": 60_000}), says="2 variants and 60000 seeds are 120000 runs; a study has at most 100000")

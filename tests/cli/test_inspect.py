@@ -283,7 +283,7 @@ class Text(InspectTest):
         self.assertIn("the input 101 has 3 digits, the network reads 2", self.fails(2, "inspect", run, "--trace", "101"))
         self.assertIn("the input 7 has 1 number, the network reads 2", self.fails(2, "inspect", run, "--trace", "7"))
         for number in ("1e39", "1e400", "nan", "-inf"):
-            self.assertIn(f"'{number}' is no finite number", self.fails(2, "inspect", run, f"--trace={number},1"))
+            self.assertIn(f"'{number}' is not finite, or larger", self.fails(2, "inspect", run, f"--trace={number},1"))
         run = self.trained({**XOR, "name": "none"}, "model.ffn.kind=none")
         text = self.ok("inspect", run, "--trace", "10").stdout
         self.assertIn("without a feed-forward layer", text)

@@ -69,7 +69,7 @@ class Labels(ProgramTest):
         twice = [NAMED[0], {**NAMED[1], "label": "ReLU 4×"}]
         for sweep, more, said in (({"include": twice}, {}, 'the label "ReLU 4×" names two variants'),
                                   ({"zip": [{"model.ffn.activation": ["relu", "gelu"], "label": ["a", "a"]}]}, {}, 'the label "a" names two variants'),
-                                  ({"grid": {"label": ["a", "b"]}}, {}, "a label is no value to sweep"),
+                                  ({"grid": {"label": ["a", "b"]}}, {}, "a label cannot be swept"),
                                   ({"grid": {"model.ffn.activation": ["relu", "gelu"]}}, {"label": "a"}, '"a" would name every variant of the sweep')):
             self.assertIn(said, " ".join(self.fails(2, "validate", self.study(sweep, **more)).split()))
 

@@ -301,9 +301,9 @@ class Words(ReportTest):
         self.write("paper/table.tex", "mine")
         for place in ("runs/study/study.json", f"{run}/config.json", f"{run}/model.safetensors", "notes.html"):
             before = (self.tmp / place).read_bytes()
-            self.assertIn(f"{place} is there and is no report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
+            self.assertIn(f"{place} exists and is not a report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
             self.assertEqual((self.tmp / place).read_bytes(), before)
-        self.assertIn("paper/table.tex is there", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
+        self.assertIn("paper/table.tex exists", " ".join(self.fails(2, "report", "runs/study", "-o", "new.html", "--figures", "paper").split()))
         self.assertEqual(((self.tmp / "paper/table.tex").read_text(), (self.tmp / "new.html").exists()), ("mine", False))
         self.assertIn("is a directory", self.fails(2, "report", "runs/study", "-o", "runs"))
         notes.unlink()

@@ -179,7 +179,7 @@ TEST_CASE("a value out of range is shown with the range, to the last digit") {
 
 TEST_CASE("a duplicate key is an error with the line of the first") {
   CHECK(problems_in("{\"train\": {\"steps\": 1,\n\"batch_size\": 2,\n\"steps\": 3}}") ==
-        "x.json:3  /train/steps: duplicate key \"steps\"; it already stands in line 1, remove one");
+        "x.json:3  /train/steps: duplicate key \"steps\"; first used in line 1, remove one");
 }
 
 TEST_CASE("lists in messages are in the order of the catalogue") {
@@ -232,13 +232,13 @@ TEST_CASE("facts across fields name both values") {
 }
 
 TEST_CASE("a text task without a text says what to set") {
-  CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file of yours");
+  CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file");
   CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") ==
-        "x.json:2  /task/file: no text given; set task.file to a UTF-8 file of yours");
+        "x.json:2  /task/file: no text given; set task.file to a UTF-8 file");
 }
 
-TEST_CASE("a name that is no directory name is refused with what is allowed") {
-  const std::string remedy = " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash";
+TEST_CASE("a name that is not a directory name is refused with the allowed characters") {
+  const std::string remedy = " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash";
   CHECK(problems_in("{\"name\": \"a/b\"}") == "x.json:1  /name: \"a/b\"" + remedy);
   CHECK(problems_in("{\"name\": \"\"}") == "x.json:1  /name: \"\"" + remedy);
   CHECK(problems_in("{\"name\": \"..\"}") == "x.json:1  /name: \"..\"" + remedy);
@@ -253,7 +253,7 @@ TEST_CASE("a name that is no directory name is refused with what is allowed") {
 TEST_CASE("a name that has a meaning of its own is refused") {
   for (const std::string name : {"a.old-1", "a.tmp-7-1", "status.json", "study.json", "checkpoint", "log.txt"}) {
     CHECK(problems_in("{\"name\": \"" + name + "\"}") ==
-          "x.json:1  /name: \"" + name + "\" is taken: ffn-train gives such names to files and to what it moves aside");
+          "x.json:1  /name: \"" + name + "\" is reserved: ffn-train uses it for its own files");
   }
   CHECK(problems_in("{\"name\": \"a.old\"}") == "");
 }

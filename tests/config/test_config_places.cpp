@@ -79,5 +79,5 @@ TEST_CASE("an empty string is a value like any other") {
   const ScratchDirectory scratch;
   const auto file = scratch.write("run.json", "{}");
   CHECK(problems_of([&] { run_from_file(file, {"name="}); }) ==
-        "override 'name='  /name: \"\" is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
+        "override 'name='  /name: \"\" is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
 }

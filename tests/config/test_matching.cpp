@@ -114,7 +114,7 @@ TEST_CASE("a match that no width reaches is named together with the other proble
 
 TEST_CASE("match and d_ff exclude one another") {
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"d_ff\": 8,\n\"match\": \"params\"}}}") ==
-        "x.json:2  /model/ffn/match: match solves the hidden width, but d_ff (8) fixes it; remove one");
+        "x.json:2  /model/ffn/match: match chooses the hidden width, but d_ff (8) fixes it; remove one");
   CHECK(problems_in("{\"model\": {\"ffn\": {\"kind\": \"gated\", \"d_ff\": \"wide\", \"match\": \"params\"}}}") ==
         "x.json:1  /model/ffn/d_ff: expected an integer, got \"wide\"");
 }

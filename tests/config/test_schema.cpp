@@ -209,5 +209,5 @@ TEST_CASE("the page of documentation has one row for every key and no broken tab
     if (key.path.back() == ']') CHECK(page.find("## `" + key.path + "`\n\n" + key.doc + "\n") != std::string::npos);
   }
   CHECK(page.find("## `model.ffn[moe]`\n\nMixture of experts") != std::string::npos);
-  CHECK(page.find("| `top_k` | integer | 2 | ≥ 1 | experts K that each token goes to |") != std::string::npos);
+  CHECK(page.find("| `top_k` | integer | 2 | ≥ 1 | experts K per token |") != std::string::npos);
 }

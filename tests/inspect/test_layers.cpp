@@ -350,7 +350,7 @@ TEST_CASE("what was typed is refused with what was expected") {
     return std::string();
   };
   CHECK(refused("1,2,3") == "the input 1,2,3 has 3 numbers, the network reads 2");
-  CHECK(refused("1,x") == "'x' is no number");
+  CHECK(refused("1,x") == "'x' is not a number");
   CHECK(refused("") == "nothing to trace");
 }
 

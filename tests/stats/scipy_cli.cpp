@@ -10,11 +10,11 @@
 
 #include "ffn/stats/bootstrap.hpp"
 #include "ffn/stats/inversion.hpp"
-#include "ffn/stats/multiplicity.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"
 #include "ffn/stats/summary.hpp"
 #include "ffn/stats/survival.hpp"
+#include "ffn/stats/verdict.hpp"
 
 using namespace ffn::stats;
 
@@ -45,7 +45,6 @@ const std::map<std::string, Answer> kAnswers{
     {"quantile", [](const Numbers& p, const Numbers& x) -> Numbers { return {quantile(x, p[0])}; }},
     {"t_interval", [](const Numbers& p, const Numbers& x) { return limits(t_interval(x, p[0])); }},
     {"bca", [](const Numbers& p, const Numbers& x) { return limits(bca_interval(resampled(p, x), p[0])); }},
-    {"percentile", [](const Numbers& p, const Numbers& x) { return limits(percentile_interval(resampled(p, x), p[0])); }},
     {"sign_flip", [](const Numbers&, const Numbers& x) -> Numbers { return {sign_flip_test(x).p}; }},
     {"signed_rank", [](const Numbers&, const Numbers& x) -> Numbers { return {signed_rank_test(x).p}; }},
     {"typical_limits",  // alpha: the limits, and whether they are open
@@ -53,10 +52,8 @@ const std::map<std::string, Answer> kAnswers{
        const Interval interval = typical_difference(x, signed_rank_test(x).p, p[0]).interval;
        return {interval.low, interval.high, interval.low_open ? 1.0 : 0.0, interval.high_open ? 1.0 : 0.0};
      }},
-    {"holm", [](const Numbers&, const Numbers& x) { return holm_adjusted(x); }},
+    {"holm", [](const Numbers&, const Numbers& x) { return closed_adjusted(x, x); }},
     {"power", [](const Numbers& p, const Numbers&) -> Numbers { return {paired_power(p[0], whole(p[1]), p[2])}; }},
-    {"seeds",
-     [](const Numbers& p, const Numbers&) -> Numbers { return {static_cast<double>(seeds_for_effect(p[0], p[1], p[2]).value_or(0))}; }},
     {"detectable",
      [](const Numbers& p, const Numbers&) -> Numbers { return {smallest_detectable_difference(whole(p[0]), p[1], p[2], p[3])}; }},
     {"survival_at",  // S after each parameter time

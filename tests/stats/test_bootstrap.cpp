@@ -49,9 +49,9 @@ TEST_CASE("the acceleration of the mean is a sixth of the standardised third mom
 
 TEST_CASE("BCa moves towards the long tail of a skewed sample") {
   const Bootstrap b = bootstrap(kSkewed, mean, 20'000, 3);
-  const Interval bca = bca_interval(b, 0.95), plain = percentile_interval(b, 0.95);
-  CHECK(bca.low > plain.low);
-  CHECK(bca.high > plain.high);
+  const Interval bca = bca_interval(b, 0.95);
+  CHECK(bca.low > sorted_quantile(b.replicates, 0.025));
+  CHECK(bca.high > sorted_quantile(b.replicates, 0.975));
   CHECK(bca.level == 0.95);
   // scipy.stats.bootstrap, 1 000 000 resamples, two seeds agree; the margin is four Monte-Carlo standard errors of a limit
   CHECK(bca.low == Approx(1.2875).margin(0.01));
@@ -61,17 +61,16 @@ TEST_CASE("BCa moves towards the long tail of a skewed sample") {
 TEST_CASE("without bias and acceleration BCa is the percentile interval") {
   Bootstrap b = bootstrap(kSkewed, mean, 999, 3);
   b.bias = b.acceleration = 0.0;
-  CHECK(bca_interval(b, 0.9).low == Approx(percentile_interval(b, 0.9).low));
-  CHECK(bca_interval(b, 0.9).high == Approx(percentile_interval(b, 0.9).high));
+  CHECK(bca_interval(b, 0.9).low == Approx(sorted_quantile(b.replicates, 0.05)));
+  CHECK(bca_interval(b, 0.9).high == Approx(sorted_quantile(b.replicates, 0.95)));
 }
 
 TEST_CASE("one value has an unbounded interval") {
   const Bootstrap b = bootstrap({0.3}, mean);
-  for (const Interval interval : {bca_interval(b, 0.95), percentile_interval(b, 0.95)}) {
-    CHECK(interval.low == -std::numeric_limits<double>::infinity());
-    CHECK(interval.high == std::numeric_limits<double>::infinity());
-    CHECK_FALSE(interval.excludes(0));
-  }
+  const Interval interval = bca_interval(b, 0.95);
+  CHECK(interval.low == -std::numeric_limits<double>::infinity());
+  CHECK(interval.high == std::numeric_limits<double>::infinity());
+  CHECK_FALSE(interval.excludes(0));
 }
 
 TEST_CASE("equal values have an interval of width zero") {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ffn/stats/verdict.hpp"
+#include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 
@@ -190,7 +191,7 @@ TEST_CASE("a difference of one standard deviation is found by 20 seeds with at l
 }
 
 TEST_CASE("the planned number of seeds decides about as often as planned", "[calibration]") {
-  const std::size_t n = 15;  // seeds_for_effect(0.8, 0.05), for 80 %
+  const std::size_t n = 15;  // for a power of 80 % at an effect of 0.8
   const double share = share_of_studies(2, [&](std::size_t i, SplitMix64& random) {
     simulate::Study study = simulate::study(n, simulate::normal_metric, random);
     for (Outcome& outcome : study.variant) *outcome -= 0.8 * std::sqrt(2.0);

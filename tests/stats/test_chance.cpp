@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "ffn/stats/chance.hpp"
 #include "ffn/stats/distributions.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/power.hpp"

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ffn/stats/contrast.hpp"
+#include "ffn/stats/paired.hpp"
 #include "ffn/stats/verdict.hpp"
+#include "one_pair.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 

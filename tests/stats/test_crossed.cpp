@@ -1,7 +1,7 @@
 // Means over two crossed samples: by hand, and how often their intervals cover.
 #include <cmath>
 
-#include "ffn/stats/crossed.hpp"
+#include "ffn/stats/summary.hpp"
 #include "simulate.hpp"
 #include "support/catch_plain.hpp"
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ffn/stats/paired.hpp"
+#include "one_pair.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::stats;

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ffn/stats/multiplicity.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/stats/random.hpp"
+#include "ffn/stats/verdict.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::stats;
@@ -153,21 +153,23 @@ TEST_CASE("six seeds are the least for a verdict at 5 %, more after Holm") {
                     "alpha (0.05) over 5000 comparisons is 1e-05 each; the test for many seeds resolves p to 1e-05");
 }
 
+static std::vector<double> holm(const std::vector<double>& p, std::size_t comparisons = 0) { return closed_adjusted(p, p, comparisons); }
+
 TEST_CASE("Holm's adjusted p values agree with a case by hand") {
   // sorted .01 .02 .03 .04 → ·4 ·3 ·2 ·1 = .04 .06 .06 .04, made monotone: .04 .06 .06 .06 (R: p.adjust(…, "holm"))
-  const std::vector<double> adjusted = holm_adjusted({.01, .04, .03, .02});
+  const std::vector<double> adjusted = holm({.01, .04, .03, .02});
   CHECK(adjusted[0] == Approx(.04));
   CHECK(adjusted[1] == Approx(.06));
   CHECK(adjusted[2] == Approx(.06));
   CHECK(adjusted[3] == Approx(.06));
-  CHECK(holm_adjusted({.5, .9}) == std::vector<double>{1, 1});
-  CHECK(holm_adjusted({.02}) == std::vector<double>{.02});
-  CHECK(holm_adjusted({}).empty());
+  CHECK(holm({.5, .9}) == std::vector<double>{1, 1});
+  CHECK(holm({.02}) == std::vector<double>{.02});
+  CHECK(holm({}).empty());
 }
 
 TEST_CASE("Holm counts comparisons that were planned but have no p") {
-  CHECK(holm_adjusted({.01, .02}, 5)[0] == Approx(.05));
-  CHECK(holm_adjusted({.01, .02}, 5)[1] == Approx(.08));
-  CHECK(holm_adjusted({.01, .02}, 1)[0] == Approx(.02));  // a smaller number than the p values given changes nothing
-  CHECK_THROWS_WITH(holm_adjusted({.1, 1.2}), "p value 1 (1.2) must lie in [0, 1]");
+  CHECK(holm({.01, .02}, 5)[0] == Approx(.05));
+  CHECK(holm({.01, .02}, 5)[1] == Approx(.08));
+  CHECK(holm({.01, .02}, 1)[0] == Approx(.02));  // a smaller number than the p values given changes nothing
+  CHECK_THROWS_WITH(holm({.1, 1.2}), "p value 1 (1.2) must lie in [0, 1]");
 }

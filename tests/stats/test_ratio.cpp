@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "ffn/stats/centre.hpp"
+#include "ffn/stats/summary.hpp"
 #include "ffn/stats/verdict.hpp"
 #include "one_pair.hpp"
 #include "simulate.hpp"

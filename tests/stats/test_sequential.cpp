@@ -25,23 +25,23 @@ PairedTest by_ranks(const std::vector<double>&) { return PairedTest::signed_rank
 
 std::vector<double> first(const std::vector<double>& d, std::size_t n) { return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)}; }
 
-std::vector<Look> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const LookRule& rule,
-                               const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
+std::vector<InterimAnalysis> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const LookRule& rule,
+                                          const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
   const auto spent = [=](std::size_t n) { return spent_alpha(alpha, n, maximum); };
   return sequential_test(first(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
 }
 
 /// `allowed` and `crossed` out of 2^n; a negative threshold: none.
-void check_look(const Look& look, std::size_t allowed, std::size_t crossed, double threshold, double observed, bool crosses,
-                std::size_t last = 16) {
-  INFO(look.num_seeds);
-  const std::size_t paths_per_pattern = std::size_t{1} << (last - look.num_seeds);
-  CHECK(look.allowed / paths_per_pattern == allowed);
-  CHECK(look.crossed == crossed * paths_per_pattern);
-  CHECK(look.threshold.has_value() == (threshold >= 0));
-  if (look.threshold) CHECK(*look.threshold == Approx(threshold));
-  if (observed >= 0) CHECK(std::abs(look.observed) == Approx(observed));
-  CHECK(look.observed_crosses == crosses);
+void check_analysis(const InterimAnalysis& analysis, std::size_t allowed, std::size_t crossed, double threshold, double observed,
+                    bool crosses, std::size_t last = 16) {
+  INFO(analysis.num_seeds);
+  const std::size_t paths_per_pattern = std::size_t{1} << (last - analysis.num_seeds);
+  CHECK(analysis.allowed / paths_per_pattern == allowed);
+  CHECK(analysis.crossed == crossed * paths_per_pattern);
+  CHECK(analysis.threshold.has_value() == (threshold >= 0));
+  if (analysis.threshold) CHECK(*analysis.threshold == Approx(threshold));
+  if (observed >= 0) CHECK(std::abs(analysis.observed) == Approx(observed));
+  CHECK(analysis.observed_crosses == crosses);
 }
 
 SequentialDesign design(std::size_t maximum, double min_effect = 0) {
@@ -82,44 +82,44 @@ TEST_CASE("what may be spent agrees with the golden values and never reaches alp
 
 TEST_CASE("means cross as in the golden values") {
   const auto looks = golden_looks(kD, .05, 50, by_mean);
-  check_look(looks[0], 2, 2, 1.57, 1.25, false);
-  check_look(looks[1], 63, 62, 2.22, 2.38, true);
-  check_look(looks[2], 1292, 1274, 2.59, 3.15, false);
+  check_analysis(looks[0], 2, 2, 1.57, 1.25, false);
+  check_analysis(looks[1], 63, 62, 2.22, 2.38, true);
+  check_analysis(looks[2], 1292, 1274, 2.59, 3.15, false);
   const auto slow = golden_looks(kD, .05, 100, by_mean);
-  check_look(slow[0], 1, 0, -1, 1.25, false);
-  check_look(slow[1], 34, 32, 2.24, 2.38, true);
-  check_look(slow[2], 716, 716, 2.67, 3.15, false);
+  check_analysis(slow[0], 1, 0, -1, 1.25, false);
+  check_analysis(slow[1], 34, 32, 2.24, 2.38, true);
+  check_analysis(slow[2], 716, 716, 2.67, 3.15, false);
   const auto tied = golden_looks(kE, .05, 50, by_mean);
-  check_look(tied[0], 2, 0, -1, -1, false);
-  check_look(tied[1], 63, 40, .18, .12, false);
-  check_look(tied[2], 1292, 928, .25, .23, false);
+  check_analysis(tied[0], 2, 0, -1, -1, false);
+  check_analysis(tied[1], 63, 40, .18, .12, false);
+  check_analysis(tied[2], 1292, 928, .25, .23, false);
 }
 
 TEST_CASE("a third of the level crosses as in the golden values") {
   const auto looks = golden_looks(kD, .05 / 3, 50, by_mean, {8, 12, 16, 20});
-  check_look(looks[0], 0, 0, -1, -1, false, 20);
-  check_look(looks[1], 21, 18, 2.36, 2.38, true, 20);
-  check_look(looks[2], 430, 428, 2.79, -1, false, 20);
-  check_look(looks[3], 8228, 8108, 3.01, -1, false, 20);
+  check_analysis(looks[0], 0, 0, -1, -1, false, 20);
+  check_analysis(looks[1], 21, 18, 2.36, 2.38, true, 20);
+  check_analysis(looks[2], 430, 428, 2.79, -1, false, 20);
+  check_analysis(looks[3], 8228, 8108, 3.01, -1, false, 20);
 }
 
 TEST_CASE("ranks cross as in the golden values") {
   const auto looks = golden_looks(kD, .05, 50, by_ranks);
-  check_look(looks[0], 2, 2, 36, 28, false);
-  check_look(looks[1], 63, 56, 66, 70, true);
-  check_look(looks[2], 1292, 1288, 98, 122, false);
+  check_analysis(looks[0], 2, 2, 36, 28, false);
+  check_analysis(looks[1], 63, 56, 66, 70, true);
+  check_analysis(looks[2], 1292, 1288, 98, 122, false);
   const auto tied = golden_looks(kE, .05, 50, by_ranks);
-  check_look(tied[0], 2, 0, -1, -1, false);
-  check_look(tied[1], 63, 40, 50, 33, false);
-  check_look(tied[2], 1292, 1264, 78, 78, true);
+  check_analysis(tied[0], 2, 0, -1, -1, false);
+  check_analysis(tied[1], 63, 40, 50, 33, false);
+  check_analysis(tied[2], 1292, 1264, 78, 78, true);
 }
 
 TEST_CASE("equivalence crosses as in the golden values") {
   const auto crossing = [](double margin, double sign) {
     std::vector<double> shifted;
     for (const double d : kQ) shifted.push_back(margin + sign * d);
-    for (const Look& look : golden_looks(shifted, .05, 50, by_mean, {8, 12, 16}, Side::upper))
-      if (look.observed_crosses) return look.num_seeds;
+    for (const InterimAnalysis& analysis : golden_looks(shifted, .05, 50, by_mean, {8, 12, 16}, Side::upper))
+      if (analysis.observed_crosses) return analysis.num_seeds;
     return std::size_t{0};
   };
   CHECK(crossing(.03, 1) == 8);

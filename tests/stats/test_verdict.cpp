@@ -1,9 +1,10 @@
 // Verdicts over a family of comparisons, and their sentences.
 #include <cmath>
 
-#include "ffn/stats/chance.hpp"
 #include "ffn/stats/permutation.hpp"
+#include "ffn/stats/power.hpp"
 #include "ffn/stats/verdict.hpp"
+#include "one_pair.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn::stats;

@@ -1,4 +1,4 @@
-// Checksums that tell damage: XXH3 with 128 bits, by the xxHash library. Not for identities (hash.hpp) and no protection
+// Checksums to detect damage: XXH3 with 128 bits, by the xxHash library. Not for identities (hash.hpp), and no protection
 // against forgery. Depends on nothing of ours.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// Of bytes that come piece by piece.
+/// Incremental checksum.
 class Checksum {
  public:
   Checksum();

@@ -1,4 +1,4 @@
-// How many processors this process may keep busy. Standard library only.
+// Number of cores this process may use. Standard library only.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// Those that it may run on (taskset, a batch system's share), or fewer where a container's or a service's quota of processor time
+/// The cores that it may run on (taskset, a batch system's share), or fewer if a container's or a service's quota of processor time
 /// (cgroup v1 or v2, rounded up) is less; 1 at least.
 std::size_t usable_cores();
 

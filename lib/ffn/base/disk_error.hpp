@@ -1,4 +1,4 @@
-// A disk that takes nothing more: what failed once fails for every other file there, too. Depends on error.
+// Errors of a full or broken disk, which will also affect every other file there. Depends on error.
 #pragma once
 
 #include <cerrno>

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// Exit status of the program (DESIGN §3). Scripts rely on these numbers.
+/// Exit status of the program. Scripts rely on these numbers.
 enum class ExitCode : int {
   done = 0,
   run_failed = 1,    ///< a run failed or diverged, or every run of a study diverged
@@ -78,7 +78,7 @@ struct SystemError : Error {
   explicit SystemError(const std::string& what, std::string hint = {}) : Error(ExitCode::run_failed, what, std::move(hint)) {}
 };
 
-/// Whoever read the output has read enough (`| head`): the program ends, and there is nothing to say.
+/// The reader of stdout has closed it (`| head`): the program ends without a message.
 struct ReaderGone : SystemError {
   using SystemError::SystemError;
 };

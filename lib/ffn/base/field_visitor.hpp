@@ -42,7 +42,7 @@ struct Choice {
   std::string doc;
 };
 
-/// Outer form of a field that is JSON itself; what is inside is checked by whoever reads it.
+/// Outer form of a field that is JSON itself; its user checks the content.
 enum class Shape { any, object, list };
 
 class FieldVisitor {

@@ -55,7 +55,7 @@ std::string size_text(std::uintmax_t bytes) {
 // The whole of what an open file gives, at most `max_bytes`. /proc's files have no size: that of stat() is a hint.
 std::string read_whole(int fd, std::uintmax_t size, const std::string& name, const std::string& what, ExitCode code,
                        std::uintmax_t max_bytes) {
-  const auto too_large = [&] { refuse(code, name + " is larger than " + size_text(max_bytes) + "; this is no " + what); };
+  const auto too_large = [&] { refuse(code, name + " is larger than " + size_text(max_bytes) + "; expected a " + what); };
   if (size > max_bytes) too_large();
   std::string text;
   text.reserve(static_cast<std::size_t>(size));

@@ -61,7 +61,7 @@ enum class Durability { flushed, cached };
 void write_file_atomically(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
 
 /// Files that are flushed together and then appear one after the other: many of them cost one wait for the disk instead of
-/// one each. Each is written as by write_file_atomically; whoever finds one in its place finds those before it in theirs
+/// one each. Each is written as by write_file_atomically; a reader that finds one in its place also finds those before it
 /// (after a power failure, too, on a file system that keeps the order of renames, as the journaling ones do).
 class FileGroup {
  public:
@@ -109,7 +109,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 /// Removes temporaries that a killed process left in a directory. Only where no other process writes.
 void remove_temporaries(const std::filesystem::path& directory);
 
-/// The same where others may be writing: those that are older than an hour, which nobody is writing any more.
+/// The same while other processes may be writing: only temporaries older than an hour.
 void remove_old_temporaries(const std::filesystem::path& directory);
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.

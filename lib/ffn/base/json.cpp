@@ -1,33 +1,22 @@
 #include "ffn/base/json.hpp"
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 namespace ffn {
 
 namespace {
 
-// Reads brackets, colons and quotes alone. Up to the first error of syntax that is exact, and behind it nothing is parsed.
+// Reads brackets and quotes alone. Up to the first syntax error that is exact, and behind it nothing is parsed.
 bool within_limits(const std::string& text) {
-  std::vector<std::size_t> keys;  // of each value that is open
-  KeyLimit limit;
+  std::size_t depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\0') return false;  // nlohmann takes it for the end of the text
-    if (quoted) {
-      if (c == '\\') ++i;
-      else quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      keys.push_back(0);
-      if (keys.size() > kMaxJsonDepth) return false;
-    } else if ((c == '}' || c == ']') && !keys.empty()) {
-      keys.pop_back();
-    } else if (c == ':' && !keys.empty() && !limit.allows(keys.back()++)) {
-      return false;
-    }
+    if (quoted && c == '\\') ++i;
+    else if (c == '"') quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '[') && ++depth > kMaxJsonDepth) return false;
+    else if (!quoted && (c == '}' || c == ']') && depth > 0) --depth;
   }
   return true;
 }

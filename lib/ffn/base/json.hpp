@@ -1,4 +1,4 @@
-// JSON values and their text. nlohmann's parser and writer are compiled in json.cpp alone: a file that uses them itself
+// JSON values and their text. nlohmann's parser and writer are compiled in json.cpp only: a file that uses them itself
 // takes one to four seconds longer to compile, one that includes <nlohmann/json.hpp> two.
 #pragma once
 
@@ -14,20 +14,7 @@ using Json = nlohmann::ordered_json;
 
 /// Nesting that is read. A deep tree would exhaust the stack when it is copied or destroyed; ours have 6 levels.
 constexpr std::size_t kMaxJsonDepth = 64;
-constexpr std::size_t kMaxJsonKeys = 10'000;  ///< of one object
-
-/// Json finds a key by looking from the first on, so n of them cost n²/2 looks. Within the limits a text is read in a second.
-class KeyLimit {
- public:
-  /// Whether one more key may stand in an object that has `before`.
-  bool allows(std::size_t before) { return before < kMaxJsonKeys && (looks_ += before) <= kMaxLooks; }
-
- private:
-  static constexpr std::size_t kMaxLooks = 60'000'000;  // one object of the most keys, or several smaller ones
-  std::size_t looks_ = 0;
-};
-
-/// is_discarded() if the text is no JSON, holds a NUL byte, or is beyond these limits.
+/// is_discarded() if the text is no JSON, holds a NUL byte, or is nested deeper.
 Json parse_json(const std::string& text);
 
 /// On one line, or on several with `indent` spaces a level. Throws nlohmann's type_error for a string that is not UTF-8.

@@ -13,18 +13,6 @@ static const std::string kOverride = "override '";
 bool Origin::is_override() const { return line == 0 && source.rfind(kOverride, 0) == 0; }
 std::string Origin::text() const { return line > 0 ? source + ":" + std::to_string(line) : source; }
 
-Document::Document() : tree_(std::make_unique<Json>(Json::object())) {}
-Document::Document(const Document& other) : tree_(std::make_unique<Json>(*other.tree_)), origins_(other.origins_), layers_(other.layers_) {}
-Document& Document::operator=(const Document& other) {
-  tree_ = std::make_unique<Json>(*other.tree_);
-  origins_ = other.origins_;
-  layers_ = other.layers_;
-  return *this;
-}
-Document::Document(Document&&) noexcept = default;
-Document& Document::operator=(Document&&) noexcept = default;
-Document::~Document() = default;
-
 const Origin& Document::origin(const std::string& pointer) const {
   for (std::string at = pointer;; at.resize(at.rfind('/'))) {
     const auto found = origins_.find(at);
@@ -44,7 +32,7 @@ void Document::set_origin(const std::string& pointer, Origin origin) {
 
 void Document::merge_values(Json& base, const Json& over, const std::string& pointer) {
   if (!base.is_object() || !over.is_object()) {
-    set_origin(pointer, {});  // forgets those of what is replaced
+    set_origin(pointer, {});  // forgets the origins below
     base = over;
     return;
   }
@@ -61,17 +49,6 @@ void Document::merge(const Document& over) {
     origins_[pointer].layer += layers_;
   }
   layers_ += over.layers_ + 1;
-  if (layers_ > kManyLayers) renumber_layers();
-}
-
-// A file that is extended in many ways brings its layers along each time: 2³⁰ after 30 files that extend the next one twice.
-// Only their order counts.
-void Document::renumber_layers() {
-  std::map<int, int> rank;
-  for (const auto& [pointer, origin] : origins_) rank[origin.layer] = 0;
-  layers_ = 0;
-  for (auto& [layer, number] : rank) number = layers_++;
-  for (auto& [pointer, origin] : origins_) origin.layer = rank[origin.layer];
 }
 
 std::string escape_pointer(const std::string& key) {

@@ -18,7 +18,7 @@ struct Origin {
   std::string source;     ///< as the user named it: "configs/xor.json", "override 'train.steps=5'"
   std::string directory;  ///< where relative paths inside this value start
   int line = 0;
-  int layer = 0;  ///< later layers (a file that extends another, an override) lie on top of earlier ones
+  std::int64_t layer = 0;  ///< later layers (a file that extends another, an override) lie on top of earlier ones
 
   std::string text() const;  ///< "configs/xor.json:7"
   bool is_override() const;
@@ -27,13 +27,6 @@ struct Origin {
 /// A JSON tree and the origin of each of its values.
 class Document {
  public:
-  Document();
-  Document(const Document&);
-  Document& operator=(const Document&);
-  Document(Document&&) noexcept;
-  Document& operator=(Document&&) noexcept;
-  ~Document();
-
   Json& tree() { return *tree_; }
   const Json& tree() const { return *tree_; }
 
@@ -50,16 +43,14 @@ class Document {
 
  private:
   friend class DocumentBuilder;
-  static constexpr int kManyLayers = 1'000'000;
   void merge_values(Json& base, const Json& over, const std::string& pointer);
-  void renumber_layers();
-  std::unique_ptr<Json> tree_;
+  JsonValue tree_ = JsonValue::object();
   std::map<std::string, Origin> origins_;
-  int layers_ = 0;  ///< how many lie on top of each other so far
+  std::int64_t layers_ = 0;  ///< how many lie on top of each other so far
 };
 
 /// Parses JSON (// and /* */ comments allowed). `source` is the name used in errors.
-/// Throws ConfigError: syntax errors with line and column, every duplicate key, nesting and keys beyond base/json.hpp's limits,
+/// Throws ConfigError: syntax errors with line and column, every duplicate key, nesting beyond kMaxJsonDepth,
 /// text that is not UTF-8 or holds a NUL, an empty file, a top level that is no object. A byte order mark is passed over.
 Document parse_document(const std::string& text, const std::string& source, const std::string& directory);
 
@@ -71,9 +62,6 @@ using ShippedFiles = std::map<std::string, std::string>;
 /// one stands in for it; those extend one another. Throws ConfigError, also for a cycle, a chain of more than 64 files and a base
 /// that cannot be read; UsageError if the file itself cannot be read.
 Document load_document(const std::string& path, const ShippedFiles& shipped = {});
-/// The shipped file of that path, whatever is on disk.
-Document load_shipped_document(const std::string& path, const ShippedFiles& shipped);
-
 /// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.
 /// Throws UsageError when there is no '=', a path segment is empty or crosses a value that is no object, the value has a
 /// duplicate key or too deep a nesting, or the bytes are not UTF-8.

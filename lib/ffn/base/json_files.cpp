@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::uintmax_t kMaxBytes = 4 << 20;  // a study with 10 000 explicit runs fits
 constexpr size_t kMaxChain = 64;               // files that extend each other; our longest chain has 3
-constexpr size_t kMaxBases = 64;               // of one file
-constexpr size_t kMaxFiles = 1000;             // of one config
 constexpr const char* kStdin = "-";
 
 // Two names of one file compare equal; a name that leads nowhere is its own.
@@ -25,12 +23,11 @@ fs::path identity(const fs::path& path) {
   return error ? absolute_path(path) : canonical;
 }
 
-// "a.json → b.json → c.json", the first few of them.
+// "a.json → b.json → c.json"
 std::string chain_text(const std::vector<fs::path>& chain, std::size_t begin, const std::string& last) {
-  constexpr std::size_t kShown = 8;
   std::string text;
-  for (std::size_t i = begin; i < chain.size() && i < begin + kShown; ++i) text += chain[i].filename().string() + " → ";
-  return text + (chain.size() > begin + kShown ? "… → " : "") + last;
+  for (std::size_t i = begin; i < chain.size(); ++i) text += chain[i].filename().string() + " → ";
+  return text + last;
 }
 
 // Reads a file and what it extends, each file once.
@@ -70,8 +67,6 @@ class Loader {
       own.tree().erase("extends");
       chain_.push_back(name);
       if (!extends.is_array()) merged.merge(base(extends, "/extends", own, path));
-      else if (extends.size() > kMaxBases)
-        refuse(own, path, "/extends", "a list of " + std::to_string(extends.size()) + " bases; at most " + std::to_string(kMaxBases));
       else
         for (size_t i = 0; i < extends.size(); ++i) merged.merge(base(extends[i], "/extends/" + std::to_string(i), own, path));
       chain_.pop_back();
@@ -99,11 +94,9 @@ class Loader {
              "a config cannot extend itself: " + chain_text(chain_, static_cast<std::size_t>(at - chain_.begin()), last));
     if (chain_.size() >= kMaxChain)
       refuse(own, path, pointer, "more than " + std::to_string(kMaxChain) + " files extend one another: " + chain_text(chain_, 0, last));
-    if (loaded_.size() + chain_.size() > kMaxFiles)
-      refuse(own, path, pointer, "more than " + std::to_string(kMaxFiles) + " files in one config");
     try {
       return shipped ? load_shipped(shipped_path) : load(base_path);
-    } catch (const UsageError& error) {  // the base cannot be read; what is wrong inside it is a ConfigError
+    } catch (const UsageError& error) {  // the base cannot be read; mistakes inside it are ConfigErrors
       refuse(own, path, pointer, error.what() + shipped_names(base_path), "a base is looked for relative to the file that names it");
     }
   }
@@ -129,7 +122,5 @@ Document load_document(const std::string& path, const ShippedFiles& shipped) {
   if (path.empty()) throw UsageError("the name of the config is empty", "`ffn-train list configs` names configs to start from");
   return Loader(shipped).load_named(path);
 }
-
-Document load_shipped_document(const std::string& path, const ShippedFiles& shipped) { return Loader(shipped).load_shipped(path); }
 
 }  // namespace ffn

@@ -86,17 +86,11 @@ class DocumentBuilder {
     auto& level = levels_.back();
     level.key = name;
     level.key_line = line();
-    if (!limit_.allows(level.node->size())) {
-      problems.push_back({origin().text(), level.pointer,
-                          "more than " + std::to_string(kMaxJsonKeys) + " keys in one object" +
-                              (level.node->size() < kMaxJsonKeys ? ", or as many in several" : "")});
-      return false;
-    }
     if (!without_nul(name)) return false;
     if (!level.seen.insert(name).second) {
       const int first = document.origin(child_pointer()).line;
       problems.push_back({origin().text(), child_pointer(),
-                          "duplicate key " + shortened(name) + "; it already stands in line " + std::to_string(first) + ", remove one"});
+                          "duplicate key " + shortened(name) + "; first used in line " + std::to_string(first) + ", remove one"});
     }
     return true;
   }
@@ -176,7 +170,6 @@ class DocumentBuilder {
   const char* counted_;
   int line_ = 1;
   std::vector<Level> levels_;
-  KeyLimit limit_;
 };
 
 namespace {
@@ -208,7 +201,7 @@ Document parse_document(const std::string& text, const std::string& source, cons
   if (!parsed || !builder.problems.empty()) {
     throw ConfigError(
         source, std::move(builder.problems),
-        builder.bad_syntax ? "keys and strings stand in double quotes; entries are separated by commas, with none after the last" : "");
+        builder.bad_syntax ? "put keys and strings in double quotes; separate entries with commas, with none after the last" : "");
   }
   const Json& tree = builder.document.tree();
   if (!tree.is_object()) {
@@ -220,7 +213,7 @@ Document parse_document(const std::string& text, const std::string& source, cons
 
 Json override_value(const std::string& typed, const std::string& shown) {
   const char* reached = typed.data();
-  const char* first_line = typed.data();  // what is typed has no lines
+  const char* first_line = typed.data();  // an override has no lines
   const std::string nowhere;
   DocumentBuilder builder(typed, nowhere, nowhere, &first_line);
   if (feed(typed, &reached, builder, /*ignore_comments=*/false) && builder.problems.empty()) return builder.document.tree();

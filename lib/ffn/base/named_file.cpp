@@ -62,7 +62,7 @@ NamedFile::NamedFile(const fs::path& path, const FileKind& kind, Chosen chosen) 
   if (is_standard_output(status)) kind_ = Kind::standard_output;
   else if (!S_ISREG(status.st_mode)) kind_ = Kind::open;
   else if (!is_of(kind, path))
-    throw UsageError(path.string() + " is there and is no " + kind.what + " of ffn-train's, so it is not overwritten",
+    throw UsageError(path.string() + " exists and is not a " + kind.what + " of ffn-train, so it is not overwritten",
                      kind.instead + ", or move that one away");
   else path_ = fs::canonical(path);
 }

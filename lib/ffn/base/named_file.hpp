@@ -11,10 +11,10 @@ struct FileKind {
   std::string what;  ///< its name for errors: "report"
   std::string mark;  ///< which all of them have within their first kilobyte
   enum class Place { anywhere, beginning } place = Place::anywhere;
-  std::string instead = "name another file";  ///< what to do where somebody else's is in the way
+  std::string instead = "name another file";  ///< hint if another file is in the way
 };
 
-/// Who chose a path: where it was not asked for by name, a pipe or device that lies there is in the way, and nobody reads from it.
+/// Who chose a path. A pipe or device at a path that the user did not name is an error: nothing reads from it.
 enum class Chosen { by_person, by_program };
 
 class NamedFile {

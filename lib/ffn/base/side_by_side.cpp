@@ -30,7 +30,7 @@ class Helpers {
   }
 
   // Calls `part` here and on up to `count` helpers at once; returns when all have. False, with nothing done, while they are at work
-  // for somebody else.
+  // for another caller.
   bool run(std::size_t count, const std::function<void()>& part) {
     if (busy_.exchange(true)) return false;
     {
@@ -42,7 +42,7 @@ class Helpers {
     wake_.notify_all();
     part();
     std::unique_lock<std::mutex> lock(mutex_);
-    wanted_ = 0;  // whoever has not woken by now would find nothing to do
+    wanted_ = 0;  // helpers that have not woken by now would find nothing to do
     ended_.wait(lock, [this] { return at_work_ == 0; });
     busy_ = false;
     return true;

@@ -28,7 +28,7 @@ static std::string lower(std::string text) {
 }
 
 std::string nearest(const std::string& typed, const std::vector<std::string>& names) {
-  constexpr size_t kLongest = 64;  // nobody mistypes a key this long; keeps the table small
+  constexpr size_t kLongest = 64;  // longer keys get no suggestion; keeps the table small
   if (typed.empty() || typed.size() > kLongest) return "";
   std::string best;
   size_t best_distance = std::clamp<size_t>(typed.size() / 3, 1, 3) + 1;

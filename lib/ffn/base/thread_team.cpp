@@ -18,7 +18,7 @@ inline void pause_briefly() {
 #endif
 }
 
-// True once `done` says so; false if it takes longer than somebody should spin.
+// True once `done` says so; false after kSpins attempts.
 template <class Done>
 bool spin_until(const Done& done) {
   for (int i = 0; i < kSpins; ++i) {
@@ -65,7 +65,7 @@ void ThreadTeam::run(std::size_t threads, std::size_t count, const std::function
   called_ = wanted > 1 ? std::min(wanted - 1, helpers_.size()) : 0;
   if (called_ > 0) {
     at_work_ = helpers_.size();  // all of them answer to a round, also those that have no part in it
-    ++round_;                    // before sleeping_ is read: whoever goes to sleep after that sees the new round
+    ++round_;                    // before sleeping_ is read: a helper that sleeps after that sees the new round
     if (sleeping_ > 0) {
       const std::lock_guard<std::mutex> lock(mutex_);
       wake_.notify_all();

@@ -37,7 +37,7 @@ struct Opened {
   throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
 }
 
-// Under a name that nobody can have taken before: containers have equal process ids, and a link planted there would be written through.
+// Under a name that cannot be taken: containers have equal process ids, and a link planted there would be written through.
 std::pair<fs::path, int> new_temporary(const fs::path& path) {
   for (int tries = 10;; --tries) {
     std::uint64_t number = 0;
@@ -97,8 +97,8 @@ void flush_directory(const fs::path& path) {
 // but it also waits for whatever other programs have written: minutes, while someone copies something large.
 constexpr std::size_t kFlushedAtOnce = 16;
 
-// Which directories' own entries, in the directory above, this process knows to be on disk. A study's directories are made by
-// whichever process comes first, and that one may be gone before it has flushed anything: what is not known is flushed.
+// Directories whose own entry, in the directory above, this process knows to be on disk. A study's directories are made by whichever
+// process comes first, which may end before it has flushed anything: unknown entries are flushed.
 class KnownEntries {
  public:
   static KnownEntries& get() {
@@ -109,39 +109,26 @@ class KnownEntries {
   void made(const fs::path& directory) {
     const std::lock_guard<std::mutex> lock(mutex_);
     on_disk_.erase(directory);
-    new_.insert(directory);
   }
 
-  void made_with_parents(const fs::path& directory) {
-    for (fs::path above = directory; above.has_relative_path(); above = above.parent_path()) made(above);
-  }
-
-  struct Flush {
-    std::vector<fs::path> directories;
-    std::vector<fs::path> entries;  // of these directories, which are on disk once those above are flushed
-  };
-
-  // What has to be flushed before files in `places` can be called safe: these, and those above whose entries are not known.
-  Flush needed_for(const std::set<fs::path>& places) {
+  // What has to be flushed before files in `places` can be called safe: these, and those above as far as entries are not known.
+  std::set<fs::path> needed_for(const std::set<fs::path>& places) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::set<fs::path> directories = places, entries;
+    std::set<fs::path> directories = places;
     for (auto directory : places) {
-      while (!on_disk_.count(directory) && entries.insert(directory).second && has_entry_above(directory)) {
+      while (!on_disk_.count(directory) && has_entry_above(directory)) {
         directory = directory.parent_path();
-        directories.insert(directory);
+        if (!directories.insert(directory).second) break;
       }
     }
-    for (const auto& directory : new_) {
-      if (directories.count(directory.parent_path())) entries.insert(directory);
-    }
-    return {{directories.begin(), directories.end()}, {entries.begin(), entries.end()}};
+    return directories;
   }
 
-  void are_on_disk(const std::vector<fs::path>& entries) {
+  // They were flushed together.
+  void are_on_disk(const std::set<fs::path>& directories) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& directory : entries) {
-      on_disk_.insert(directory);
-      new_.erase(directory);
+    for (const auto& directory : directories) {
+      if (directories.count(directory.parent_path())) on_disk_.insert(directory);
     }
   }
 
@@ -149,11 +136,12 @@ class KnownEntries {
   // False for the root of a file system: what lies above is not ours.
   static bool has_entry_above(const fs::path& directory) {
     struct stat here = {}, above = {};
-    return ::stat(directory.c_str(), &here) == 0 && ::stat(directory.parent_path().c_str(), &above) == 0 && here.st_dev == above.st_dev;
+    return ::stat(directory.c_str(), &here) == 0 && ::stat(directory.parent_path().c_str(), &above) == 0 && here.st_dev == above.st_dev &&
+           here.st_ino != above.st_ino;
   }
 
   std::mutex mutex_;
-  std::set<fs::path> on_disk_, new_;  // new: made by this process, and not flushed since
+  std::set<fs::path> on_disk_;
 };
 
 void flush_directories_of(const std::vector<fs::path>& places) {
@@ -164,8 +152,9 @@ void flush_directories_of(const std::vector<fs::path>& places) {
     absolute.insert(place.empty() ? here : here / place);
   }
   const auto needed = KnownEntries::get().needed_for(absolute);
-  side_by_side(kFlushedAtOnce, needed.directories.size(), [&](std::size_t i) { flush_directory(needed.directories[i]); });
-  KnownEntries::get().are_on_disk(needed.entries);
+  const std::vector<fs::path> directories(needed.begin(), needed.end());
+  side_by_side(kFlushedAtOnce, directories.size(), [&](std::size_t i) { flush_directory(directories[i]); });
+  KnownEntries::get().are_on_disk(needed);
 }
 
 }  // namespace
@@ -197,7 +186,7 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
 }
 
 void FileGroup::flush_first(const fs::path& path, int descriptor) {
-  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // whoever wrote it asked for it, too
+  const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // its writer asked for it, too
   if (!known) to_flush_.push_back({path, descriptor < 0 ? -1 : keep_or_close(descriptor, path)});
   else if (descriptor >= 0) close_written(descriptor, path);
 }
@@ -253,7 +242,7 @@ void FileGroup::forget() noexcept {
 }
 
 void remove_temporaries(const fs::path& directory) {
-  std::error_code error;  // what cannot be removed harms nobody
+  std::error_code error;  // a temporary that stays does no harm
   for (const auto& entry : entries_of(directory)) {
     if (is_temporary(entry.path.filename().string())) fs::remove(entry.path, error);
   }
@@ -279,13 +268,10 @@ void remove_old_temporaries(const fs::path& directory) {
 bool make_directories(const fs::path& path) {
   if (path.empty()) return false;  // the parent of a name alone: the current directory
   std::error_code error;
-  if (fs::create_directory(path, error)) {  // the usual case: only the last one is missing
-    KnownEntries::get().made(absolute_path(path));
-    return true;
-  }
-  const bool created = error && fs::create_directories(path, error);
+  for (fs::path at = absolute_path(path); !fs::exists(at, error) && at.has_relative_path(); at = at.parent_path())
+    KnownEntries::get().made(at);
+  const bool created = fs::create_directories(path, error);
   if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
-  if (created) KnownEntries::get().made_with_parents(absolute_path(path));
   return created;
 }
 

@@ -10,11 +10,10 @@
 
 #include "ffn/compare/expectation.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/stats/centre.hpp"
-#include "ffn/stats/crossed.hpp"
 #include "ffn/stats/paired.hpp"
 #include "ffn/stats/scale.hpp"
 #include "ffn/stats/sequential.hpp"
+#include "ffn/stats/summary.hpp"
 #include "ffn/stats/verdict.hpp"
 #include "ffn/store/run_files.hpp"
 
@@ -137,7 +136,7 @@ struct PairResult {
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
   std::size_t waiting_seeds = 0;   ///< finished, and for the next look
   std::optional<stats::SequentialVerdict> sequential;
-  std::vector<stats::Look> looks;  ///< at Comparison::alpha / comparisons
+  std::vector<stats::InterimAnalysis> looks;  ///< at Comparison::alpha / comparisons
 };
 
 /// A main effect (the mean over the facets of value − reference), or an interaction: value − reference at one value of the second factor

@@ -6,7 +6,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/stats/contrast.hpp"
+#include "ffn/stats/paired.hpp"
 
 namespace ffn {
 

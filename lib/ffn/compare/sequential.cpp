@@ -92,7 +92,7 @@ void judge_in_looks(Comparison& c, const SequentialRequest& request, const PairS
   add_notes_on_looks(pairs, c.notes);
   if (request.verdicts_only) return;
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), pairs.size(), [&](std::size_t i) {
-    pairs[i]->looks = stats::looks_at(pairs[i]->advantages, design);
+    pairs[i]->looks = stats::interim_analyses(pairs[i]->advantages, design);
     set_interval(*pairs[i], as_difference(stats::sequential_interval(pairs[i]->advantages, design), pairs[i]->paired.direction));
   });
 }

@@ -1,5 +1,5 @@
 // Parameters and FLOPs by closed formula, before anything is built. One multiply-add counts as 2 FLOPs.
-// Table: module, parameters, forward FLOPs per token, in the notation of DESIGN §2.
+// Table: module, parameters, forward FLOPs per token, in the notation of lib/README.md.
 //   plain FFN        2DF (+ F + D)                          4DF
 //   gated FFN        3DF (+ 2F + D)                         6DF
 //   formula          its vectors and matrices               2·D_in·D_out of each product

@@ -21,20 +21,18 @@ bool is_device(const std::string& name) {
 }  // namespace
 
 void ComputeConfig::describe(FieldVisitor& v) {
-  v.choice({"engine", "what trains"}, engine,
-           {{"auto", "fused where it covers the model and the device is the CPU, libtorch for everything else"},
-            {"fused", "this program's own kernels: forward and backward by hand, CPU"},
+  v.choice({"engine", "training engine"}, engine,
+           {{"auto", "fused if it covers the model and the device is the CPU, otherwise libtorch"},
+            {"fused", "this program's own CPU kernels, with hand-written backward passes"},
             {"libtorch", "LibTorch's autograd: any layer, any device"}});
   v.text({"device", "cpu, cuda (the workers share all GPUs) or cuda:N"}, device);
-  v.flag({"tf32", "on a GPU, let products round their inputs to TensorFloat-32: faster, three digits less"}, tf32);
-  v.optional_integer({"threads",
-                      "on the CPU, threads of the fused engine's steps and evaluations; not set: the cores that other workers leave idle. "
-                      "Results do not depend on it"},
-                     threads, between(std::int64_t{1}, std::int64_t{4096}));
-  v.require(is_device(device), "device", shortened(Json(device)) + " is no device; use cpu, cuda or cuda:N");
+  v.flag({"tf32", "on a GPU, round the inputs of matrix products to TensorFloat-32: faster, three digits less precise"}, tf32);
+  v.optional_integer(
+      {"threads", "CPU threads of the fused engine; default: the cores that other workers leave idle. Results do not depend on it"},
+      threads, between(std::int64_t{1}, std::int64_t{4096}));
+  v.require(is_device(device), "device", shortened(Json(device)) + " is not a device; use cpu, cuda or cuda:N");
   v.require(engine != "fused" || on_cpu(), "engine",
-            "engine fused computes on the CPU only, and device is " + shortened(Json(device)) + "; use engine auto or libtorch",
-            {"device"});
+            "engine fused runs on the CPU only, but device is " + shortened(Json(device)) + "; use engine auto or libtorch", {"device"});
 }
 
 }  // namespace ffn

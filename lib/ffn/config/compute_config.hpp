@@ -1,4 +1,4 @@
-// What a run is computed with. No part of its identity: a result counts whatever computed it.
+// Engine, device and threads of a run. Not part of its identity.
 #pragma once
 
 #include <optional>

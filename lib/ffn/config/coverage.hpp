@@ -1,5 +1,5 @@
-// What the fused network (lib/ffn/fused) can compute. Whoever adds a layer says here whether it has a fused form; everything
-// else is trained by LibTorch, logs nothing of its layers (config/metrics.hpp) and is not inspected.
+// Which layers the fused engine covers. Each kind of layer states it here. All others are trained by LibTorch; their layer metrics
+// (config/metrics.hpp) are not logged and they cannot be inspected.
 #pragma once
 
 #include <string>

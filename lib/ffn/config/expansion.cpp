@@ -193,10 +193,6 @@ std::string short_key(const std::string& key, const std::set<std::string>& all) 
   return whole;
 }
 
-}  // namespace
-
-namespace {
-
 // A whole layer by its name, or by its kind and what else is said of it: "moe-4-2", and with experts of another kind "moe-4-2-swiglu".
 std::string name_of_object(const Json& object) {
   if (const auto name = object.find("name"); name != object.end() && name->is_string() && !name->get<std::string>().empty())

@@ -1,4 +1,4 @@
-// A sweep as the list of its variants. Internal to ffn/config.
+// Expands a sweep into its variants. Internal to ffn/config.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -38,7 +38,7 @@ class Resolver {
     text.formula = layer["formula"].get<std::string>();
     if (layer.contains("let") && layer["let"].is_object()) text.let = layer["let"];
     Json& holder = document_.tree()[Json::json_pointer(outer)];
-    const int of_formula = std::max(age("formula"), age("name"));
+    const auto of_formula = std::max(age("formula"), age("name"));
     const auto refuse = [&](const char* key, const char* why) {
       if (!holder.contains(key)) return;
       const std::string pointer = outer + "/" + key;
@@ -93,7 +93,7 @@ class Resolver {
     return layer.contains(key) && layer[key].is_string() && !layer[key].get<std::string>().empty();
   }
 
-  int age(const std::string& key) const { return document_.origin(pointer_ + "/" + key).layer; }
+  std::int64_t age(const std::string& key) const { return document_.origin(pointer_ + "/" + key).layer; }
   void problem(const std::string& key, const std::string& message) {
     problems_.push_back({document_.origin(pointer_ + "/" + key).text(), pointer_ + "/" + key, message});
   }
@@ -117,7 +117,7 @@ class Resolver {
       if (own.contains(name)) {
         if (own[name].is_object() && own[name].contains("formula")) return own[name];
         problem("formulas",
-                "\"" + name + "\" there is no formula; expected {\"formula\": …, \"parameters\": …}, got " + shortened(own[name]));
+                "\"" + name + "\" is not a formula there; expected {\"formula\": …, \"parameters\": …}, got " + shortened(own[name]));
         return nullptr;
       }
     }
@@ -135,20 +135,13 @@ class Resolver {
     const Origin& origin = document_.origin(pointer_ + "/formulas");
     std::filesystem::path path = expand_home(typed);
     if (path.is_relative() && !origin.directory.empty()) path = std::filesystem::path(origin.directory) / path;
-    std::error_code reason;
-    const auto status = std::filesystem::status(path, reason);
-    if (std::filesystem::is_directory(status)) {
-      problem("formulas", path.lexically_normal().string() + " is a directory, not a file of formulas");
-      return nullptr;
-    }
-    if (status.type() == std::filesystem::file_type::not_found) {
-      problem("formulas", "no file of formulas at " + path.lexically_normal().string() + "; check the path: relative ones start at " +
-                              (origin.directory.empty() ? "the current directory"
-                                                        : "the directory of the config that names them, " + origin.directory));
-      return nullptr;
-    }
-    if (!std::filesystem::is_regular_file(status)) {
-      problem("formulas", path.lexically_normal().string() + " is a pipe or a device; a file of formulas has to be a regular file");
+    std::error_code ignored;
+    const auto type = std::filesystem::status(path, ignored).type();
+    if (type != std::filesystem::file_type::regular) {
+      const std::string name = path.lexically_normal().string();
+      problem("formulas", type == std::filesystem::file_type::not_found
+                              ? "no file of formulas at " + name + "; a relative path starts at the directory of the config that names it"
+                              : name + ": a file of formulas has to be a regular file");
       return nullptr;
     }
     try {

@@ -1,4 +1,4 @@
-// "seeds": {"until": "settled"}: a study that adds seeds until every comparison has a verdict.
+// "seeds": {"until": "settled"}: a sequential design, which adds seeds until every comparison has a verdict.
 #pragma once
 
 #include <cstddef>
@@ -6,37 +6,32 @@
 #include <string>
 #include <vector>
 
-#include "ffn/base/json.hpp"
+#include "ffn/base/json_document.hpp"
 
 namespace ffn {
 
-/// How many seeds a study takes that adds them until its comparisons are settled.
+/// Limits of a sequential design.
 struct GrowingSeeds {
-  static constexpr std::size_t kFewest = 8;  ///< no verdict is looked for below
+  static constexpr std::size_t kFewest = 8;  ///< seeds of the first interim analysis
   static constexpr std::int64_t kLargestFirst = std::int64_t{1} << 53;
-  std::size_t min = kFewest;  ///< trained whatever they show
-  std::size_t max = 100;      ///< the first one declared shapes the looks for ever; a larger one goes on
+  std::size_t min = kFewest;  ///< trained in any case
+  std::size_t max = 100;      ///< the first declared maximum fixes the design; a larger one extends it
   std::int64_t first = 0;     ///< the first seed; the others follow it
 
   std::vector<std::int64_t> seeds(std::size_t num_seeds) const;
 };
 
-/// What is kept of such a study: what the error of its verdicts rests on.
+/// The state of a sequential design, from which its error rate follows.
 struct SequentialRecord {
   std::vector<std::size_t> maxima;  ///< the first, and those to which it was raised
-  std::size_t comparisons = 0;      ///< m, as declared before the first look
-  std::vector<std::size_t> looks;   ///< numbers of seeds that were looked at
-};
-
-/// One thing that is wrong with "seeds", and where.
-struct SeedsProblem {
-  std::string pointer, message;
+  std::size_t comparisons = 0;      ///< m, declared before the first interim analysis
+  std::vector<std::size_t> looks;   ///< numbers of seeds with an interim analysis
 };
 
 /// True for an object, or "auto": {"until": "settled"}.
 bool is_growing(const Json& seeds);
 
-/// Reads one that is_growing; what is wrong is added to `problems`.
-GrowingSeeds read_growing_seeds(const Json& seeds, std::vector<SeedsProblem>& problems);
+/// Reads the "seeds" of a study for which is_growing() holds; adds to `problems`.
+GrowingSeeds read_growing_seeds(const Document& study, std::vector<Problem>& problems);
 
 }  // namespace ffn

@@ -44,38 +44,15 @@ std::string or_known(const std::string& typed, const std::vector<std::string>& n
   return (suggestion.empty() ? "; known: " : suggestion + " Known: ") + join(names);
 }
 
-std::string in_grid(const std::string& path) { return "; the keys that vary stand in \"sweep\": {\"grid\": {\"" + path + "\": [...]}}"; }
-
-// Where the kinds vary: each with its own keys.
-std::string by_include(const Json& tree, const std::string& section, const std::string& key, const std::vector<std::string>& owners) {
-  std::string path = section.empty() ? section : section.substr(1);
-  std::replace(path.begin(), path.end(), '/', '.');
-  const Json::json_pointer axis("/sweep/grid/" + escape_pointer(path + ".kind"));
-  const Json* grid = tree.contains(axis) ? &tree[axis] : nullptr;
-  if (!grid || !grid->is_array()) return "";
-  Json include = Json::array();
-  for (const auto& kind : *grid) {
-    include.push_back({{path + ".kind", kind}});
-    if (kind.is_string() && std::find(owners.begin(), owners.end(), kind.get<std::string>()) != owners.end())
-      include.back()[path + "." + key] = tree[Json::json_pointer(section + "/" + escape_pointer(key))];
-  }
-  return "; the kinds vary, so each takes its own keys by include: instead of both write 'sweep.include=" + dump_json_lossy(include) + "'";
-}
-
 // What to do about a key that is not known here: it is another kind's or a study's, it stands elsewhere, it is mistyped.
 std::string key_remedy(const Json& tree, const std::string& section, const std::string& key, const JsonReader::KindKeys& kinds,
                        const std::vector<std::string>& names) {
   if (const auto owners = kinds.find(key); owners != kinds.end())
-    return "; only kind " + join(owners->second, " or ") + " has it" + by_include(tree, section, key, owners->second);
+    return "; only kind " + join(owners->second, " or ") + " has it" +
+           (tree.contains("sweep") ? "; where kinds vary, each takes its own keys in sweep.include" : "");
   const auto& all = override_paths();
-  if (section == "/sweep" || section.rfind("/sweep/", 0) == 0) {
-    std::string path = section.substr(std::min(section.size(), sizeof("/sweep"))) + (section == "/sweep" ? "" : "/") + key;
-    std::replace(path.begin(), path.end(), '/', '.');
-    const std::string begins = path + ".";
-    if (std::any_of(all.begin(), all.end(), [&](const std::string& known) { return known == path || known.rfind(begins, 0) == 0; }))
-      return in_grid(path);
-    if (const auto meant = paths_ending_in(path); section == "/sweep" && meant.size() == 1) return in_grid(meant[0]);
-  }
+  if (const auto meant = paths_ending_in(key); section == "/sweep" && meant.size() == 1)
+    return "; keys that vary go into \"sweep\": {\"grid\": {\"" + meant[0] + "\": [...]}}";
   if (section.empty() && std::find(all.begin(), all.end(), key) != all.end())
     return "; it is for a study, which has \"seeds\" or \"sweep\"";
   std::string dotted = key;
@@ -91,6 +68,10 @@ JsonReader::JsonReader(const Document& document) : document_(document) {}
 
 void JsonReader::read(const Describe& describe) { members(&document_.tree(), "", describe); }
 
+void JsonReader::read_at(const std::string& pointer, const Describe& describe) {
+  members(&document_.tree()[Json::json_pointer(pointer)], pointer, describe);
+}
+
 void JsonReader::check(const std::string& pointer, const Describe& facts) { members(nullptr, pointer, facts); }
 
 std::string JsonReader::pointer_to(const std::string& name) const { return scopes_.back().pointer + "/" + escape_pointer(name); }
@@ -105,7 +86,7 @@ void JsonReader::wrong_type(const Field& field, const char* expected, const Json
                        (found.is_array() && !std::strchr(expected, '{') ? instead_of_list(pointer, found) : ""));
 }
 
-// A list where one value belongs: whoever writes it wants to compare them.
+// A list where one value belongs: its writer wants to compare the values.
 std::string JsonReader::instead_of_list(const std::string& pointer, const Json& list) const {
   if (pointer == "/seed") return "; several seeds are \"seeds\"";
   const bool of_runs = pointer.rfind("/model/", 0) == 0 || pointer.rfind("/train/", 0) == 0 || pointer.rfind("/task/", 0) == 0 ||

@@ -1,4 +1,4 @@
-// Reads a Document into config structs and collects everything that is wrong with it.
+// Reads a Document into config structs and collects all its problems.
 #pragma once
 
 #include <map>
@@ -32,6 +32,8 @@ class JsonReader final : public FieldVisitor {
 
   /// Reads the top level. Afterwards `problems` holds what was found, unknown keys included.
   void read(const Describe& describe);
+  /// The same for the object at `pointer`.
+  void read_at(const std::string& pointer, const Describe& describe);
   /// States facts about the section at `pointer` that could not be stated while it was read.
   void check(const std::string& pointer, const Describe& facts);
   std::vector<Problem> problems;
@@ -51,7 +53,7 @@ class JsonReader final : public FieldVisitor {
   std::string instead_of_list(const std::string& pointer, const Json& list) const;
   void members(const Json* node, const std::string& pointer, const Describe&, bool has_kind = false, const KindKeys& kinds = {});
   template <class T>
-  void take(const Field&, T& member, T value, const Bounds<T>&);  // what is out of bounds is reported and left
+  void take(const Field&, T& member, T value, const Bounds<T>&);  // values out of bounds are reported, not taken
   bool in_error(const std::string& pointer) const;                // it or a section around it
 
   const Document& document_;

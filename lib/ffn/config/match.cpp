@@ -68,7 +68,7 @@ double solve_width(FfnConfig& ffn, std::int64_t d_model) {
   };
   const auto step = width_step(*formula, d_model, size.activation);
   if (step > 0) return at_width(width_by_halving(target, step, cost)) / target - 1;
-  size.matched_width.reset();  // what is wrong with the formula is said by whoever checks it
+  size.matched_width.reset();  // require_formula() reports the mistakes of the formula
   return 0;
 }
 

@@ -53,7 +53,7 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
     case LoggedBy::measured_mixtures:
       return measures_layers(config) && std::holds_alternative<MoeConfig>(config.model.ffn);
   }
-  throw std::logic_error("a metric that nobody logs");
+  throw std::logic_error("a metric without a rule");
 }
 
 LoggedByText text_of(LoggedBy logged_by) {
@@ -70,7 +70,7 @@ LoggedByText text_of(LoggedBy logged_by) {
     case LoggedBy::measured_mixtures:
       return {"runs with train.layer_metrics and a mixture of experts that the fused engine covers", "train.layer_metrics"};
   }
-  throw std::logic_error("a metric that nobody logs");
+  throw std::logic_error("a metric without a rule");
 }
 
 }  // namespace ffn

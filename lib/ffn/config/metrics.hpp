@@ -1,4 +1,4 @@
-// The metrics that runs log: one row each, with what decides whether a run logs it. Whoever computes a metric names its
+// The metrics that runs log: one row each, with what decides whether a run logs it. Code that computes a metric names its
 // row (metric::kTrainLoss); targets and comparisons find rows by name and need the direction.
 #pragma once
 
@@ -67,13 +67,13 @@ const std::vector<MetricRow>& metric_catalogue();
 /// What is compared beside metrics: when the target was hit.
 inline constexpr const char* kTimesToTarget[] = {"steps_to_target", "flops_to_target", "seconds_to_target"};
 
-/// nullptr when there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
+/// nullptr if there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);
 
 /// Whether this run logs the metric. Those of training ("train/…") begin with the first step.
 bool is_logged(const MetricRow& row, const RunConfig& config);
 
-/// Who logs a metric, for a message ("text tasks"), and the key that decides it ("task.kind").
+/// Which runs log a metric, for a message ("text tasks"), and the key that decides it ("task.kind").
 struct LoggedByText {
   const char *who, *key;
 };

@@ -48,9 +48,8 @@ const FormulaText* formula_of(const FfnConfig& ffn) {
 }
 
 void FfnSize::describe_width(FieldVisitor& v) {
-  v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); not together with expansion"}, d_ff,
-                     between(std::int64_t{1}, 1 << 20));
-  v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 when neither is set"}, expansion,
+  v.optional_integer({"d_ff", "hidden width F (of each expert in a mixture); excludes expansion"}, d_ff, between(std::int64_t{1}, 1 << 20));
+  v.optional_real({"expansion", "hidden width as a multiple of d_model; 4 if neither is set"}, expansion,
                   Bounds<double>{0.0, 1024.0, true});
   v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
 }
@@ -59,14 +58,14 @@ void FfnSize::describe_activation(FieldVisitor& v) { v.choice({"activation", "φ
 
 void FfnSize::describe_dropout_and_match(FieldVisitor& v) {
   v.real({"dropout", "probability of zeroing a hidden unit in training"}, dropout, between(0.0, 0.95));
-  v.choice({"match", "solve the hidden width so that this FFN costs what the plain FFN of the same expansion costs"}, match,
+  v.choice({"match", "choose the hidden width so that this FFN costs the same as the plain FFN of the same expansion"}, match,
            {{"none", "no matching"},
             {"params", "equal parameters"},
             {"flops", "equal forward FLOPs per token"},
-            {"active_params", "equal parameters that one token touches"}});
-  v.real({"match_tolerance", "largest relative mismatch that is accepted"}, match_tolerance, between(0.0, 1.0));
+            {"active_params", "equal active parameters per token"}});
+  v.real({"match_tolerance", "largest accepted relative mismatch"}, match_tolerance, between(0.0, 1.0));
   v.require(!(d_ff && match != "none"), "match",
-            "match solves the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
+            "match chooses the hidden width, but d_ff (" + number(d_ff.value_or(0)) + ") fixes it; remove one", {"d_ff"});
 }
 
 void FfnSize::describe_size(FieldVisitor& v) {
@@ -91,29 +90,29 @@ void FormulaConfig::describe(FieldVisitor& v) {
 void MoeConfig::describe(FieldVisitor& v) {
   if (!expert) {
     describe_size(v);
-  } else {  // what is to be written; a formula says its own biases
+  } else {  // the formula has its own biases
     describe_width(v);
     if (expert->calls_phi()) describe_activation(v);
     describe_dropout_and_match(v);
   }
   v.integer({"num_experts", "experts E"}, num_experts, between(std::int64_t{1}, 1024));
-  v.integer({"top_k", "experts K that each token goes to"}, top_k, at_least(std::int64_t{1}));
-  v.one_of({"router", "what sends tokens to experts"}, router);
+  v.integer({"top_k", "experts K per token"}, top_k, at_least(std::int64_t{1}));
+  v.one_of({"router", "how tokens are assigned to experts"}, router);
   v.flag({"gated", "experts are gated FFNs instead of plain ones"}, gated);
-  v.optional_group({"expert", "experts are layers of this formula instead; F is each one's hidden width"}, expert);
-  v.real({"balance_weight", "weight of the router's balance loss (1 at perfect balance), averaged over the blocks, in the training loss"},
+  v.optional_group({"expert", "use this formula for each expert; F is the hidden width of one expert"}, expert);
+  v.real({"balance_weight", "weight of the balance loss (1 at perfect balance, averaged over the blocks) in the training loss"},
          balance_weight, at_least(0.0));
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});
-  v.require(!(expert && gated), "gated", "experts are gated FFNs or those of `expert`, not both", {"expert"});
+  v.require(!(expert && gated), "gated", "set either gated or expert, not both", {"expert"});
 }
 
 void AttentionConfig::describe(FieldVisitor& v) {
   v.integer({"heads", "heads H; d_model must be a multiple"}, heads, at_least(std::int64_t{1}));
-  v.flag({"causal", "a position sees itself and what is before it, nothing later"}, causal);
-  v.choice(
-      {"scores", "what the attention weights depend on"}, scores,
-      {{"content", "softmax of q·k/√d_head"}, {"position", "softmax of a learned T×T matrix per head: the layer is linear in its input"}});
+  v.flag({"causal", "each position attends to itself and earlier positions only"}, causal);
+  v.choice({"scores", "what attention weights are computed from"}, scores,
+           {{"content", "softmax of q·k/√d_head"},
+            {"position", "softmax of a learned T×T matrix per head, so the layer is linear in its input"}});
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
@@ -131,13 +130,13 @@ const std::vector<NormPlacement>& norm_placements() {
 }
 
 void NormConfig::describe(FieldVisitor& v) {
-  v.choice({"kind", "normalisation of each token's vector"}, kind,
+  v.choice({"kind", "normalisation of each token vector"}, kind,
            {{"none", "no normalisation"},
             {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"},
             {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
   std::vector<Choice> placements;
   for (const auto& row : norm_placements()) placements.push_back({row.name, row.doc});
-  v.choice({"placement", "where it stands in x + f(x)"}, placement, placements);
+  v.choice({"placement", "position in x + f(x)"}, placement, placements);
   v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
 }
 
@@ -151,13 +150,13 @@ NormPlacement NormConfig::places() const {
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
-  v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
-  v.choice({"positions", "how a token task's positions enter the model"}, positions,
-           {{"learned", "a learned vector per position is added"}, {"none", "not at all"}});
-  v.optional_group({"attention", "multi-head self-attention before each FFN; null leaves it out"}, attention);
+  v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
+  v.choice({"positions", "position encoding for token tasks"}, positions,
+           {{"learned", "add a learned vector per position"}, {"none", "no position encoding"}});
+  v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
-  v.one_of({"ffn", "the feed-forward layer: what this tool is about"}, ffn);
+  v.one_of({"ffn", "the feed-forward layer"}, ffn);
   if (attention) {
     v.require(d_model % attention->heads == 0, "d_model",
               "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",

@@ -1,4 +1,4 @@
-// Names that people type: where a key stands that was named by its last part, and what is called otherwise elsewhere.
+// Names that people type: keys by their last part, and names that other programs use.
 #pragma once
 
 #include <string>

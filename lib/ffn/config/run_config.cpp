@@ -25,7 +25,7 @@ bool is_path_safe(const std::string& name) {
   return name[0] != '.' && name[0] != '-';  // hidden, or an option to whatever command is given it
 }
 
-// Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
+// Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {
   static const char* const kFiles[] = {"config.json",       "meta.json",   "status.json", "summary.json",   "metrics.jsonl",
                                        "model.safetensors", "checkpoint",  "study.json",  "study.json.bak", "log.txt",
@@ -36,25 +36,25 @@ bool is_reserved(const std::string& name) {
 }  // namespace
 
 void LogConfig::describe(FieldVisitor& v) {
-  v.flag({"tensorboard", "write TensorBoard's event files while training; `ffn-train export --tensorboard` writes them afterwards"},
+  v.flag({"tensorboard", "write TensorBoard event files during training; `ffn-train export --tensorboard` writes them afterwards"},
          tensorboard);
-  v.flag({"layers", "with train.layer_metrics: each block's own values, too (ffn/dead_units.0), beside their means"}, layers);
+  v.flag({"layers", "with train.layer_metrics: also log the values of each block (ffn/dead_units.0)"}, layers);
 }
 
 void RunConfig::describe(FieldVisitor& v) {
   v.text({"name", "name of the run's directory"}, name);
   v.text({"label",
-          "what tables, sentences and pictures call this variant; no part of the run's identity. In a sweep it stands in include or zip"},
+          "name of this variant in tables, sentences and charts; not part of the run's identity. In a sweep, set it in include or zip"},
          label);
-  v.integer({"seed", "root seed; initial weights, data order and dropout derive from it"}, seed, at_least(std::int64_t{0}));
-  v.one_of({"task", "what is learned"}, task);
+  v.integer({"seed", "root seed of initial weights, data order and dropout"}, seed, at_least(std::int64_t{0}));
+  v.one_of({"task", "the task"}, task);
   v.group({"model", "the network"}, model);
   v.group({"train", "how it is trained"}, train);
-  v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
-  v.group({"log", "what is written beside metrics.jsonl; no part of the run's identity"}, log);
+  v.group({"compute", "engine, device and threads; not part of the run's identity"}, compute);
+  v.group({"log", "further logs beside metrics.jsonl; not part of the run's identity"}, log);
   v.require(is_path_safe(name), "name",
-            shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
-  v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
+            shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
+  v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     v.require(is_logged(*row, *this), "train.target.metric",

@@ -34,7 +34,7 @@ RunConfig read_run_config(const Document& document, const std::string& source);
 const char* other_width(const std::string& key);
 
 /// d_ff and expansion are one width, at_least and at_most one bound of a target: of two that were written in different layers the newer
-/// replaces the older. Overrides of one command contradict each other: both stay, for whoever reads the config to refuse.
+/// replaces the older. Overrides of one command contradict each other: both stay, and reading the config refuses them.
 void keep_newer(Document& document);
 
 /// The complete config as JSON, directly re-runnable.

@@ -44,7 +44,7 @@ class DocVisitor final : public FieldVisitor {
   void flag(const Field& f, bool& x) override { add(f, "true/false", dump_json(x), ""); }
   void text(const Field& f, std::string& x) override { add(f, "text", dump_json(x), ""); }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& c) override { add(f, "choice", dump_json(x), names(c)); }
-  void path(const Field& f, std::string& x) override { add(f, "path", dump_json(x), "relative to the file it stands in"); }
+  void path(const Field& f, std::string& x) override { add(f, "path", dump_json(x), "relative to the config file"); }
   void json(const Field& f, Json& x, Shape shape) override {
     add(f, shape == Shape::object ? "object" : shape == Shape::list ? "list" : "JSON", dump_json(x), "");
   }

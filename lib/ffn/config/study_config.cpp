@@ -15,43 +15,43 @@
 namespace ffn {
 
 void CompareConfig::describe(FieldVisitor& v) {
-  v.text({"by", "dotted key whose values are compared; the first that varies when empty"}, by);
+  v.text({"by", "dotted key whose values are compared; default: the first that varies"}, by);
   v.text({"metric",
-          "a logged metric, steps_to_target, flops_to_target or seconds_to_target; steps_to_target when empty and there is a target, else "
+          "a logged metric, steps_to_target, flops_to_target or seconds_to_target; default: steps_to_target if there is a target, else "
           "val/loss"},
          metric);
-  v.text({"reference", "value of `by` that the others are compared with; the first when empty"}, reference);
+  v.text({"reference", "value of `by` that the others are compared with; default: the first"}, reference);
   v.text(
       {"over",
-       "dotted key whose values are a sample of what could be asked about, such as task.file over several texts: each seed counts by its mean "
-       "over them, and a second interval covers other values like these, too"},
+       "dotted key whose values are a random sample, such as task.file over several texts: each seed counts by its mean over them, and a "
+       "second interval also covers other values of this kind"},
       over);
-  v.real({"alpha", "chance of a wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
+  v.real({"alpha", "probability of any wrong verdict over all comparisons of the study"}, alpha, Bounds<double>{0.0, 0.49, true});
   v.real(
       {"min_effect",
-       "smallest difference that matters; 0: any. In the metric's units, or, where ratios are compared (a loss), as a share: 0.05 is a factor of 1.05 either way"},
+       "smallest difference that matters; 0: any. In units of the metric or, for ratios (a loss), relative: 0.05 is a factor of 1.05 either way"},
       min_effect, at_least(0.0));
   v.choice(
-      {"scale", "on what a logged metric is compared"}, scale,
+      {"scale", "scale on which a logged metric is compared"}, scale,
       {{"auto",
-        "ratios where lower is better and all values are positive, otherwise differences; their mean, or ranks where a run has no value or "
-        "the largest is above 15 times the median one"},
-       {"difference", "differences in the metric's units; ranks only where a run has no value"},
-       {"ratio", "ratios of positive values; ranks only where a run has no value"},
+        "ratios if lower is better and all values are positive, otherwise differences; tests their mean, or ranks if a run has no value or "
+        "the largest is above 15 times the median"},
+       {"difference", "differences in units of the metric; ranks only if a run has no value"},
+       {"ratio", "ratios of positive values; ranks only if a run has no value"},
        {"ranks", "ranks of what auto compares"}});
-  v.choice({"pairs", "which values are compared with each other"}, pairs,
+  v.choice({"pairs", "pairs of values that are compared"}, pairs,
            {{"reference", "each with the reference"},
-            {"best", "also the best with each other one; corrected for all pairs, since the same runs say which is the best"},
+            {"best", "also the best with each other; corrected for all pairs, because the same runs decide which is best"},
             {"all", "each with each"}});
   v.flag(
       {"interaction",
-       "in a study of two keys, also tests whether the differences depend on the second: mean over its values, and change from its first"},
+       "in a study of two keys, also test whether the differences depend on the second key: their mean over its values, and their change from its first value"},
       interaction);
 }
 
 void SweepConfig::describe(FieldVisitor& v) {
   v.json({"grid", "key → values; all combinations"}, *grid, Shape::object);
-  v.json({"zip", "list of objects key → values whose keys move together"}, *zip, Shape::list);
+  v.json({"zip", "list of objects key → values whose keys vary together"}, *zip, Shape::list);
   v.json({"include", "list of objects key → value: further variants"}, *include, Shape::list);
   v.json({"exclude", "list of objects key → value: combinations to leave out"}, *exclude, Shape::list);
 }
@@ -59,18 +59,18 @@ void SweepConfig::describe(FieldVisitor& v) {
 void StudyConfig::describe(FieldVisitor& v) {
   v.json(
       {"seeds",
-       "how many seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") adds "
-       "seeds until every comparison has a verdict, or up to max: it looks at 8, 12, 16, 24, 32, 48, … seeds, at an error of alpha over all "
-       "looks; min is trained whatever the first looks say, raising max goes on, and first is the first seed"},
+       "number of seeds, or a list of seeds; every variant runs with each. {\"until\": \"settled\", \"min\": 8, \"max\": 100} (or \"auto\") is a "
+       "sequential design: it adds seeds until every comparison has a verdict, or up to max. Interim analyses at 8, 12, 16, 24, 32, 48, … "
+       "seeds have an error of alpha in total; at least min seeds are trained, a larger max continues the study, and first is the first seed"},
       *seeds, Shape::any);
   v.group({"sweep", "what varies"}, sweep);
   v.json(
       {"tune",
-       "keys → values: each variant is compared at its own best of them, chosen on other seeds; \"seeds\", \"metric\" (what is compared, unless it is named) and \"retune\" say how"},
+       "keys → values: each variant is compared at its own best values, chosen on other seeds. \"seeds\", \"metric\" (default: the compared metric) and \"retune\" control the tuning"},
       *tune, Shape::object);
-  v.group({"compare", "how the variants are compared at the end"}, compare);
-  v.text({"question", "what the study is to answer"}, question);
-  v.text({"source", "where the question comes from"}, source);
+  v.group({"compare", "how the variants are compared"}, compare);
+  v.text({"question", "the question that the study answers"}, question);
+  v.text({"source", "source of the question"}, source);
   v.json(
       {"expect",
        "claims about the outcome, kept in study.json before the first run: a list of {\"claim\": text, \"source\": text, \"check\": {…}}. Each "
@@ -98,7 +98,6 @@ namespace {
 using config_detail::Combination;
 using config_detail::Entry;
 using config_detail::Expansion;
-using config_detail::instead_of_grid;
 using config_detail::last_segment;
 using config_detail::refuse_name_of_another;
 using config_detail::refuse_shared_labels;
@@ -125,18 +124,10 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   std::set<std::int64_t> known;
   for (const auto& seed : seeds) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) bad("expected integers of at least 0, got " + shortened(seed));
-    else if (!known.insert(seed.get<std::int64_t>()).second) bad("seed " + shortened(seed) + " stands twice; seeds are replicates");
+    else if (!known.insert(seed.get<std::int64_t>()).second) bad("seed " + shortened(seed) + " is listed twice; seeds are replicates");
     else out.push_back(seed.get<std::int64_t>());
   }
   return out;
-}
-
-// The seeds that a growing study starts with, and what is wrong with growing.
-std::vector<std::int64_t> growing_seeds(Study& study, Expansion& expansion) {
-  std::vector<SeedsProblem> problems;
-  study.growing = read_growing_seeds(*study.config.seeds, problems);
-  for (const auto& [pointer, message] : problems) expansion.problem(pointer, message);
-  return study.growing->seeds(GrowingSeeds::kFewest);
 }
 
 // Whether the comparison that the study asks for can be had.
@@ -153,7 +144,8 @@ void check_metric(const Study& study, Expansion& expansion) {
     if (!any([](const RunConfig& config) { return config.train.target.has_value(); }))
       bad("no variant has a target, so there is no " + asked + "; set train.target, or compare val/loss");
     else if (scale == "difference" || scale == "ratio")
-      expansion.problem("/compare/scale", asked + " is compared by ranks: a run that never gets there has no time; leave this at \"auto\"");
+      expansion.problem("/compare/scale",
+                        asked + " is compared by ranks: a run that never reaches the target has no time; leave this at \"auto\"");
     return;
   }
   if (const MetricRow* row = find_metric_row(asked)) {
@@ -218,26 +210,12 @@ void refuse_both_widths(const std::vector<Combination>& combinations, const std:
 constexpr const char* kThreads = "compute.threads";
 constexpr const char* kThreadsVary = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
 
-bool sets_threads(const std::string& key, const Json& value) {
-  return key == kThreads || (key == "compute" && value.is_object() && value.contains("threads"));
-}
-
-void refuse_threads(const Study& study, const std::vector<Combination>& combinations, Expansion& expansion) {
-  std::set<std::string> where;
-  for (const auto& combination : combinations) {
-    for (const auto& entry : combination) {
-      const std::string key = escape_pointer(entry.key);
-      if (sets_threads(entry.key, entry.value))
-        where.insert(entry.pointer.substr(0, entry.pointer.find(key) + key.size()));  // not each value
-    }
-  }
+void refuse_threads(const Study& study, const std::set<std::string>& swept, Expansion& expansion) {
+  if (swept.count(kThreads)) expansion.problem("/sweep", kThreadsVary);
+  if (study.config.compare.by == kThreads) expansion.problem("/compare/by", kThreadsVary);
   for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {
-    for (const auto& value : axis.values) {
-      if (sets_threads(axis.key, *value)) where.insert("/tune/" + escape_pointer(axis.key));
-    }
+    if (axis.key == kThreads) expansion.problem("/tune/" + escape_pointer(axis.key), kThreadsVary);
   }
-  if (study.config.compare.by == kThreads) where.insert("/compare/by");
-  for (const auto& pointer : where) expansion.problem(pointer, kThreadsVary);
 }
 
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
@@ -310,10 +288,7 @@ void add_variants(Study& study, const std::vector<Combination>& combinations, co
       refuse_name_of_another(variant.config, combination, expansion, problems, variant.name);
       study.variants.push_back(std::move(variant));
     } catch (const ConfigError& error) {
-      for (auto problem : error.problems()) {
-        problem.message += instead_of_grid(combination, problem.pointer);
-        problems.add(where_written(std::move(problem), combination, expansion.document), variant.name);
-      }
+      for (const auto& problem : error.problems()) problems.add(where_written(problem, combination, expansion.document), variant.name);
     }
   }
 }
@@ -348,7 +323,8 @@ Study read_study(const Document& document, const std::string& source) {
   }
 
   Expansion expansion(base);
-  study.seeds = is_growing(*study.config.seeds) ? growing_seeds(study, expansion) : seed_list(*study.config.seeds, expansion);
+  if (is_growing(*study.config.seeds)) study.growing = read_growing_seeds(base, expansion.problems);
+  study.seeds = study.growing ? study.growing->seeds(GrowingSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   if (study.tune && study.name.size() > kLongestTunedName)
@@ -360,7 +336,7 @@ Study read_study(const Document& document, const std::string& source) {
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
-  refuse_threads(study, combinations, expansion);
+  refuse_threads(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");

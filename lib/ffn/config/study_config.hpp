@@ -121,7 +121,7 @@ Study with_choices(const Study& study, const std::vector<std::vector<std::size_t
 void apply_overrides(Document& document, const std::vector<std::string>& overrides);
 
 /// The values of an axis: a list, {"logspace": [low, high, n]}, {"range": [start, stop, step]} (half-open).
-/// Throws std::invalid_argument saying what is wrong.
+/// Throws std::invalid_argument with the reason.
 std::vector<Json> axis_values(const Json& axis);
 
 /// Sweeps print their values: 0.003 rather than 0.0030000000000000005.

@@ -27,18 +27,15 @@ std::vector<std::string> split_values(const std::string& text) {
   return parts;
 }
 
-// The study's grid, made if need be.
-Json& grid_of(Document& document, const std::string& key, const std::string& shown) {
-  Json* node = &document.tree();
-  std::string walked;
-  for (const char* section : {"sweep", "grid"}) {
-    node = &(*node)[section];
-    walked += (walked.empty() ? "" : ".") + std::string(section);
-    if (node->is_null()) *node = Json::object();
-    const std::string next = walked == "sweep" ? "grid" : key;
-    if (!node->is_object()) throw UsageError(shown + ": " + walked + " is " + shortened(*node) + ", so it has no key " + shortened(next));
+// An object of the document at `pointer`, made if need be.
+Json& object_at(Document& document, const char* pointer, const std::string& shown) {
+  try {
+    Json& object = document.tree()[Json::json_pointer(pointer)];
+    if (object.is_null()) object = Json::object();
+    if (object.is_object()) return object;
+  } catch (const Json::exception&) {  // a section above it is not an object
   }
-  return *node;
+  throw UsageError(shown + ": " + pointer + " is not an object { … }");
 }
 
 bool sweeps(const Document& document, const std::string& key) {
@@ -85,9 +82,7 @@ const char* swept_width(const Document& document, const std::string& key) {
 bool takes_tuning(Document& document, const std::string& key, const std::string& typed, const std::string& shown) {
   if (key.rfind("tune.", 0) != 0) return false;
   const std::string what = key.substr(5);
-  Json& tune = document.tree()["tune"];
-  if (tune.is_null()) tune = Json::object();
-  if (!tune.is_object()) throw UsageError(shown + ": tune is " + shortened(tune) + ", so it has no key " + shortened(what));
+  Json& tune = object_at(document, "/tune", shown);
   const auto parts = split_values(typed);
   Json value = override_value(typed, shown);
   const bool is_axis = what != "seeds" && what != "metric" && what != "retune";
@@ -140,8 +135,8 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     const auto [key, typed, shown] = split_override(text);
     if (takes_tuning(document, key, typed, shown)) continue;
     if (!is_text(key) && typed.size() > 1 && typed.front() == '[' && typed.back() == ']' && override_value(typed, shown).is_string()) {
-      throw UsageError(shown + " is no list in JSON, whose strings stand in quotes",
-                       "values to compare stand without brackets: " + key + "=" + typed.substr(1, typed.size() - 2));
+      throw UsageError(shown + " is not a JSON list; its strings need quotes",
+                       "to compare values, write them without brackets: " + key + "=" + typed.substr(1, typed.size() - 2));
     }
     const bool describes_the_study = key == "seeds" || key.rfind("seeds.", 0) == 0 || key == "tune" || key.rfind("sweep", 0) == 0;
     const auto parts = split_values(typed);
@@ -176,7 +171,7 @@ void apply_overrides(Document& document, const std::vector<std::string>& overrid
     }
     Json values = Json::array();
     for (const auto& part : parts) values.push_back(typed_value(key, part, shown));
-    grid_of(document, key, shown)[key] = std::move(values);
+    object_at(document, "/sweep/grid", shown)[key] = std::move(values);
     document.set_origin("/sweep/grid/" + escape_pointer(key), {shown, current_directory().string(), 0});
   }
   refuse_overruled(document, overrides);

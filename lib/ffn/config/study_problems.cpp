@@ -23,20 +23,6 @@ void SharedProblems::move_to(std::vector<Problem>& all, std::size_t num_variants
   }
 }
 
-std::string instead_of_grid(const Combination& combination, const std::string& pointer) {
-  const std::string section = pointer.substr(0, pointer.rfind('/') + 1);
-  bool swept = false;
-  const Entry* kind = nullptr;
-  for (const auto& entry : combination) {
-    if (entry.pointer.rfind("/sweep/grid/", 0) != 0) continue;
-    swept = swept || pointer_of(entry.key) == pointer;
-    if (pointer_of(entry.key) == section + "kind") kind = &entry;
-  }
-  if (!swept || !kind) return "";
-  return "; a grid crosses every value with every kind: give this one to sweep.include as {\"" + kind->key +
-         "\": " + shortened(kind->value) + "}, and the others to the grid";
-}
-
 Problem where_written(Problem problem, const Combination& combination, const Document& study) {
   const auto begins = [](const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; };
   for (const auto& entry : combination) {
@@ -79,7 +65,7 @@ void refuse_shared_labels(const SweepConfig& sweep, const std::string& base_labe
   constexpr const char* kWhere = "; give each variant its own in sweep.include, or in sweep.zip as a list beside the keys";
   if (!base_label.empty() && num_variants > 1)
     expansion.problem("/label", "\"" + base_label + "\" would name every variant of the sweep" + kWhere);
-  if (sweep.grid->contains("label")) expansion.problem("/sweep/grid/label", std::string("a label is no value to sweep") + kWhere);
+  if (sweep.grid->contains("label")) expansion.problem("/sweep/grid/label", std::string("a label cannot be swept") + kWhere);
   std::set<std::string> labels;
   const auto take = [&](const Json& label, const std::string& pointer) {
     if (label.is_string() && label != "" && !labels.insert(label.get<std::string>()).second)

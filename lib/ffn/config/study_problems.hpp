@@ -1,4 +1,4 @@
-// What is wrong with the variants of a study, said once and where the study writes it. Internal to ffn/config.
+// Problems of a study's variants: each reported once, at its place in the study file. Internal to ffn/config.
 #pragma once
 
 #include <map>
@@ -9,11 +9,11 @@
 
 namespace ffn::config_detail {
 
-/// Problems of variants, each said once.
+/// Problems of variants, each reported once.
 class SharedProblems {
  public:
   void add(Problem problem, const std::string& variant);
-  /// Each says which variants have it, unless all do.
+  /// Each names its variants, unless all have it.
   void move_to(std::vector<Problem>& all, std::size_t num_variants);
 
  private:
@@ -21,10 +21,7 @@ class SharedProblems {
   std::map<std::string, std::vector<std::string>> variants_;
 };
 
-/// What to do about a key that only one kind has, where it is swept in a grid together with the kind; "" elsewhere.
-std::string instead_of_grid(const Combination& combination, const std::string& pointer);
-
-/// Where the file writes what is wrong with a variant: at the value that the sweep, or the tuning, gives it. As it is where the base or the
+/// Moves a problem of a variant to its place in the file: the value that the sweep, or the tuning, sets. Unchanged where the base or the
 /// command line says it.
 Problem where_written(Problem problem, const Combination& combination, const Document& study);
 

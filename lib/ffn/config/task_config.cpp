@@ -7,17 +7,16 @@ namespace ffn {
 void XorConfig::describe(FieldVisitor& v) {
   v.integer(
       {"bits",
-       "number of input bits; the label is their XOR. Validation is all patterns, which are those of training, where they are few and without jitter; else drawn as training's are"},
+       "number of input bits; the label is their XOR. Few bits without jitter: validation uses every pattern once, including those seen in training; otherwise it draws new inputs"},
       bits, between(std::int64_t{1}, 32));
   v.real({"label_noise", "probability that a training label is flipped; validation labels are clean"}, label_noise, between(0.0, 0.5));
   v.real({"jitter", "standard deviation of Gaussian noise added to every input, in training and validation"}, jitter, at_least(0.0));
 }
 
 void SequenceXorConfig::describe(FieldVisitor& v) {
-  v.integer({"length", "positions T in a sequence of random bits; validation sequences are drawn as training's are"}, length,
-            between(std::int64_t{2}, 4096));
+  v.integer({"length", "positions T of a sequence of random bits; validation draws new sequences"}, length, between(std::int64_t{2}, 4096));
   v.integer({"first_offset", "the label at t uses the bit at t - first_offset"}, first_offset, at_least(std::int64_t{0}));
-  v.integer({"second_offset", "and the bit at t - second_offset; positions before the larger offset are not scored"}, second_offset,
+  v.integer({"second_offset", "the label at t also uses the bit at t - second_offset; earlier positions are not scored"}, second_offset,
             at_least(std::int64_t{0}));
   const auto number = [](std::int64_t x) { return std::to_string(x); };
   v.require(first_offset != second_offset, "second_offset",
@@ -30,13 +29,13 @@ void SequenceXorConfig::describe(FieldVisitor& v) {
 }
 
 void TextConfig::describe(FieldVisitor& v) {
-  v.path({"file", "any UTF-8 text; its characters are the vocabulary, line ends as they are; a byte order mark is passed over"}, file);
-  v.integer({"context", "characters T that the model sees at once"}, context, between(std::int64_t{2}, 65536));
-  v.real({"validation_fraction", "the part of the file that is held out for validation"}, validation_fraction, between(0.01, 0.5));
-  v.choice({"split", "which part is held out: the last one for all seeds, or a window at a place that each seed draws"}, split,
-           {{"fixed", "the last one, for all seeds: intervals leave out what another part or another text would say"},
-            {"per_seed", "another window for each seed, the same for all variants: intervals cover the windows of this text"}});
-  v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file of yours");
+  v.path({"file", "any UTF-8 text; its characters are the vocabulary. Line ends stay as they are; a byte order mark is skipped"}, file);
+  v.integer({"context", "context length T in characters"}, context, between(std::int64_t{2}, 65536));
+  v.real({"validation_fraction", "fraction of the file held out for validation"}, validation_fraction, between(0.01, 0.5));
+  v.choice({"split", "which part is held out"}, split,
+           {{"fixed", "the last part, for all seeds: intervals do not cover other parts or texts"},
+            {"per_seed", "a random window per seed, the same for all variants: intervals cover the windows of this text"}});
+  v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file");
 }
 
 }  // namespace ffn

@@ -1,4 +1,4 @@
-// What is learned. Each task is one struct here and one pair of files in lib/ffn/tasks.
+// The tasks. Each is one struct here and one pair of files in lib/ffn/data.
 #pragma once
 
 #include "ffn/base/field_visitor.hpp"

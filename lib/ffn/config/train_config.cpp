@@ -11,13 +11,13 @@ namespace ffn {
 namespace {
 
 void describe_decay(FieldVisitor& v, std::string& decay) {
-  v.choice({"decay", "which parameters decay"}, decay,
-           {{"matrices", "weights of two or more dimensions; not biases and norms"},
-            {"all", "every parameter, as torch.optim does by default"}});
+  v.choice(
+      {"decay", "parameters that decay"}, decay,
+      {{"matrices", "weights of two or more dimensions; not biases and norms"}, {"all", "all parameters, the default of torch.optim"}});
 }
 
 void describe_warmup(FieldVisitor& v, std::int64_t& warmup_steps) {
-  v.integer({"warmup_steps", "steps w over which the rate rises linearly: 1/w of it at the first step, all of it at step w"}, warmup_steps,
+  v.integer({"warmup_steps", "number of steps w of linear warm-up: lr/w at the first step, lr at step w"}, warmup_steps,
             at_least(std::int64_t{0}));
 }
 
@@ -53,12 +53,12 @@ void AdamFields::describe_adam(FieldVisitor& v) {
   v.real({"lr", "learning rate"}, lr, above(0.0));
   v.real({"beta1", "decay of the gradient's running mean"}, beta1, between(0.0, 0.9999999));
   v.real({"beta2", "decay of the squared gradient's running mean"}, beta2, between(0.0, 0.9999999));
-  v.real({"epsilon", "added to the root of the second moment"}, epsilon, at_least(1e-30));
+  v.real({"epsilon", "added to the square root of the second moment"}, epsilon, at_least(1e-30));
 }
 
 void AdamWConfig::describe(FieldVisitor& v) {
   describe_adam(v);
-  v.real({"weight_decay", "each step shrinks decaying parameters by lr · weight_decay"}, weight_decay, at_least(0.0));
+  v.real({"weight_decay", "each step multiplies decaying parameters by 1 - lr · weight_decay"}, weight_decay, at_least(0.0));
   describe_decay(v, decay);
 }
 
@@ -71,7 +71,7 @@ void AdamConfig::describe(FieldVisitor& v) {
 void SgdConfig::describe(FieldVisitor& v) {
   v.real({"lr", "learning rate"}, lr, above(0.0));
   v.real({"momentum", "decay of the velocity; 0 is plain gradient descent"}, momentum, between(0.0, 0.9999999));
-  v.flag({"nesterov", "look ahead along the velocity"}, nesterov);
+  v.flag({"nesterov", "Nesterov momentum"}, nesterov);
   v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
   describe_decay(v, decay);
   v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0", {"momentum"});
@@ -81,23 +81,21 @@ void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_ste
 
 void CosineSchedule::describe(FieldVisitor& v) {
   describe_warmup(v, warmup_steps);
-  v.real({"final_fraction",
-          "where the schedule ends, as a fraction of lr: at a step behind the last one, so that the last step is still above it"},
-         final_fraction, between(0.0, 1.0));
+  v.real({"final_fraction", "end of the schedule, as a fraction of lr; reached one step after the last"}, final_fraction,
+         between(0.0, 1.0));
 }
 
 void WsdSchedule::describe(FieldVisitor& v) {
   describe_warmup(v, warmup_steps);
-  v.real({"decay_fraction", "the part of all steps over which the rate decays"}, decay_fraction, between(0.0, 1.0));
-  v.real({"final_fraction",
-          "where the schedule ends, as a fraction of lr: at a step behind the last one, so that the last step is still above it"},
-         final_fraction, between(0.0, 1.0));
+  v.real({"decay_fraction", "fraction of all steps over which the rate decays"}, decay_fraction, between(0.0, 1.0));
+  v.real({"final_fraction", "end of the schedule, as a fraction of lr; reached one step after the last"}, final_fraction,
+         between(0.0, 1.0));
 }
 
 void TargetConfig::describe(FieldVisitor& v) {
   std::vector<Choice> choices;
   for (const auto& row : metric_catalogue()) choices.push_back({row.name, row.doc});
-  v.choice({"metric", "what is watched at every evaluation"}, metric, choices);
+  v.choice({"metric", "metric checked at every evaluation"}, metric, choices);
   v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
   v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
   v.require(at_least.has_value() != at_most.has_value(), "at_least", "a target needs exactly one of at_least and at_most", {"at_most"});
@@ -111,20 +109,20 @@ void TargetConfig::describe(FieldVisitor& v) {
 }
 
 void TrainConfig::describe(FieldVisitor& v) {
-  v.integer({"steps", "optimizer steps: the budget"}, steps, at_least(std::int64_t{1}));
+  v.integer({"steps", "optimizer steps"}, steps, at_least(std::int64_t{1}));
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
-  v.integer({"eval_every", "steps between evaluations; there is one before the first step and one after the last"}, eval_every,
+  v.integer({"eval_every", "steps between evaluations; the first is before training, the last after it"}, eval_every,
             at_least(std::int64_t{1}));
   v.optional_integer({"eval_examples",
-                      "validation examples (sequences, for sequence tasks) at most; where it is not set, all of a text's held-out "
-                      "part, and 512 elsewhere"},
+                      "maximum number of validation examples (sequences, for sequence tasks); default: the whole held-out part of a text, "
+                      "512 for other tasks"},
                      eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
-  v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
-  v.flag({"layer_metrics", "log what hidden layers and routers do at every evaluation: the metrics ffn/… and moe/…"}, layer_metrics);
+  v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
+  v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);
   v.one_of({"optimizer", "the update rule"}, optimizer);
-  v.one_of({"schedule", "the learning rate over the steps"}, schedule);
-  v.optional_group({"target", "when a run counts as having got there; the first evaluation that reaches it is the hit"}, target);
+  v.one_of({"schedule", "learning rate schedule"}, schedule);
+  v.optional_group({"target", "target of the run; the first evaluation that reaches it is the hit"}, target);
 }
 
 }  // namespace ffn

@@ -66,7 +66,7 @@ std::optional<TuningConfig> read_tuning(const Json& tune, const TellProblem& pro
       out.per_seed = value == "per_seed";
     } else {
       TuningAxis axis{key, {}};
-      const bool shown_short = value.is_object() && value.contains("logspace");  // nobody asks for 0.00316227766017
+      const bool shown_short = value.is_object() && value.contains("logspace");  // 0.00316, not 0.00316227766017
       try {
         for (auto& x : axis_values(value))
           axis.values.emplace_back(shown_short && x.is_number_float() ? Json(rounded_number(x.get<double>(), kDigits)) : x);

@@ -1,4 +1,4 @@
-// Tuned comparisons: each variant at its own best values, which are chosen on seeds that do not judge.
+// Tuning: each variant is compared at its own best values, chosen on separate seeds.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace ffn {
 
-/// A key that is tuned.
+/// One tuned key.
 struct TuningAxis {
   std::string key;  ///< dotted path
   std::vector<JsonValue> values;
@@ -28,7 +28,7 @@ struct TuningConfig {
   std::vector<JsonValue> point(std::size_t index) const;
 };
 
-/// What a choice goes by where the study names nothing: what is judged. FLOPs and seconds to a target go by its steps: those of one
+/// Default metric of the choice: the compared metric. FLOPs and seconds to a target are replaced by its steps: those of one
 /// variant cost the same, and seconds tell how busy the machine was.
 std::string tuning_metric(const std::string& judged);
 
@@ -53,7 +53,7 @@ constexpr int kMostGridGrowth = 2;
 /// all are positive; of integers again integers. False, and nothing is changed, where there is no going on.
 bool extend(TuningAxis& axis, GridEnd end);
 
-/// What tuning came to, for one variant.
+/// Result of tuning for one variant.
 struct TunedVariant {
   std::string name;
   struct Point {
@@ -81,7 +81,7 @@ struct TuningResult {
 };
 
 Json to_json(const TuningResult& result);
-/// Throws nlohmann's exceptions for what is no such JSON.
+/// Throws nlohmann's exceptions for other JSON.
 TuningResult tuning_result(const Json& json);
 
 }  // namespace ffn

@@ -1,4 +1,4 @@
-// A study that is tuned, as the study that tunes it and as what comes of it.
+// The tuning study of a study, and the study with its choices in place.
 #include <map>
 #include <nlohmann/json.hpp>
 

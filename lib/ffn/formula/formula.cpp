@@ -68,7 +68,7 @@ class Compiler {
     return std::move(result.tree);
   }
 
-  // ---- what is given
+  // ---- parameters and names
 
   void read_lets() {
     for (const auto& item : text_.let->items()) {
@@ -141,7 +141,7 @@ class Compiler {
     if (FormulaParameter* parameter = find_parameter(name)) {
       parameter->used = true;
       if (parameter->is_matrix()) {
-        problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix stands to the right of @");
+        problem_at(tree, "'" + name + "' is a matrix " + with_sizes(parameter->texts) + "; a matrix can only be the right operand of @");
         return kUnknown;
       }
       FormulaNode out{FormulaOp::parameter, {}, false, parameter->shape[0]};
@@ -198,9 +198,9 @@ class Compiler {
         name(right);  // nothing of that name
       else if (matrix) {
         problem_at(tree.begin, tree.end, tree.at,
-                   "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; to the right of @ stands a matrix");
+                   "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
         matrix->used = true;
-      } else problem_at(tree.begin, tree.end, tree.at, "to the right of @ stands the name of a matrix", parentheses_hint(left));
+      } else problem_at(tree.begin, tree.end, tree.at, "the right operand of @ must be the name of a matrix", parentheses_hint(left));
       return kUnknown;
     }
     matrix->used = true;

@@ -1,4 +1,4 @@
-// What the compiler of formulas does with a list of nodes.
+// Node lists of the formula compiler.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace ffn {
 
-/// The nodes of a formula while it is read, inputs before what is made of them. The same operation on the same values is one node.
+/// The nodes of a formula while it is read, inputs first. The same operation on the same values is one node.
 class FormulaNodes {
  public:
   int add(FormulaNode made);

@@ -67,7 +67,7 @@ void check_starts_have_parameters(const Json& starts, const std::vector<FormulaP
   for (const auto& parameter : declared) names.push_back(parameter.name);
   for (const auto& item : starts.items()) {
     if (std::find(names.begin(), names.end(), item.key()) == names.end())
-      problems.push_back({"init." + item.key(), "there is no such parameter" + did_you_mean(item.key(), names)});
+      problems.push_back({"init." + item.key(), "unknown parameter" + did_you_mean(item.key(), names)});
   }
 }
 
@@ -104,7 +104,7 @@ const Activation* find_activation(const std::string& name) {
 bool check_formula_name(const std::string& name, const std::string& key, std::vector<FormulaProblem>& problems) {
   std::string message;
   if (!is_formula_name(name) || name.size() > 64)
-    message = "'" + shortened(Json(name)) + "' is no name; use letters, digits and _, and at most one dot within";
+    message = "'" + shortened(Json(name)) + "' is not a valid name; use letters, digits and _, and at most one dot within";
   else if (is_taken(name)) message = "'" + name + "' means something else in a formula; choose another name";
   else return true;
   problems.push_back({key, message});

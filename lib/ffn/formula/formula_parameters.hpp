@@ -1,4 +1,4 @@
-// What a formula's "parameters" and "init" declare: names, sizes and starts. Its expressions are formula.cpp's.
+// The "parameters" and "init" of a formula: names, sizes and initialisation. formula.cpp compiles its expressions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct FormulaParameter {
 /// The activation that a formula calls by this name, or null.
 const Activation* find_activation(const std::string& name);
 
-/// Whether a parameter or a `let` may be called so; what is wrong with it is added to the problems under `key`.
+/// Whether a parameter or a `let` may have this name; otherwise adds a problem under `key`.
 bool check_formula_name(const std::string& name, const std::string& key, std::vector<FormulaProblem>& problems);
 
 /// Those that can be read.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <numeric>
 
 namespace ffn {
 
@@ -176,7 +177,7 @@ class Parser {
     const char* first = text_.data() + at_;
     const char* last = text_.data() + text_.size();
     const auto [end, error] = std::from_chars(first, last, out.number);
-    if (error != std::errc() || (end < last && is_letter(*end))) fail(at_, at_ + 1, "this is no number");
+    if (error != std::errc() || (end < last && is_letter(*end))) fail(at_, at_ + 1, "not a number");
     at_ += static_cast<std::size_t>(end - first);
     out.text = std::string(first, end);
     out.end = at_;
@@ -187,59 +188,34 @@ class Parser {
   std::size_t at_ = 0, parts_ = 0;
 };
 
-/// A quotient of whole numbers; problems stop the evaluation.
-struct Fraction {
-  std::int64_t above = 0, below = 1;
-};
-
 struct NoSize {
   std::string why;
 };
 
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  std::int64_t out;
-  if (__builtin_mul_overflow(a, b, &out)) throw NoSize{"is too large"};
-  return out;
-}
-
-// Every number is above INT64_MIN, so that each has its negative.
-Fraction fraction(std::int64_t above, std::int64_t below) {
-  if (below == 0) throw NoSize{"divides by 0"};
-  if (above == INT64_MIN || below == INT64_MIN) throw NoSize{"is too large"};
-  const std::int64_t common = std::gcd(above, below) * (below < 0 ? -1 : 1);
-  return {above / common, below / common};
-}
-
-Fraction evaluate(const Syntax& tree, std::int64_t d_model, std::int64_t hidden_width) {
+// In double: a result within rounding of a whole number counts as whole.
+double evaluate(const Syntax& tree, double d_model, double hidden_width) {
+  const auto part = [&](std::size_t i) { return evaluate(tree.parts[i], d_model, hidden_width); };
   switch (tree.kind) {
-    case Syntax::Kind::number: {
-      const auto whole = static_cast<std::int64_t>(std::min(tree.number, 9e15));
-      if (static_cast<double>(whole) != tree.number) throw NoSize{"has " + tree.text + " in it; sizes are made of whole numbers"};
-      return {whole, 1};
-    }
+    case Syntax::Kind::number:
+      if (std::nearbyint(tree.number) != tree.number) throw NoSize{"has " + tree.text + " in it; sizes use whole numbers"};
+      return tree.number;
     case Syntax::Kind::name:
-      if (tree.text == "D") return {d_model, 1};
-      if (tree.text == "F") return {hidden_width, 1};
-      throw NoSize{"has '" + tree.text + "' in it; sizes are made of D, F and numbers"};
-    case Syntax::Kind::negate: {
-      const Fraction x = evaluate(tree.parts[0], d_model, hidden_width);
-      return {-x.above, x.below};
-    }
+      if (tree.text == "D") return d_model;
+      if (tree.text == "F") return hidden_width;
+      throw NoSize{"has '" + tree.text + "' in it; sizes use D, F and numbers"};
+    case Syntax::Kind::negate:
+      return -part(0);
     case Syntax::Kind::binary: {
-      const Fraction a = evaluate(tree.parts[0], d_model, hidden_width), b = evaluate(tree.parts[1], d_model, hidden_width);
+      const double a = part(0), b = part(1);
       const char op = tree.text[0];
-      if (op == '*') return fraction(times(a.above, b.above), times(a.below, b.below));
-      if (op == '/') return fraction(times(a.above, b.below), times(a.below, b.above));
-      if (op == '@') break;
-      const std::int64_t left = times(a.above, b.below), right = times(b.above, a.below);
-      std::int64_t both;
-      if (op == '+' ? __builtin_add_overflow(left, right, &both) : __builtin_sub_overflow(left, right, &both)) throw NoSize{"is too large"};
-      return fraction(both, times(a.below, b.below));
+      if (op == '/' && b == 0) throw NoSize{"divides by 0"};
+      if (op != '@') return op == '*' ? a * b : op == '/' ? a / b : op == '+' ? a + b : a - b;
+      break;
     }
     default:
       break;
   }
-  throw NoSize{"is no size; sizes are made of D, F, numbers and + - * /"};
+  throw NoSize{"is not a size; sizes use D, F, numbers and + - * /"};
 }
 
 }  // namespace
@@ -279,12 +255,13 @@ bool is_formula_name(const std::string& name) { return !name.empty() && name_end
 Size evaluate_size(const Syntax& tree, std::int64_t d_model, std::int64_t hidden_width, std::int64_t lowest) {
   Size out;
   try {
-    const Fraction x = evaluate(tree, d_model, hidden_width);
-    const std::string is = std::to_string(x.above) + (x.below == 1 ? "" : "/" + std::to_string(x.below));
-    if (x.below != 1) out.problem = "is " + is + ", which is not whole";
-    else if (x.above < lowest || x.above > kMaxSize)
-      out.problem = "is " + is + "; it has to lie between " + std::to_string(lowest) + " and " + std::to_string(kMaxSize);
-    else out.value = x.above;
+    const double x = evaluate(tree, static_cast<double>(d_model), static_cast<double>(hidden_width)), whole = std::nearbyint(x);
+    char is[32];
+    std::snprintf(is, sizeof is, "is %.6g", x);
+    if (!(whole >= static_cast<double>(lowest) && whole <= static_cast<double>(kMaxSize)))
+      out.problem = std::string(is) + "; it has to lie between " + std::to_string(lowest) + " and " + std::to_string(kMaxSize);
+    else if (std::abs(x - whole) > 1e-6) out.problem = std::string(is) + ", which is not whole";
+    else out.value = static_cast<std::int64_t>(whole);
   } catch (const NoSize& no) {
     out.problem = no.why;
   }

@@ -17,7 +17,7 @@ struct Syntax {
   Kind kind = Kind::number;
   std::string text;  ///< the name, the function's name, or the operator's character
   double number = 0;
-  std::vector<Syntax> parts;       ///< operands or arguments; of a slice what is sliced
+  std::vector<Syntax> parts;       ///< operands or arguments; of a slice the sliced value
   std::vector<Syntax> low, high;   ///< of a slice, empty where not written, else one
   std::size_t begin = 0, end = 0;  ///< [begin, end) of the text, parentheses around it included
   std::size_t at = 0;              ///< of a binary operator, where it stands

@@ -7,22 +7,22 @@
 namespace ffn {
 
 void FormulaText::describe(FieldVisitor& v) {
-  v.text({"name", "a formula of `ffn-train list ffns` or of the file `formulas`; beside a formula, what to call it"}, name);
+  v.text({"name", "name of a formula in `ffn-train list ffns` or in the file `formulas`; together with a formula, its label"}, name);
   v.text(
       {"formula",
-       "what the layer computes from x, which ends in D, to D: + - * /, @ (by a matrix), [from:to] of the last dimension, activations by "
+       "expression in x, of width D, with a result of width D: + - * /, @ (by a matrix), [from:to] of the last dimension, activations by "
        "name, phi (the config's activation), layer_norm, rms_norm, softmax, dropout, concat, sum and mean"},
       formula);
-  v.json({"parameters", "name → sizes: [\"D\", \"F\"] a matrix, [\"F\"] a vector; sizes are made of D, F, whole numbers and + - * /"},
+  v.json({"parameters", "name → sizes: [\"D\", \"F\"] for a matrix, [\"F\"] for a vector; sizes use D, F, whole numbers and + - * /"},
          *parameters, Shape::object);
   v.json({"let", "name → expression: intermediate values"}, *let, Shape::object);
   v.json(
       {"init",
-       "name → how it starts: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\", uniform in ±1/√D_in, as matrices and vectors "
-       "added to a product start unless told otherwise"},
+       "name → initialisation: a number, {\"normal\": std}, {\"uniform\": bound} or \"fan_in\" (uniform in ±1/√D_in), the default of matrices "
+       "and of vectors added to a product"},
       *init, Shape::object);
-  v.real({"epsilon", "of layer_norm and rms_norm: added to the variance"}, epsilon, at_least(1e-30));
-  v.path({"formulas", "a JSON file of formulas of your own: name → {formula, parameters, let, init, source}"}, file);
+  v.real({"epsilon", "added to the variance in layer_norm and rms_norm"}, epsilon, at_least(1e-30));
+  v.path({"formulas", "JSON file with your own formulas: name → {formula, parameters, let, init, source}"}, file);
 }
 
 bool FormulaText::calls_phi() const {

@@ -1,4 +1,4 @@
-// What the layers of a network compute for some inputs, kept. Nothing is judged here.
+// Records the values that the layers of a network compute for some inputs.
 #pragma once
 
 #include "ffn/inspect/inputs.hpp"

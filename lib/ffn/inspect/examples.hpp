@@ -1,4 +1,4 @@
-// What a neuron fires on: its strongest tokens with what stands before them, and others that show how far the strongest mislead.
+// What a neuron fires on: its strongest tokens in context, and others that show how far the strongest mislead.
 #pragma once
 
 #include "ffn/inspect/capture.hpp"

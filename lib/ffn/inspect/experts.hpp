@@ -1,4 +1,4 @@
-// What the router of a mixture does: who gets how much, how sure it is, who goes with whom, what each expert takes.
+// What the router of a mixture does: load and confidence, experts chosen together, tokens per expert.
 #pragma once
 
 #include "ffn/inspect/patterns.hpp"

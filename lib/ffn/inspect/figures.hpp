@@ -1,4 +1,4 @@
-// The pictures of a look inside. Internal to ffn/inspect. They refer to it as long as they are drawn.
+// The figures of an inspection. Internal to ffn/inspect. They refer to it while they are drawn.
 #pragma once
 
 #include "ffn/inspect/trace.hpp"

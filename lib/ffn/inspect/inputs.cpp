@@ -175,11 +175,11 @@ std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
   for (std::string part; std::getline(parts, part, ',');) {
     char* end = nullptr;
     out.push_back(std::strtof(part.c_str(), &end));
-    if (part.empty() || *end != '\0') throw UsageError("'" + part + "' is no number", expected);
+    if (part.empty() || *end != '\0') throw UsageError("'" + part + "' is not a number", expected);
     if (!std::isfinite(out.back()))
-      throw UsageError("'" + part + "' is no finite number, or one beyond " +
-                           format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2),
-                       expected);
+      throw UsageError(
+          "'" + part + "' is not finite, or larger than " + format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2),
+          expected);
   }
   const bool digits = word.size() > 1 && word.find_first_not_of("01") == std::string::npos;
   const std::size_t count = digits ? word.size() : out.size();
@@ -205,7 +205,7 @@ std::vector<std::int64_t> typed_ids(const std::string& typed, std::int64_t vocab
     char* end = nullptr;
     out.push_back(std::strtoll(word.c_str(), &end, 10));
     if (*end != '\0' || out.back() < 0 || out.back() >= vocabulary)
-      throw UsageError("'" + word + "' is no token of this task", "expected numbers from 0 to " + std::to_string(vocabulary - 1));
+      throw UsageError("'" + word + "' is not a token of this task", "expected numbers from 0 to " + std::to_string(vocabulary - 1));
   }
   return out;
 }

@@ -38,7 +38,8 @@ Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::
 /// A text of one's own. Throws UsageError for a run of another task, and for characters that the run does not know.
 Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens);
 
-/// One text or sequence of tokens, or vectors: "1,-1 -1,-1", and "10 00" for those of -1 and 1. Throws UsageError with what is expected.
+/// One text or sequence of tokens, or vectors: "1,-1 -1,-1", and "10 00" for those of -1 and 1. Throws UsageError that says what was
+/// expected.
 Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const std::string& typed);
 
 }  // namespace ffn::inspect

@@ -166,7 +166,7 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
   note_dead_layers(out);
   const auto norms = model.norm.places();
   if (!parts.empty() && (norms.on_output || norms.after_sum))
-    out.notes.push_back("a norm stands behind the layer: the logits of values leave it out");
+    out.notes.push_back("a norm follows the layer: the logits of values ignore it");
   if (!model.residual && model.blocks > 1)
     out.notes.push_back(
         "without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");

@@ -1,4 +1,4 @@
-// A look inside a trained run: what was shown to it, what its layers computed, and the numbers about both.
+// Inspection of a trained run: its inputs, the values that its layers computed, and statistics of both.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Inspection {
   TokenKinds kinds;
   std::vector<BlockValues> values;
   std::vector<BlockReport> blocks;
-  std::vector<std::string> notes;  ///< what is not shown, and why
+  std::vector<std::string> notes;  ///< omissions and their reasons
   std::string no_neurons;          ///< why it has none that could be named; empty where it has
 };
 
@@ -75,7 +75,7 @@ class TrainedNetwork {
   std::vector<float> row_;
 };
 
-/// How many tokens to look at so that it takes about a second and little memory.
+/// Number of tokens that takes about a second and little memory.
 std::int64_t most_tokens(const RunConfig& config, const TaskShape& shape);
 
 Inspection look_inside(TrainedNetwork& trained, Inputs inputs);

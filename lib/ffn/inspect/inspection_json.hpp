@@ -1,4 +1,4 @@
-// A look inside as one JSON document.
+// An inspection as one JSON document.
 #pragma once
 
 #include "ffn/base/json.hpp"

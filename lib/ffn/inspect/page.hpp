@@ -1,11 +1,11 @@
-// A look inside a run as one HTML file, and a trace likewise.
+// An inspection as one HTML file, and a trace likewise.
 #pragma once
 
 #include "ffn/inspect/trace.hpp"
 
 namespace ffn::inspect {
 
-/// What a page says beside what was found. Texts may be anything: they are escaped.
+/// Further texts of a page. They are escaped.
 struct PageFacts {
   std::string title;  ///< the run
   std::string layer;  ///< "2 blocks: positionwise 64 → 256 → 64, gelu"

@@ -1,11 +1,11 @@
-// Tokens sorted by what they are, for pictures of input × neuron and for what experts take.
+// Groups of equal tokens, for figures of input × neuron and for the tokens of each expert.
 #pragma once
 
 #include "ffn/inspect/capture.hpp"
 
 namespace ffn::inspect {
 
-/// Tokens that read alike: the same vector, or the same last tokens of a sequence. No kinds where vectors hardly repeat.
+/// Groups of tokens: the same vector, or the same last tokens of a sequence. None if vectors rarely repeat.
 struct TokenKinds {
   std::vector<std::string> names;
   std::vector<std::int64_t> counts;

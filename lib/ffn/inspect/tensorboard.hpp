@@ -17,7 +17,7 @@ struct TensorBoardFiles {
 /// Points of a curve that TensorBoard keeps unless it is told otherwise (--samples_per_plugin scalars=N).
 inline constexpr std::size_t kTensorBoardPoints = 1000;
 
-/// Writes `directory`/<path of the run below what is common to all>/ with a run's scalars and hparams, the variant being the group; and
+/// Writes `directory`/(path of the run below the common directory)/ with a run's scalars and hparams, the variant being the group; and
 /// <variant>/mean, low and high: the mean over its seeds and the 95 % interval, or where some have diverged or failed the median and the
 /// quartiles of all. With `histograms` also those of histograms_of(). Adds to `notes` what cannot be read.
 TensorBoardFiles write_tensorboard(const Selection& selection, const std::filesystem::path& directory, bool histograms,

@@ -94,10 +94,4 @@ Interval bca_interval(const Bootstrap& b, double level) {
   return {sorted_quantile(b.replicates, adjusted_percentile(b, -z)), sorted_quantile(b.replicates, adjusted_percentile(b, z)), level};
 }
 
-Interval percentile_interval(const Bootstrap& b, double level) {
-  detail::check_between("level", level, 0.0, 1.0);
-  if (b.num_values == 1) return unbounded_interval(level);
-  return {sorted_quantile(b.replicates, (1.0 - level) / 2.0), sorted_quantile(b.replicates, (1.0 + level) / 2.0), level};
-}
-
 }  // namespace ffn::stats

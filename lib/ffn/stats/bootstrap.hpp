@@ -41,7 +41,4 @@ Bootstrap bootstrap(const std::vector<double>& sample, const Statistic& statisti
 /// it alone. Throws if the level is outside (0, 1).
 Interval bca_interval(const Bootstrap& b, double level);
 
-/// Percentile interval (Efron 1979). Same edge cases and errors as bca_interval.
-Interval percentile_interval(const Bootstrap& b, double level);
-
 }  // namespace ffn::stats

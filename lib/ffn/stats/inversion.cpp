@@ -127,18 +127,6 @@ std::vector<double> shifted_ranks(const std::vector<double>& d, double theta) {
   return signed_midranks(shifted);
 }
 
-/// All (d_i + d_j) / 2, i ≤ j, ascending; ∞ − ∞, which is as likely below as above everything, is left out.
-std::vector<double> pair_averages(const std::vector<double>& d) {
-  std::vector<double> averages;
-  for (std::size_t i = 0; i < d.size(); ++i)
-    for (std::size_t j = i; j < d.size(); ++j) {
-      const double average = d[i] / 2.0 + d[j] / 2.0;
-      if (!std::isnan(average)) averages.push_back(average);
-    }
-  std::sort(averages.begin(), averages.end());
-  return averages;
-}
-
 std::vector<double> distinct_finite(const std::vector<double>& ascending) {
   std::vector<double> distinct;
   double largest = 0.0;
@@ -208,29 +196,6 @@ Interval hull(const Pieces& pieces, std::size_t first, std::size_t last, double 
   return {pieces.low(first), pieces.high(last), level, open(first, pieces.low(first)), open(last, pieces.high(last))};
 }
 
-/// The test at 0 itself has the last word: no stretch beside 0 and no other way to compute p may contradict it.
-Interval agreeing(Interval interval, double rank_sum, bool rejected) {
-  if (!rejected) {
-    if (interval.low >= 0.0) {
-      interval.low = 0.0;
-      interval.low_open = false;
-    }
-    if (interval.high <= 0.0) {
-      interval.high = 0.0;
-      interval.high_open = false;
-    }
-  } else if (!interval.excludes(0.0)) {
-    if (rank_sum > 0.0) {
-      interval.low = 0.0;
-      interval.low_open = true;
-    } else {
-      interval.high = 0.0;
-      interval.high_open = true;
-    }
-  }
-  return interval;
-}
-
 }  // namespace
 
 Interval sign_flip_interval(const std::vector<double>& differences, double alpha, std::uint64_t seed) {
@@ -249,7 +214,7 @@ TypicalDifference typical_difference(const std::vector<double>& differences, dou
   for (const double d : differences)
     if (!std::isnan(d)) informative.push_back(d);
   if (informative.empty()) detail::fail("typical difference: no pair has a value");
-  const std::vector<double> averages = pair_averages(informative);
+  const std::vector<double> averages = detail::pair_averages(informative);
   // +∞ and −∞ in equal numbers may leave nothing else.
   const double value = averages.empty() ? 0.0 : sorted_quantile(averages, 0.5);
 
@@ -268,7 +233,34 @@ TypicalDifference typical_difference(const std::vector<double>& differences, dou
   if (interval.empty() && p < alpha) return {value, interval};
   double rank_sum = 0.0;
   for (const double rank : shifted_ranks(differences, 0.0)) rank_sum += rank;
-  return {value, agreeing(interval, rank_sum, p < alpha)};
+  return {value, detail::agreeing(interval, rank_sum > 0.0, p < alpha)};
+}
+
+std::vector<double> detail::pair_averages(const std::vector<double>& d) {
+  std::vector<double> averages;
+  for (std::size_t i = 0; i < d.size(); ++i)
+    for (std::size_t j = i; j < d.size(); ++j) {
+      const double average = d[i] == d[j] ? d[i] : d[i] / 2.0 + d[j] / 2.0;
+      if (!std::isnan(average)) averages.push_back(average);
+    }
+  std::sort(averages.begin(), averages.end());
+  return averages;
+}
+
+Interval detail::agreeing(Interval interval, bool above, bool rejected) {
+  if (rejected && !interval.excludes(0.0)) {
+    (above ? interval.low : interval.high) = 0.0;
+    (above ? interval.low_open : interval.high_open) = true;
+  }
+  if (!rejected && interval.low >= 0.0) {
+    interval.low = 0.0;
+    interval.low_open = false;
+  }
+  if (!rejected && interval.high <= 0.0) {
+    interval.high = 0.0;
+    interval.high_open = false;
+  }
+  return interval;
 }
 
 }  // namespace ffn::stats

@@ -39,4 +39,15 @@ struct TypicalDifference {
 /// are exact up to 50 pairs, and beyond from the normal approximation with continuity correction.
 TypicalDifference typical_difference(const std::vector<double>& differences, double p, double alpha);
 
+namespace detail {
+
+/// All (d_i + d_j) / 2, i ≤ j, ascending; ∞ − ∞, which is as likely below as above everything, is left out.
+std::vector<double> pair_averages(const std::vector<double>& differences);
+
+/// The interval changed so that it excludes 0 exactly if the test at 0 rejects it: a stretch beside 0 may say something else.
+/// `above`: the estimate is.
+Interval agreeing(Interval interval, bool above, bool rejected);
+
+}  // namespace detail
+
 }  // namespace ffn::stats

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/permutation.hpp"
@@ -29,7 +28,7 @@ void check_pairing(const CompareOptions& options, std::size_t num_variant, std::
   if (options.comparisons == 0) detail::fail("comparisons (0) must be positive");
 }
 
-/// The outcome as a number that orders like it: what is missing is the worst infinity.
+/// The outcome as a number that orders like it: a missing one is the worst infinity.
 double ordered_value(const Outcome& outcome, Direction direction) {
   if (outcome && std::isfinite(*outcome)) return *outcome;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -128,12 +127,6 @@ ProbabilityOfImprovement improvement(const std::vector<double>& variant, const s
   return {mean(scores), improvement_interval(scores, options), sum / static_cast<double>(variant.size() * reference.size())};
 }
 
-std::string missing_reason(std::size_t missing, std::size_t num_runs) {
-  std::ostringstream text;
-  text << "signed ranks, because " << missing << " of " << num_runs << " runs have no value";
-  return text.str();
-}
-
 std::vector<double> subtract(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(a[i] - b[i]);
@@ -196,16 +189,6 @@ TimeToTarget time_to_target(const std::vector<Hit>& runs, double horizon) {
 }  // namespace
 
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
-                            const CompareOptions& options) {
-  check_pairing(options, variant.size(), reference.size());
-  const std::size_t missing = count_infinite(ordered_values(variant, direction)) + count_infinite(ordered_values(reference, direction));
-  const Scale scale = missing > 0 ? Scale{PairedValues::difference, PairedTest::signed_rank, missing_reason(missing, 2 * variant.size())}
-                                  : Scale{PairedValues::difference, PairedTest::sign_flip_of_mean,
-                                          "sign flips of the mean difference: every run has a value"};
-  return compare_paired(variant, reference, direction, scale, options);
-}
-
-PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const Scale& scale, const CompareOptions& options) {
   check_pairing(options, variant.size(), reference.size());
   const std::vector<double> v = ordered_values(variant, direction), r = ordered_values(reference, direction);
@@ -235,6 +218,16 @@ HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& 
   std::vector<double> differences;
   for (std::size_t i = 0; i < v.size(); ++i) differences.push_back(std::min(v_times[i], horizon) - std::min(r_times[i], horizon));
   result.paired.difference = mean_difference(differences, t_interval(differences, 1.0 - options.alpha));
+  return result;
+}
+
+PairedResult compare_contrast(const std::vector<double>& contrast, Direction direction, PairedValues values,
+                              const CompareOptions& options) {
+  const std::vector<Outcome> variant(contrast.begin(), contrast.end()), zero(contrast.size(), Outcome(0.0));
+  const Scale scale{PairedValues::difference, PairedTest::sign_flip_of_mean, "sign flips of the mean contrast"};
+  PairedResult result = compare_paired(variant, zero, direction, scale, options);
+  result.values = values;
+  if (values == PairedValues::log_ratio) result.difference.reset();  // the metric's own units have no part in it
   return result;
 }
 

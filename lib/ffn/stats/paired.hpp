@@ -103,18 +103,12 @@ struct PairedResult {
   ProbabilityOfImprovement improvement;
 };
 
-/// Compares outcomes of the same seeds in the same order. With all values present the test is the sign-flip test of
-/// the mean difference; with a missing one it is the signed-rank test, in which a pair with one missing value ranks
-/// above all finite differences and a pair with two is a tie, also when differences are shifted (by a margin, for an
-/// interval): it says nothing about their size. Seeds that only one side was *meant* to run are the
-/// caller's to leave out. The verdict is judge()'s (verdict.hpp).
-/// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, or
-/// if resamples or comparisons is 0.
-PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
-                            const CompareOptions& options = {});
-
-/// The same on a chosen scale, on which options.min_effect is, too: ln(1 + 0.05) of log ratios lets the larger value be 5 % above the
-/// smaller. Throws also if a value of a log ratio is not positive, or if a value is missing and the test is of the mean.
+/// Compares outcomes of the same seeds in the same order on the scale that scale.hpp chooses, on which options.min_effect is, too:
+/// ln(1 + 0.05) of log ratios lets the larger value be 5 % above the smaller. By ranks a pair with one missing value ranks above all
+/// finite differences and a pair with two is a tie, also when differences are shifted (by a margin, for an interval): it says nothing
+/// about their size. The verdict is judge()'s (verdict.hpp).
+/// Throws if the lengths differ or are 0, if alpha is outside (0, 1/2), if min_effect is negative or not finite, if resamples or
+/// comparisons is 0, if a value of a log ratio is not positive, or if a value is missing and the test is of the mean.
 PairedResult compare_paired(const std::vector<Outcome>& variant, const std::vector<Outcome>& reference, Direction direction,
                             const Scale& scale, const CompareOptions& options = {});
 
@@ -136,5 +130,12 @@ struct HitResult {
 /// up to the horizon is that of the Kaplan–Meier curves, and equals the mean over seeds of the differences of
 /// min(time, horizon), of which its t interval is. Throws as compare_paired and kaplan_meier do.
 HitResult compare_hits(const std::vector<Hit>& variant, const std::vector<Hit>& reference, const CompareOptions& options = {});
+
+/// Tests whether the mean of a contrast is 0 by the sign-flip test, with the interval that inverts it and, for a min_effect, both one-sided
+/// tests, as compare_paired() does of a difference. `contrast`: one value a seed, variant − reference as an Effect is; `values` says
+/// whether it is of log ratios. Exact if the contrast is symmetric about 0, as it is where labels could be swapped within each seed. Throws
+/// if the contrast is empty or not finite, and as compare_paired() does.
+PairedResult compare_contrast(const std::vector<double>& contrast, Direction direction, PairedValues values,
+                              const CompareOptions& options = {});
 
 }  // namespace ffn::stats

@@ -1,4 +1,4 @@
-// Planning with the noncentral t distribution.
+// Planning: power of a known effect, and chances from a pilot.
 #include "ffn/stats/power.hpp"
 
 #include <cmath>
@@ -22,18 +22,6 @@ double probability_above(double t, std::size_t num_seeds, double noncentrality) 
     return std::isfinite(chi_squared) ? detail::chi_squared_cdf(df, chi_squared) : 1.0;
   }
   return detail::noncentral_t_above(df, noncentrality, t);
-}
-
-/// The smallest n in [2, kMaxPlannedSeeds] with power_at(n) ≥ power, for a power that grows with n.
-template <class PowerAt>
-std::optional<std::size_t> smallest_num_seeds(PowerAt power_at, double power) {
-  if (power_at(kMaxPlannedSeeds) < power) return std::nullopt;
-  std::size_t too_few = 1, enough = kMaxPlannedSeeds;
-  while (enough - too_few > 1) {
-    const std::size_t middle = (too_few + enough) / 2;
-    (power_at(middle) < power ? too_few : enough) = middle;
-  }
-  return enough;
 }
 
 void check_test(std::size_t num_seeds, double alpha) {
@@ -65,10 +53,61 @@ double smallest_detectable_difference(std::size_t num_seeds, double sd, double a
   return enough * sd;
 }
 
-std::optional<std::size_t> seeds_for_effect(double standardised_effect, double alpha, double power) {
-  check_test(2, alpha);
-  detail::check_between("power", power, alpha, 1.0);
-  return smallest_num_seeds([&](std::size_t n) { return paired_power(standardised_effect, n, alpha); }, power);
+namespace {
+
+/// Of the true standardised effect.
+struct Posterior {
+  double mean, variance;
+};
+
+double unbiased_effect(const Pilot& pilot) {
+  const double correction = 1.0 - 3.0 / (4.0 * static_cast<double>(pilot.num_seeds) - 5.0);
+  return correction > 0.0 ? correction * pilot.standardised_effect : 0.0;  // two seeds say nothing, not even with an infinite effect
+}
+
+void check(const Pilot& pilot) {
+  if (pilot.num_seeds < 2) detail::fail("a pilot needs at least 2 seeds, got ", pilot.num_seeds);
+  if (std::isnan(pilot.standardised_effect)) detail::fail("standardised effect is nan");
+}
+
+/// If there is a difference.
+Posterior posterior(const Pilot& pilot) {
+  check(pilot);
+  const auto n = static_cast<double>(pilot.num_seeds);
+  const double variance = 1.0 / (n + 1.0 / (kPriorEffect * kPriorEffect));
+  return {n * variance * unbiased_effect(pilot), variance};
+}
+
+}  // namespace
+
+double probability_of_difference(const Pilot& pilot) {
+  check(pilot);
+  const auto n = static_cast<double>(pilot.num_seeds);
+  const double df = n - 1.0, k = 1.0 + n * kPriorEffect * kPriorEffect;
+  const double ratio = n * pilot.standardised_effect * pilot.standardised_effect / df;  // T²/ν
+  const double flatter = std::isinf(ratio) ? 1.0 / k : (1.0 + ratio / k) / (1.0 + ratio);
+  const double factor = std::pow(flatter, -n / 2.0) / std::sqrt(k);
+  const double odds = factor * kPriorDifference / (1.0 - kPriorDifference);
+  return std::isinf(odds) ? 1.0 : odds / (1.0 + odds);
+}
+
+FreshChance chance_of_verdict(const Pilot& pilot, std::size_t num_seeds, double alpha, double margin) {
+  const Posterior effect = posterior(pilot);
+  if (num_seeds < 2) detail::fail("a study needs at least 2 seeds, got ", num_seeds);
+  detail::check_between("alpha", alpha, 0.0, 1.0);
+  if (!(margin >= 0.0)) detail::fail("margin (", margin, ") must not be negative");
+  const auto n = static_cast<double>(num_seeds);
+  const double different = detail::critical_t_of_seeds(num_seeds, alpha / 2.0);
+  const double negligible = std::sqrt(n) * margin - detail::critical_t_of_seeds(num_seeds, alpha);
+  if (negligible >= different) return {1.0, 1.0};
+  // √n times the new study's effect is N(centre, spread²).
+  const double centre = std::sqrt(n) * effect.mean, spread = std::sqrt(1.0 + n * effect.variance);
+  const auto below = [&](double limit) { return detail::normal_cdf((limit - centre) / spread); };
+  const double if_different =
+      below(-different) + (1.0 - below(different)) + (negligible > 0.0 ? below(negligible) - below(-negligible) : 0.0);
+  const double if_not = alpha + (negligible > 0.0 ? 2.0 * detail::normal_cdf(negligible) - 1.0 : 0.0);
+  const double weight = probability_of_difference(pilot);
+  return {if_different, weight * if_different + (1.0 - weight) * std::min(1.0, if_not)};
 }
 
 }  // namespace ffn::stats

@@ -1,4 +1,4 @@
-// Ratios as people are shown them. Depends on paired.hpp only.
+// Text of ratios. Depends on paired.hpp only.
 #pragma once
 
 #include <string>

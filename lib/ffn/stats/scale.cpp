@@ -58,7 +58,7 @@ PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs) {
 Scale choose_test(MetricKind kind, PairedValues values, const std::vector<Outcome>& variant, const std::vector<Outcome>& reference) {
   check_pairs(variant, reference);
   if (kind == MetricKind::time_to_target)
-    return {PairedValues::difference, PairedTest::signed_rank, "ranks, because a run that never gets there has no time"};
+    return {PairedValues::difference, PairedTest::signed_rank, "ranks, because a run that never reaches the target has no time"};
   const std::size_t missing = count_runs(variant, reference, [](const Outcome& run) { return !has_value(run); });
   const std::string of = values == PairedValues::log_ratio ? "ranks of the log ratio" : "ranks";
 

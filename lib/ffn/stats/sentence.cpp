@@ -1,4 +1,4 @@
-// Says a verdict in words. Depends on verdict.hpp only.
+// Text of a verdict. Depends on verdict.hpp only.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -97,9 +97,8 @@ const std::vector<VerdictWord>& verdict_words() {
       {Verdict::better, "better", "surely better than the reference"},
       {Verdict::worse, "worse", "surely worse than the reference"},
       {Verdict::no_meaningful_difference, "no meaningful difference", "the difference is surely smaller than compare.min_effect"},
-      {Verdict::undecided, "undecided",
-       "these seeds cannot tell, which does not mean equal; so it is where every seed gave the same value"},
-      {Verdict::too_few_seeds, "too few seeds", "whatever this many seeds had given, it would have been no verdict"},
+      {Verdict::undecided, "undecided", "these seeds do not decide, which does not mean equal; also if every seed gave the same value"},
+      {Verdict::too_few_seeds, "too few seeds", "no result of this many seeds could give a verdict"},
   };
   return words;
 }

@@ -6,16 +6,16 @@
 
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/flips.hpp"
-#include "ffn/stats/look_crossing.hpp"
+#include "ffn/stats/interim_analyses.hpp"
 #include "ffn/stats/permutation.hpp"
 
 namespace ffn::stats {
 namespace {
 
-using detail::cross_looks;
 using detail::crossing;
 using detail::Flips;
 using detail::paths_of;
+using detail::run_interim_analyses;
 using detail::Spent;
 using detail::Until;
 
@@ -46,13 +46,13 @@ Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& loo
   Flags flags;
   for (const std::size_t n : looks)
     if (n <= d.size()) flags.looked_at = n;
-  const auto different = cross_looks(d, looks, spent, flips, Side::both, design.rule);
+  const auto different = run_interim_analyses(d, looks, spent, flips, Side::both, design.rule);
   for (const auto& level : different) flags.different.push_back(crossing(level));
-  for (const Look& look : different.front())
-    if (look.num_seeds <= flags.different.front()) flags.positive = look.observed > 0.0;
+  for (const InterimAnalysis& analysis : different.front())
+    if (analysis.num_seeds <= flags.different.front()) flags.positive = analysis.observed > 0.0;
   if (design.min_effect == 0.0) return flags;
-  const auto above = cross_looks(plus_margin(design.min_effect, d, 1.0), looks, spent, flips, Side::upper, design.rule);
-  const auto below = cross_looks(plus_margin(design.min_effect, d, -1.0), looks, spent, flips, Side::upper, design.rule);
+  const auto above = run_interim_analyses(plus_margin(design.min_effect, d, 1.0), looks, spent, flips, Side::upper, design.rule);
+  const auto below = run_interim_analyses(plus_margin(design.min_effect, d, -1.0), looks, spent, flips, Side::upper, design.rule);
   for (std::size_t s = 0; s < spent.size(); ++s) flags.negligible.push_back(std::max(crossing(above[s]), crossing(below[s])));
   return flags;
 }
@@ -106,10 +106,10 @@ std::vector<std::uint64_t> SignPaths::words(std::size_t n) const {
   return all;
 }
 
-std::vector<Look> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& looks, const Spent& spent,
-                                  const SignPaths& paths, Side side, const LookRule& rule) {
+std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
+                                             const Spent& spent, const SignPaths& paths, Side side, const LookRule& rule) {
   const Flips flips(paths, std::max<std::size_t>(1, differences.size()));
-  return cross_looks(differences, looks, {spent}, flips, side, rule, Until::end).front();
+  return run_interim_analyses(differences, looks, {spent}, flips, side, rule, Until::end).front();
 }
 
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design) {
@@ -151,7 +151,7 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
   return verdicts;
 }
 
-std::vector<Look> looks_at(const std::vector<double>& differences, const SequentialDesign& design) {
+std::vector<InterimAnalysis> interim_analyses(const std::vector<double>& differences, const SequentialDesign& design) {
   const auto looks = sequential_looks(design.maxima);
   if (differences.size() < looks.front()) return {};
   const double level = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));

@@ -9,7 +9,7 @@
 #include "ffn/stats/check.hpp"
 #include "ffn/stats/distributions.hpp"
 #include "ffn/stats/flips.hpp"
-#include "ffn/stats/look_crossing.hpp"
+#include "ffn/stats/interim_analyses.hpp"
 #include "ffn/stats/sequential.hpp"
 #include "ffn/stats/summary.hpp"
 
@@ -28,14 +28,7 @@ struct Start {
 Start where_to_begin(const std::vector<double>& d, const std::vector<double>& finite, double range, PairedTest test) {
   const auto spread = [](double x, double centre) { return x > 0.0 ? x : 1.0 + std::abs(centre); };
   if (test == PairedTest::sign_flip_of_mean) return {mean(finite), spread(range, mean(finite)), {}};
-  std::vector<double> averages, distances;
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    for (std::size_t j = i; j < d.size(); ++j) {
-      const double average = d[i] == d[j] ? d[i] : d[i] / 2.0 + d[j] / 2.0;
-      if (!std::isnan(average)) averages.push_back(average);
-    }
-  }
-  std::sort(averages.begin(), averages.end());
+  std::vector<double> averages = detail::pair_averages(d), distances;
   const double centre = median(averages);
   for (const double x : finite) {
     if (std::isfinite(centre) && x != centre) distances.push_back(std::abs(x - centre));
@@ -107,7 +100,8 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
   const detail::Spent spent = [&](std::size_t n) { return spent_alpha(design.alpha, n, design.maxima.front()); };
   const auto crosses = [&](double theta) {
     const std::vector<double> shifted = detail::less(differences, theta);
-    return detail::crossing(detail::cross_looks(shifted, looks, {spent}, flips, Side::both, design.rule).front()) != detail::kNever;
+    return detail::crossing(detail::run_interim_analyses(shifted, looks, {spent}, flips, Side::both, design.rule).front()) !=
+           detail::kNever;
   };
 
   const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
@@ -135,27 +129,8 @@ Interval sequential_interval(const std::vector<double>& differences, const Seque
     return limit_between(inside, outside, start.averages, rounding, crosses);
   };
   const Limit lowest = limit(-1.0), highest = limit(1.0);
-  Interval interval{lowest.value, highest.value, 1.0 - design.alpha, lowest.open, highest.open};
   // Zeros are dropped from ranks, so that the test may say of 0 alone what it says of nothing beside it.
-  const bool crosses_zero = crosses(0.0);
-  if (crosses_zero && !interval.excludes(0.0)) {
-    if (middle > 0.0) {
-      interval.low = 0.0;
-      interval.low_open = true;
-    } else {
-      interval.high = 0.0;
-      interval.high_open = true;
-    }
-  }
-  if (!crosses_zero && interval.low >= 0.0) {
-    interval.low = 0.0;
-    interval.low_open = false;
-  }
-  if (!crosses_zero && interval.high <= 0.0) {
-    interval.high = 0.0;
-    interval.high_open = false;
-  }
-  return interval;
+  return detail::agreeing({lowest.value, highest.value, 1.0 - design.alpha, lowest.open, highest.open}, middle > 0.0, crosses(0.0));
 }
 
 }  // namespace ffn::stats

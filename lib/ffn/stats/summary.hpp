@@ -15,7 +15,7 @@ struct Interval {
   double low;
   double high;
   double level;            ///< nominal coverage in (0, 1), e.g. 0.95
-  bool low_open = false;   ///< the limit itself is outside: the test rejects it and not what is next to it
+  bool low_open = false;   ///< the limit itself is outside: the test rejects it but not values next to it
   bool high_open = false;  ///< likewise
 
   /// The value lies outside.
@@ -59,7 +59,33 @@ double interquartile_mean(std::vector<double> values);
 /// Student's t interval for the mean, mean ± t_{n−1} s/√n (Student 1908); (−∞, ∞) for n = 1.
 /// Throws if empty, not finite, or if the level is outside (0, 1).
 Interval t_interval(const std::vector<double>& values, double level);
-/// The same from what is kept of n values: their mean and its standard error s/√n. Throws if n < 2.
+/// The same from the mean of n values and its standard error s/√n. Throws if n < 2.
 Interval t_interval(double mean, double standard_error, std::size_t n, double level);
+
+struct Centre {
+  double value;
+  Interval interval;
+};
+
+/// e^(mean of ln x), with Student's t interval of the logarithms: the ratio of two of them is that of the mean log ratio.
+/// Throws if empty or if a value is not positive and finite.
+Centre geometric_mean(const std::vector<double>& values, double level);
+
+/// The median with its exact interval between order statistics [x_(r), x_(n+1−r)], r the largest with P(X < r) ≤ (1 − level)/2,
+/// X binomial(n, 1/2); unbounded below 6 values at 95 %. ±∞ is allowed, for runs without a value. Throws if empty or if a value is NaN.
+Centre median_with_interval(std::vector<double> values, double level);
+
+/// A mean over rows and columns with an interval that covers other rows and other columns, too.
+struct CrossedMean {
+  std::size_t rows, columns;
+  double value;
+  Interval interval;
+};
+
+/// effects[row][column] = mean + row effect + column effect + rest, all three random. The variance of the mean is estimated without bias by
+/// (MS_rows + MS_columns − MS_rest) / (rows · columns), and its degrees of freedom as Satterthwaite 1946, doi:10.2307/3002019, does; never
+/// less than the larger of the two alone. Throws if there are fewer than two rows or columns, if rows differ in length, or if a value is
+/// not finite.
+CrossedMean crossed_mean(const std::vector<std::vector<double>>& effects, double level);
 
 }  // namespace ffn::stats

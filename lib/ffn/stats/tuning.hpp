@@ -1,4 +1,4 @@
-// Which point of a grid is the best. Depends on the rest of ffn/stats only.
+// The best point of a tuning grid. Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct PointChoice {
 /// Fewer runs without a value are better, then the mean on the scale is. With `line`, the points are those of one ordered axis: neighbours
 /// of the best that fall short of it by no more than one standard error of the paired difference are as good, and the middle of them is
 /// chosen; where two are in the middle, the better.
-/// Throws if there is no point or no seed, and for logarithms of what is not positive.
+/// Throws if there is no point or no seed, and for logarithms of values that are not positive.
 PointChoice choose_point(const PointOutcomes& outcomes, Direction direction, bool line, PointScale scale);
 
 }  // namespace ffn::stats

@@ -1,4 +1,4 @@
-// Verdicts over a family of comparisons, and how to say them. Depends on the rest of ffn/stats only.
+// Verdicts over a family of comparisons, and their texts. Depends on the rest of ffn/stats only.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ std::string to_string(Verdict verdict);
 struct Chance {
   std::size_t num_seeds;
   double if_different;  ///< if there is a difference
-  double overall;       ///< also if there may be none (chance.hpp)
+  double overall;       ///< also if there may be none (power.hpp)
 };
 
 struct Judgement {
@@ -60,5 +60,14 @@ std::vector<Judgement> judge(const std::vector<PairedResult>& family);
 /// "k of n seeds" counts the seeds at which the variant won, or lost if the verdict is worse. Results by ranks show the
 /// typical difference in place of the mean, log ratios as RatioText says it: better: −8.3 % [−12.1, −3.0], …
 std::string verdict_sentence(const PairedResult& result, const Judgement& judgement, RatioForm form = RatioForm::percent);
+
+/// Adjusted p values of comparisons that each make one or more claims, at most one of them false: "different" and "negligible" share
+/// one level (closed testing, Marcus, Peritz & Gabriel 1976, by Bonferroni). With one claim each this is Holm's step-down procedure
+/// (Holm 1979): rejecting below alpha keeps the chance of any false rejection at alpha under every dependence. A comparison leaves the
+/// family only when all its claims are shown: after "different" alone, "negligible" may still be the false one and its share must not be
+/// used again. A claim with p stands at alpha iff for every s ≤ m p < alpha/s or fewer than s comparisons have their `largest` p, over the
+/// claims, at alpha/s or above: adjusted p = max over s of s · min(p, s-th largest of `largest`). `p`: of claims, any number. `largest`:
+/// one per comparison. `comparisons` is m if larger: those without a p count as p = 1. Throws if a p is outside [0, 1].
+std::vector<double> closed_adjusted(const std::vector<double>& p, std::vector<double> largest, std::size_t comparisons = 0);
 
 }  // namespace ffn::stats

@@ -25,14 +25,15 @@ using Spent = std::function<double(std::size_t num_seeds)>;
 
 enum class Until { crossed, end };
 
-/// The test at one or more levels, which share the statistics: the looks of each, to the end or until the observed path has crossed at
-/// all levels.
-std::vector<std::vector<Look>> cross_looks(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
-                                           const std::vector<Spent>& spent, const Flips& flips, Side side, const LookRule& rule,
-                                           Until until = Until::crossed);
+/// The test at one or more levels, which share the statistics: the interim analyses of each, to the end or until the observed path has
+/// crossed at all levels.
+std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector<double>& differences,
+                                                               const std::vector<std::size_t>& looks, const std::vector<Spent>& spent,
+                                                               const Flips& flips, Side side, const LookRule& rule,
+                                                               Until until = Until::crossed);
 
-/// Seeds of the look at which the observed path crossed, or never.
+/// Seeds at which the observed path crossed, or never.
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-std::size_t crossing(const std::vector<Look>& looks);
+std::size_t crossing(const std::vector<InterimAnalysis>& looks);
 
 }  // namespace ffn::stats::detail

@@ -1,5 +1,5 @@
-// Which paths cross at which look. Depends on the rest of ffn/stats only.
-#include "ffn/stats/look_crossing.hpp"
+// Which paths cross at which interim analysis. Depends on the rest of ffn/stats only.
+#include "ffn/stats/interim_analyses.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ struct AssignmentStatistic {
   std::uint32_t path;
 };
 
-/// The statistics of all paths at one look.
+/// The statistics of all paths at one interim analysis.
 class Statistics {
  public:
   Statistics(const std::vector<double>& terms, const std::vector<std::uint64_t>& words, std::size_t words_per_path, Side side)
@@ -113,10 +113,10 @@ Flips::Flips(const SignPaths& paths, std::size_t n) : words_per_path(num_words(n
 
 SignPaths paths_of(const SequentialDesign& design) { return design.paths.value_or(SignPaths::for_maximum(design.maxima.front())); }
 
-std::vector<std::vector<Look>> cross_looks(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
-                                           const std::vector<Spent>& spent, const Flips& flips, Side side, const LookRule& rule,
-                                           Until until) {
-  std::vector<std::vector<Look>> result(spent.size());
+std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector<double>& differences,
+                                                               const std::vector<std::size_t>& looks, const std::vector<Spent>& spent,
+                                                               const Flips& flips, Side side, const LookRule& rule, Until until) {
+  std::vector<std::vector<InterimAnalysis>> result(spent.size());
   std::vector<Level> levels(spent.size(), Level(flips.num_paths));
   for (const std::size_t n : looks) {
     if (n > differences.size()) break;
@@ -141,9 +141,9 @@ std::vector<std::vector<Look>> cross_looks(const std::vector<double>& difference
   return result;
 }
 
-std::size_t crossing(const std::vector<Look>& looks) {
-  for (const Look& look : looks)
-    if (look.observed_crosses) return look.num_seeds;
+std::size_t crossing(const std::vector<InterimAnalysis>& looks) {
+  for (const InterimAnalysis& analysis : looks)
+    if (analysis.observed_crosses) return analysis.num_seeds;
   return kNever;
 }
 

@@ -30,11 +30,6 @@ struct ReportOptions {
   bool open = false;
 };
 
-fs::path page_path(const ReportOptions& options) {
-  if (!options.out.empty()) return expand_home(options.out);
-  return options.question.directories.size() == 1 ? fs::path(options.question.directories[0]) / "report.html" : fs::path("report.html");
-}
-
 struct NamedFigure {
   NamedFile file;
   std::string path, content;
@@ -75,7 +70,7 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   ProgressBar bar(parts);
   const auto report = make_report(options.question, [&](int part) { bar.update(part); });
   const auto& facts = report->facts;
-  const auto path = page_path(options);
+  const fs::path path = options.out.empty() ? report_path(options.question) : fs::path(expand_home(options.out));
   const std::string html = pictures::page(report->comparison, report->figures, facts);
   bar.finish();
   const NamedFile page(path, {"report", pictures::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);

@@ -1,6 +1,7 @@
 #include "ffn/report/page.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "ffn/report/html.hpp"
 #include "ffn/report/more_comparisons.hpp"
 #include "ffn/report/series.hpp"
+#include "ffn/report/style.hpp"
 #include "ffn/report/svg.hpp"
 
 namespace ffn::pictures {
@@ -61,8 +63,8 @@ class ShortTable {
   }
 
   std::string html() const {
-    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
-                      stacked_up_to(window_width()) + "\"><thead><tr>";
+    std::string out =
+        "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
     for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
     out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
     if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
@@ -80,6 +82,9 @@ class ShortTable {
                        "reading");
     return out;
   }
+
+  /// Where the table does not fit a window, a row takes several lines.
+  std::string rules() const { return replaced(assets().at("stacked.css"), "{width}", px(std::ceil(window_width()))); }
 
  private:
   // That shows the table without a break: its widest texts, with what pads them, and the page's edges.
@@ -262,22 +267,23 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   return out;
 }
 
-std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
+std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, bool live) {
+  const ShortTable table(c);
   std::string out = header_of(facts, runs_text(facts));
   const std::string answer = answer_text(c);
   out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
-  out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
+  out += "<section id=\"table\">" + table.html() + "</section>\n";
   out += more_section(c) + claims_section(c) + notes_section(c);
   for (const auto& figure : figures) out += html_figure(figure);
   out += lost_section(facts) + origin_sections(facts);
-  return html_document(facts.title, facts.version, out, "", served);
+  return html_document(facts.title, facts.version, out, table.rules(), live);
 }
 
-std::string waiting_page(const ReportFacts& facts, std::uint64_t served) {
+std::string waiting_page(const ReportFacts& facts) {
   const std::string body =
       header_of(facts, "no run yet") +
       "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
-  return html_document(facts.title, facts.version, body, "", served);
+  return html_document(facts.title, facts.version, body, "", /*live=*/true);
 }
 
 }  // namespace ffn::pictures

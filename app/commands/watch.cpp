@@ -13,8 +13,8 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/html.hpp"
-#include "ffn/report/page.hpp"
 #include "ffn/store/log.hpp"
 
 namespace ffn::app {
@@ -47,7 +47,7 @@ std::string drawn_page(const CompareQuestion& question, std::optional<Beginning>
   if (since > 0)
     facts.seconds_left =
         std::chrono::duration<double>(Clock::now() - beginning->at).count() / since * (static_cast<double>(facts.num_runs) - facts.done);
-  return pictures::page(report->comparison, report->figures, facts, live);
+  return HtmlExporter(report->figures, facts, live).write(report->comparison);
 }
 
 // Sizes and times of the runs' files. A study's own file is left out: the page itself is recorded there as an earlier answer.

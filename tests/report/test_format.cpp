@@ -109,14 +109,6 @@ TEST_CASE("a number has the digits that its uncertainty deserves") {
   CHECK(format_signed(kInfinity, 1) == "+∞");
 }
 
-TEST_CASE("wrapped text keeps its words and its paragraphs") {
-  CHECK(wrapped("a bc def", 4) == "a bc\ndef\n");
-  CHECK(wrapped("a bc def", 0) == "a bc def");
-  CHECK(wrapped("longer than that", 3) == "longer\nthan\nthat\n");
-  CHECK(wrapped("one\n\ntwo", 9) == "one\n\ntwo\n");
-  CHECK(wrapped("±± ±±", 5) == "±± ±±\n");
-}
-
 TEST_CASE("a sentence and a table round a tie alike") {
   for (const double value : {0.5, 1.5, 33.5, 34.5, 35.5, 1234.5}) {
     INFO(value);

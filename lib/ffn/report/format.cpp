@@ -3,9 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
-
-#include "ffn/base/utf8.hpp"
 
 namespace ffn {
 namespace {
@@ -101,31 +98,6 @@ std::string format_signed(double value, double uncertainty) {
   const std::string text = format_with(std::abs(value), uncertainty);
   if (text.find_first_of("123456789") == std::string::npos) return text;
   return (value < 0 ? "−" : "+") + text;
-}
-
-std::string wrapped(const std::string& text, int width) {
-  if (width <= 0) return text;
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::size_t column = 0;
-    for (std::string word; words >> word;) {
-      const auto wide = display_width(word);
-      if (column > 0 && column + 1 + wide > static_cast<std::size_t>(width)) {
-        out += "\n";
-        column = 0;
-      }
-      if (column > 0) {
-        out += " ";
-        ++column;
-      }
-      out += word;
-      column += wide;
-    }
-    out += "\n";
-  }
-  return out;
 }
 
 std::string format_percent(double fraction, int decimals) {

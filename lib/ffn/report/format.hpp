@@ -41,9 +41,6 @@ std::string format_with(double value, double uncertainty);
 /// The same with its sign, − being U+2212; 0 has none, infinity is "∞".
 std::string format_signed(double value, double uncertainty);
 
-/// Paragraphs in lines of at most `width` columns, broken at blanks; a word that is longer stays whole. 0 leaves the text as it is.
-std::string wrapped(const std::string& text, int width);
-
 /// 0.975 is "97.5 %", −0.031 "−3.1 %".
 std::string format_percent(double fraction, int decimals = 1);
 /// A confidence level or an error rate with the digits that it has: "95 %", "99.5 %", "0.25 %".

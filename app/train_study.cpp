@@ -11,7 +11,7 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/compare/compare_json.hpp"
-#include "ffn/compare/earlier_looks.hpp"
+#include "ffn/compare/earlier_answers.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/data/corpus.hpp"
@@ -181,7 +181,7 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   if (part.empty()) {
     if (!study.config.question.empty() && !common.json)
       std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-    take_look(comparison, comparison_of(study));
+    record_answer(comparison, comparison_of(study));
     print_and_save(comparison, plan, common);
   } else {
     print_part(trained, common);

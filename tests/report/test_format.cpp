@@ -72,7 +72,7 @@ TEST_CASE("significant digits are kept, also zeros and after rounding up") {
   CHECK(format_significant(999'999.9) == "1.00e+06");
   CHECK(format_significant(0.000031, 2) == "3.1e-05");
   CHECK(format_significant(0.0001) == "0.000100");
-  CHECK(format_significant(-2.71828, 4) == "-2.718");
+  CHECK(format_significant(-2.71828, 4) == "−2.718");
   CHECK(format_significant(0) == "0.00");
   CHECK(format_significant(5, 1) == "5");
   CHECK(format_significant(kNan) == "nan");

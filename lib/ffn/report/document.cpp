@@ -86,7 +86,7 @@ std::string chances_text(const Comparison& c) {
   return text;
 }
 
-// The look at which the verdict stood first.
+// The interim analysis at which the verdict stood first.
 std::string since_text(const PairResult& pair) {
   const bool same = pair.judgement.verdict == stats::Verdict::no_meaningful_difference;
   const auto& at = same ? pair.sequential->negligible : pair.sequential->different;
@@ -141,16 +141,16 @@ std::string title(const Comparison& c) {
   return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better\n";
 }
 
-std::string how_it_was_looked_at(const Comparison& c) {
+std::string how_it_was_analysed(const Comparison& c) {
   std::vector<std::string> looks, maxima;
   for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; looked at with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
+  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
          "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
-         (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all looks has a chance of at most " +
-         format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
+         (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all of them has a chance of at most " +
+         format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any of them.\n";
 }
 
 std::string how_to_read(const Comparison& c) {
@@ -162,7 +162,7 @@ std::string how_to_read(const Comparison& c) {
       exact = exact && pair.paired.exact_p;
     }
   }
-  if (c.sequential) return how_it_was_looked_at(c);
+  if (c.sequential) return how_it_was_analysed(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
   const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
   const std::string ranks = which + "signed-rank test" + how +
@@ -215,7 +215,7 @@ std::string explanation(const Comparison& c) {
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
          "is wrong is at most " +
          format_level(c.alpha) + ", over all comparisons together" +
-         (c.history.qualification.empty() ? "" : ", for one look at what was declared") + ".\n" + verdict_words_text(c);
+         (c.history.qualification.empty() ? "" : ", for one answer to what was declared") + ".\n" + verdict_words_text(c);
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ std::string lost_section(const ReportFacts& facts) {
 std::string notes_section(const Comparison& c) {
   std::string body;
   for (const auto& note : c.notes) body += "<li>" + escaped(note) + "</li>\n";
-  return body.empty() ? "" : section("notes", "To be known beside it", "<ul>" + body + "</ul>\n");
+  return body.empty() ? "" : section("notes", "Notes", "<ul>" + body + "</ul>\n");
 }
 
 std::string more_section(const Comparison& c) {
@@ -234,7 +234,7 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   add(heat_map_figure(c));
   add(tuning_figure(c));
   add(cost_figure(c));
-  add(looks_figure(c));
+  add(interim_figure(c));
   return out;
 }
 

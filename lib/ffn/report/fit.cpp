@@ -46,25 +46,30 @@ std::string wrapped(const std::string& text, int width, int hanging) {
 
 namespace {
 
-// Of each column, where all have room together: the widest column of words gives way as far as its longest word. Nothing where it cannot.
+// Whether no line of the column is wider, words being whole.
+bool gives_way(const Table& table, std::size_t column, std::size_t width) {
+  const auto has_room = [&](const std::string& cell) {
+    const auto lines = wrapped_lines(on_one_line(cell), static_cast<int>(width));
+    return std::all_of(lines.begin(), lines.end(), [&](const std::string& line) { return display_width(line) <= width; });
+  };
+  return width > 0 && has_room(table.columns()[column].header) &&
+         std::all_of(table.rows().begin(), table.rows().end(), [&](const auto& row) { return has_room(row[column]); });
+}
+
+// Of each column, where all have room together: one column of words gives way, the widest that can. Nothing where none can.
 std::vector<std::size_t> widths_within(const Table& table, std::size_t most) {
-  constexpr std::size_t kGap = 2, kNarrowest = 16;  // of a column of words
+  constexpr std::size_t kGap = 2;
   auto widths = table.widths();
   const std::size_t all = std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (widths.size() - 1);
   if (most == 0 || all <= most) return widths;
-  std::size_t words = widths.size();
+  std::size_t best = widths.size();
   for (std::size_t i = 0; i < widths.size(); ++i) {
-    if (table.columns()[i].align == Align::left && (words == widths.size() || widths[i] >= widths[words])) words = i;
+    const bool is_wider = best == widths.size() || widths[i] >= widths[best];
+    if (table.columns()[i].align == Align::left && is_wider && widths[i] + most > all && gives_way(table, i, widths[i] + most - all))
+      best = i;
   }
-  if (words == widths.size() || widths[words] + most < all + kNarrowest) return {};
-  widths[words] -= all - most;
-  std::vector<std::string> cells = {table.columns()[words].header};
-  for (const auto& row : table.rows()) cells.push_back(row[words]);
-  for (const auto& cell : cells) {
-    for (const auto& line : wrapped_lines(cell, static_cast<int>(widths[words]))) {
-      if (display_width(line) > widths[words]) return {};
-    }
-  }
+  if (best == widths.size()) return {};
+  widths[best] -= all - most;
   return widths;
 }
 

@@ -205,8 +205,8 @@ class Formatter : public CLI::Formatter {
   std::string broken(const std::string& line) const {
     const std::string before = line.substr(0, column_);
     const bool meaning_only = before.find_first_not_of(' ') == std::string::npos;
-    if (meaning_only || before.back() != ' ') return indented(line, width_, meaning_only ? 0 : 2);
-    const std::string meaning = indented(std::string(column_, ' ') + line.substr(column_), width_);
+    if (meaning_only || before.back() != ' ') return wrapped(line, width_, meaning_only ? 0 : 2);
+    const std::string meaning = wrapped(std::string(column_, ' ') + line.substr(column_), width_);
     return before + meaning.substr(column_);
   }
 

@@ -38,8 +38,8 @@ Error current_error() {
 // Folded on a terminal; one line per problem in a pipe or log.
 int report_error(const Error& error) {
   const int width = ::isatty(STDERR_FILENO) ? terminal_width_of(STDERR_FILENO) : 0;
-  std::cerr << indented(std::string("error: ") + error.what() + "\n", width, 2);
-  if (!error.hint().empty()) std::cerr << indented("hint: " + error.hint() + "\n", width, 2);
+  std::cerr << wrapped(std::string("error: ") + error.what() + "\n", width, 2);
+  if (!error.hint().empty()) std::cerr << wrapped("hint: " + error.hint() + "\n", width, 2);
   return static_cast<int>(error.code());
 }
 
@@ -52,7 +52,7 @@ LogOptions log_options(int verbosity, bool color, std::function<void()> before_l
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       const bool laid_out = line.rfind("  ", 0) == 0;  // a command in lines of its own
-      out += (out.empty() ? "" : "\n") + (laid_out ? line : join(cut_at_blanks(line, width, 2), "\n"));
+      out += (out.empty() ? "" : "\n") + (laid_out ? line : join(wrapped_lines(line, width, 2), "\n"));
     }
     return out;
   };
@@ -66,14 +66,10 @@ LogOptions log_options(const CommonOptions& common) {
 void print_json(const Json& json) { std::cout << dump_json_lossy(json, 2) << "\n"; }
 
 void print_table(const Table& table, const CommonOptions& common) {
-  std::cout << folded(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
+  std::cout << fitted(table, terminal_width_of(1), color_enabled(color_mode(common), 1));
 }
 
-void print_named_table(const Table& table, const CommonOptions& common) {
-  std::cout << folded_or_split(table, 1, terminal_width_of(1), color_enabled(color_mode(common), 1));
-}
-
-void print_text(const std::string& lines, int hanging) { std::cout << indented(lines, terminal_width_of(1), hanging); }
+void print_text(const std::string& lines, int hanging) { std::cout << wrapped(lines, terminal_width_of(1), hanging); }
 
 ColorMode color_mode(const CommonOptions& common) {
   return common.color == "always" ? ColorMode::always : common.color == "never" ? ColorMode::never : ColorMode::automatic;

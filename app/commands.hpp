@@ -56,11 +56,8 @@ LogOptions log_options(const CommonOptions& common);
 /// One document on stdout. Bytes that are not UTF-8 (a path may have them) become U+FFFD.
 void print_json(const Json& json);
 
-/// On stdout for a person, within the terminal: a table, which is stacked where it would have to break words, and lines that go on
-/// `hanging` columns further in.
+/// On stdout for a person, within the terminal: a table, and lines that go on `hanging` columns further in.
 void print_table(const Table& table, const CommonOptions& common);
-/// The same in several tables where one would have to break words; the first column stands in each.
-void print_named_table(const Table& table, const CommonOptions& common);
 void print_text(const std::string& lines, int hanging = 2);
 
 void add_train(CommandLine program, CommonOptions& common);

@@ -6,7 +6,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/earlier_looks.hpp"
+#include "ffn/compare/earlier_answers.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -14,7 +14,7 @@ namespace ffn::app {
 
 namespace {
 
-// Whether it is what the study was declared with. Looks of a growing study are paid for in its own comparison only.
+// Whether it is what the study was declared with. Interim analyses of a sequential design are paid for in its own comparison only.
 bool is_own_question(const CompareConfig& asked, const CompareConfig& own, bool all) {
   return !all && dump_json(write_json(asked)) == dump_json(write_json(own));
 }
@@ -79,7 +79,7 @@ std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
 
 }  // namespace
 
-Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& look) {
+Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found) {
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
   const auto places = find_judging_places(directories);
@@ -94,10 +94,10 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   if (const auto about = notes_about(found); found.runs.empty() && !about.empty())
     throw DataError("there are no runs to compare: " + join(about, "; "),
                     "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
-  if (look) look(found);
+  if (on_found) on_found(found);
   auto comparison = compare_runs(std::move(found.runs), request);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
-  take_look(comparison, request.config);
+  record_answer(comparison, request.config);
   return comparison;
 }
 

@@ -22,7 +22,7 @@ void add_question_options(CommandLine command, CompareQuestion& question);
 /// Which runs, and what makes variants of them, alone: for a command that judges nothing.
 void add_grouping_options(CommandLine command, CompareQuestion& question);
 
-/// Where the options say nothing, a single study's own comparison holds. `look` sees the runs that were found.
-Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& look = {});
+/// Where the options say nothing, a single study's own comparison holds. `on_found` hears of the runs that were found.
+Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found = {});
 
 }  // namespace ffn::app

@@ -1,13 +1,17 @@
-// What a shell offers for the word that is being typed. The shells' scripts are short (commands/completion.cpp): they hand the words to
+// What a shell offers for the word that is being typed. The shells' scripts are short (app/completion): they hand the words to
 // the program, which alone knows its commands, the config's keys, the shipped configs and where runs are.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "command_line.hpp"
 
 namespace ffn::app {
+
+/// The scripts of app/completion, which the build puts into the program: "ffn-train.bash" → text.
+const std::map<std::string, std::string>& completion_scripts();
 
 /// Set by the scripts: the arguments are to be completed, not obeyed.
 inline constexpr const char* kCompleteVariable = "FFN_TRAIN_COMPLETE";

@@ -81,7 +81,7 @@ void print_neurons(const Inspection& i, const CommonOptions& common) {
     const bool known = std::all_of(parts.begin(), parts.end(), [](const HiddenReport& part) { return part.finite; });
     print_heading((known ? "The " : "The first ") + std::to_string(table.num_rows()) + " neurons of block " + std::to_string(b) +
                   (known ? " that write most" : ""));
-    print_named_table(table, common);
+    print_table(table, common);
   }
   print_paragraph(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") +
                   "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest "

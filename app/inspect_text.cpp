@@ -61,7 +61,7 @@ void print_layers(const Inspection& i, const CommonOptions& common) {
                      rate_bars(r)});
   });
   print_heading("Hidden layers");
-  print_named_table(table, common);
+  print_table(table, common);
   print_paragraph("zeros: activations h that are exactly 0; near 0: |h| below " + format_significant(kNearZero, 1) +
                   " of the layer's root mean square; fire: the pre-activation is above 0; dead: near 0 on every token; "
                   "always on: fires on every token; eff. rank: exp of the entropy of h's singular values" +
@@ -101,7 +101,7 @@ void print_weights(const Inspection& i, const CommonOptions& common) {
     table.add_row(row);
   });
   print_heading("Keys and values: median [10 %, 90 %] of the neurons");
-  print_named_table(table, common);
+  print_table(table, common);
   if (any_agreement)
     print_paragraph(
         "cos: of key and value; agrees: neurons whose value favours, by the head, the very token that follows where the key is strongest; "
@@ -123,7 +123,7 @@ void print_gates(const Inspection& i, const CommonOptions& common) {
   });
   if (table.num_rows() == 0) return;
   print_heading("Gate φ(x W_gate) and up x W_up apart, and how often they have which signs");
-  print_named_table(table, common);
+  print_table(table, common);
 }
 
 void print_experts(const Inspection& i, const CommonOptions& common) {
@@ -149,7 +149,7 @@ void print_experts(const Inspection& i, const CommonOptions& common) {
                      join(takes, " · ")});
     }
     print_heading("What the experts of block " + std::to_string(b) + " take");
-    print_named_table(table, common);
+    print_table(table, common);
     const std::string chosen = format_significant(routing.token_entropy, 3);
     const std::string most = format_significant(std::log(static_cast<double>(routing.num_experts)), 3);
     std::string text = "even share " + format_percent(1.0 / static_cast<double>(routing.num_experts)) + ", largest " +
@@ -184,7 +184,7 @@ void print_attention(const Inspection& i, const CommonOptions& common) {
   }
   if (table.num_rows() == 0) return;
   print_heading("Attention, mean over the inputs");
-  print_named_table(table, common);
+  print_table(table, common);
 }
 
 }  // namespace

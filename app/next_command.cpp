@@ -17,6 +17,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/names.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"

@@ -131,6 +131,10 @@ std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::
   return out;
 }
 
+fs::path report_path(const CompareQuestion& question) {
+  return question.directories.size() == 1 ? fs::path(question.directories[0]) / "report.html" : fs::path("report.html");
+}
+
 pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::path>& directories) {
   pictures::ReportFacts facts;
   std::vector<std::string> names, words = {"ffn-train", "compare"};

@@ -27,6 +27,9 @@ std::unique_ptr<Report> make_report(
     const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
 constexpr int kReportParts = 4;
 
+/// Where a report goes that no option sends elsewhere: into the directory; here where there are several.
+std::filesystem::path report_path(const CompareQuestion& question);
+
 /// From the runs as they were found. The commands are added by who knows them.
 pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<std::filesystem::path>& directories);
 

@@ -118,10 +118,10 @@ std::string standing_text(const Comparison& c, const pictures::CurveSet* curves,
   const bool with_curves = !lines.is_empty() && left >= kLeastRangeBar + curve, has_range = range_of_centres(c).is_known();
   const int room = left - (with_curves ? curve : 0), bar = has_range && room >= kLeastRangeBar ? std::min(kMostRangeBar, room) : 0;
   const Table table = standing_table(c, lines, name, bar, with_curves);
-  if (!keeps_words(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
+  if (!fits(table, width - 1)) return "";  // stacked it would fill the screen that it is drawn over
   const std::string shown = "so far: " + c.metric + ", " + pictures::estimate_name(c) + (bar > 0 ? ", in numbers and as a bar" : "") +
                             (with_curves ? "; " + name + " over the steps" : "") + "\n";
-  std::string out = wrapped(shown, width - 1) + folded(table, width - 1, false);
+  std::string out = wrapped(shown, width - 1) + fitted(table, width - 1, false);
   std::size_t groups = 0;
   for (const auto& facet : c.facets) groups += facet.groups.size();
   if (groups > kMostRows) out += "… and " + std::to_string(groups - kMostRows) + " more\n";

@@ -29,9 +29,7 @@ std::string cell_number(double x) {
 }
 
 // A line in as many as it takes, its blanks kept.
-void print_line(const std::string& line, int hanging) {
-  for (const auto& part : cut_at_blanks(line, terminal_width_of(1), hanging)) std::cout << part << "\n";
-}
+void print_line(const std::string& line, int hanging) { std::cout << wrapped(line + "\n", terminal_width_of(1), hanging); }
 
 void print_step(const TraceStep& step) {
   constexpr std::int64_t kMostNumbers = 32;

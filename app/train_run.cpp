@@ -85,7 +85,7 @@ void print_metrics(const RunDirectory& directory, const RunSummary& summary, con
   const auto evaluations = evaluations_of(directory);
   const int left = terminal_width_of(1) - widest_line(metrics_table(summary, evaluations, 0).terminal_text(false)) - 2;
   const int columns = left >= kLeastColumns ? std::min(left, kMostColumns) : 0;
-  print_named_table(metrics_table(summary, evaluations, columns), common);
+  print_table(metrics_table(summary, evaluations, columns), common);
   if (columns == 0)
     std::cout << sentence_and_command("curves:", "ffn-train curves " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }

@@ -7,16 +7,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "compare_text.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/compare/compare_json.hpp"
-#include "ffn/compare/earlier_looks.hpp"
+#include "ffn/compare/earlier_answers.hpp"
 #include "ffn/compare/expect.hpp"
 #include "ffn/compare/ranking.hpp"
 #include "ffn/data/corpus.hpp"
 #include "ffn/data/task.hpp"
+#include "ffn/report/exporter.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/terminal.hpp"
@@ -81,8 +82,7 @@ void print_and_save(const Comparison& comparison, const Plan& plan, const Common
   const bool color = color_enabled(color_mode(common), 1);
   if (common.json) print_json(json);
   else {
-    std::cout << printable(comparison_text(comparison, {TableForm::terminal, false, false, color, terminal_width_of(1)}),
-                           /*keep_colors=*/true);
+    std::cout << printable(TerminalExporter({false, false, color, terminal_width_of(1)}).write(comparison), /*keep_colors=*/true);
   }
   std::cout << std::flush;  // before anything is logged: an error of writing is thrown here
 }
@@ -181,7 +181,7 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   if (part.empty()) {
     if (!study.config.question.empty() && !common.json)
       std::cout << wrapped(printable(study.config.question), terminal_width_of(1)) << "\n";
-    take_look(comparison, comparison_of(study));
+    record_answer(comparison, comparison_of(study));
     print_and_save(comparison, plan, common);
   } else {
     print_part(trained, common);

@@ -776,6 +776,7 @@ def read_runs(directory, all):
     varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
     for path, config, status, summary in runs:
         columns = {"run": str(path), "seed": config.get("seed"), "state": status["state"]}
+        columns["label"] = config.get("label", "")
         yield path, {**columns, **{key: config.get(key) for key in varying}}, summary
 
 
@@ -800,7 +801,7 @@ def runs_as_dicts(directory, all=False):
 
 
 def runs(directory, all=False):
-    """A DataFrame with a row for each run at and below a directory: run (its directory, for load()), seed, state, the config keys
+    """A DataFrame with a row for each run at and below a directory: run (its directory, for load()), seed, state, label, the config keys
     in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss"; NaN of a run that diverged) and the
     best ("best val/loss").
 
@@ -813,8 +814,8 @@ def runs(directory, all=False):
 
 
 def metrics(directory, all=False):
-    """The learning curves of the same runs as a tidy DataFrame: run, seed, state, the config keys in which they differ, step,
-    metric, value."""
+    """The learning curves of the same runs as a tidy DataFrame: run, seed, state, label, the config keys in which they differ,
+    step, metric, value."""
     import pandas
 
     rows = []

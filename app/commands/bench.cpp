@@ -85,7 +85,7 @@ void print_group(const Group& group, const std::vector<Measurement>& measurement
   }
   if (table.num_rows() > 0)
     std::cout << wrapped(std::string(group.title) + "\n", terminal_width_of(1)) << "\n"
-              << split(table, 1, terminal_width_of(1), color) << "\n";
+              << fitted(table, terminal_width_of(1), color) << "\n";
 }
 
 Json bench_json(const LibTorchInfo& info, const std::vector<Measurement>& measurements) {

@@ -57,7 +57,7 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
                                 : one.is_ours       ? "  stays: it holds " + one.foreign + ", which is not ffn-train's"
                                                     : "  stays: nothing in it can be read as ffn-train's, " + one.foreign + " neither";
       for (const auto& line :
-           cut_at_blanks(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2))
+           wrapped_lines(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2))
         std::cout << line << "\n";
     }
     if (one.foreign.empty()) ours.push_back(std::move(one));

@@ -1,13 +1,13 @@
 // ffn-train compare DIR...: which variant is better and how surely, from run directories.
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
 #include "../compare_question.hpp"
-#include "../compare_text.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/compare/compare_json.hpp"
+#include "ffn/report/exporter.hpp"
 
 namespace ffn::app {
 
@@ -27,16 +27,18 @@ bool any_verdict(const Comparison& comparison, stats::Verdict verdict) {
   });
 }
 
+std::unique_ptr<Exporter> exporter_for(const CompareFlags& options, const CommonOptions& common) {
+  if (common.json) return std::make_unique<JsonExporter>();
+  if (options.csv) return std::make_unique<CsvExporter>();
+  if (options.markdown) return std::make_unique<MarkdownExporter>(options.explain);
+  return std::make_unique<TerminalExporter>(TerminalExporter::Options{
+      options.details, options.explain, color_enabled(color_mode(common), STDOUT_FILENO), terminal_width_of(STDOUT_FILENO)});
+}
+
 int compare(const CompareFlags& options, const CommonOptions& common) {
   const auto comparison = answer_to(options.question);
-  if (common.json) print_json(comparison_json(comparison));
-  else {
-    const auto form = options.markdown ? TableForm::markdown : options.csv ? TableForm::csv : TableForm::terminal;
-    const CompareView view{form, options.details, options.explain, color_enabled(color_mode(common), 1),
-                           form == TableForm::terminal ? terminal_width_of(1) : 0};
-    const auto text = comparison_text(comparison, view);
-    std::cout << (form == TableForm::csv ? text : printable(text, /*keep_colors=*/true));
-  }
+  const auto text = exporter_for(options, common)->write(comparison);
+  std::cout << (common.json || options.csv ? text : printable(text, /*keep_colors=*/true));
   const auto is_asked = [&](stats::Verdict verdict) {
     return options.fail_if == stats::to_string(verdict) && any_verdict(comparison, verdict);
   };

@@ -7,113 +7,12 @@
 
 namespace ffn::app {
 
-namespace {
-
-// readline takes the word apart at = and :, and completes what stands behind the last of them, or behind a quote that is still open. It
-// inserts candidates as they are, so that the name of a directory would become a command of the shell: what is no plain character is
-// quoted here. compopt -o filenames would quote what keys and values have, too, and put a slash behind runs.
-constexpr const char* kBash = R"(# ffn-train completion for bash. Load it with: source <(ffn-train completion bash)
-
-# The line's words as the shell will read them, without running anything; the quote that is still open; how much of the last word stays.
-_ffn_train_words() {
-  local line=${COMP_LINE:0:COMP_POINT} word= begun= outside=0 c i breaks=${COMP_WORDBREAKS//[^=:]/}
-  words=() quote= kept=0
-  for ((i = 0; i < ${#line}; ++i)); do
-    c=${line:i:1}
-    if [[ -n $quote && $c == "$quote" ]]; then
-      quote= kept=$outside
-    elif [[ $quote == "'" ]]; then
-      word+=$c
-    elif [[ $c == \\ ]]; then
-      [[ -n $quote && ${line:i + 1:1} != [\\\"\$\`] ]] && word+=\\
-      ((++i))
-      word+=${line:i:1}
-    elif [[ -n $quote ]]; then
-      word+=$c
-    elif [[ $c == [\"\'] ]]; then
-      quote=$c begun=1 outside=$kept kept=${#word}
-    elif [[ $c == [[:space:]] ]]; then
-      [[ -n $word$begun ]] && words+=("$word")
-      word= begun= kept=0
-    else
-      word+=$c
-      [[ -n $breaks && $c == [$breaks] ]] && kept=${#word}
-    fi
-  done
-  words+=("$word")
-}
-
-# A candidate as it has to stand in the line: between the quotes that are open, or with a backslash before what means something.
-_ffn_train_quoted() {
-  local c i plain='[[:alnum:]_./=,:@%+-]'
-  quoted=
-  for ((i = 0; i < ${#1}; ++i)); do
-    c=${1:i:1}
-    if [[ $quote == "'" ]]; then
-      [[ $c == "'" ]] && quoted+="'\\'"
-    elif [[ $quote == '"' ]]; then
-      [[ $c == '!' ]] && return 1 # it would be history, and no backslash helps
-      [[ $c == [\\\"\$\`] ]] && quoted+=\\
-    elif [[ $c != $plain && ! ($c == "~" && $i == 0 && ${words[${#words[@]} - 1]} == "~"*) ]]; then
-      quoted+=\\
-    fi
-    quoted+=$c
-  done
-}
-
-_ffn_train() {
-  local -a words
-  local candidate quote kept quoted
-  _ffn_train_words
-  COMPREPLY=()
-  while IFS= read -r candidate; do
-    candidate=${candidate%%$'\t'*}
-    _ffn_train_quoted "${candidate:kept}" || continue
-    [[ $candidate == *[/.=,] ]] && compopt -o nospace 2> /dev/null
-    COMPREPLY+=("$quoted")
-  done < <(FFN_TRAIN_COMPLETE=bash "${words[0]}" "${words[@]:1}" 2> /dev/null)
-}
-complete -F _ffn_train ffn-train
-)";
-
-constexpr const char* kZsh = R"(#compdef ffn-train
-# ffn-train completion for zsh. Load it with: source <(ffn-train completion zsh)
-_ffn_train() {
-  local line word current=${${(Q)words[CURRENT]}#[\"\']}
-  local -a whole going_on
-  for line in "${(@f)$(FFN_TRAIN_COMPLETE=zsh "${(Q)words[1]}" "${(@Q)words[2,CURRENT-1]}" "$current" 2> /dev/null)}"; do
-    [[ -z $line ]] && continue
-    word=${line%%$'\t'*}
-    word=${word//\\/\\\\}
-    word=${word//:/\\:}
-    [[ $line == *$'\t'* ]] && word+=":${line#*$'\t'}"
-    if [[ ${line%%$'\t'*} == *[/.=,] ]]; then going_on+=("$word"); else whole+=("$word"); fi
-  done
-  (( $#whole )) && _describe -V -t words 'ffn-train' whole
-  (( $#going_on )) && _describe -V -t beginnings 'ffn-train' going_on -S ''
-}
-if [[ ${funcstack[1]} == _ffn-train ]]; then _ffn_train "$@"; else compdef _ffn_train ffn-train; fi
-)";
-
-constexpr const char* kFish = R"(# ffn-train completion for fish. Load it with: ffn-train completion fish | source
-function __ffn_train_complete
-    set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    # As the shell will read it, also where a quote is still open.
-    set -l plain (string unescape -- "$current"; or string unescape -- "$current'"; or string unescape -- "$current\"")
-    env FFN_TRAIN_COMPLETE=fish $words "$plain" 2> /dev/null
-end
-complete -c ffn-train -f -a '(__ffn_train_complete)'
-)";
-
-}  // namespace
-
 void add_completion(CommandLine program, CommonOptions&) {
   auto command = program.subcommand("completion", "a script that makes a shell complete commands, keys, values, configs and runs");
   auto shell = std::make_shared<std::string>();
   command.option("shell", *shell, "which").required().type("").one_of({"bash", "zsh", "fish"});
   command.run([shell] {
-    std::cout << (*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+    std::cout << completion_scripts().at("ffn-train." + *shell);
     return 0;
   });
 }

@@ -32,12 +32,12 @@ void print_demo(const demo::Demo& shown, const CommonOptions& common) {
     for (const auto& lines : part.blocks) {
       blocks.push_back(block_of({}));
       for (const auto& line : lines) {
-        for (const auto& piece : cut_at_blanks(text(line), width, 5)) blocks.back().lines.push_back(piece);
+        for (const auto& piece : wrapped_lines(text(line), width, 5)) blocks.back().lines.push_back(piece);
       }
       blocks.back() = block_of(blocks.back().lines);
     }
     std::cout << beside_each_other(blocks, width);
-    if (part.table) std::cout << text(folded(*part.table, width, color));
+    if (part.table) std::cout << text(fitted(*part.table, width, color));
     std::vector<Block> charts;
     for (const auto& chart : part.charts) charts.push_back(pictures::drawn(chart, kChartColumns, kChartRows, charset, color));
     std::cout << beside_each_other(charts, width);

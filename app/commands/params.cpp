@@ -97,7 +97,7 @@ void print_variants(const Study& study, const CommonOptions& common) {
     variants.push_back({{"name", variant.name}, {"ffn", cost_json(ffn)}, {"total", cost_json(cost.total)}});
   }
   if (common.json) print_json({{"variants", variants}});
-  else print_named_table(table, common);
+  else print_table(table, common);
 }
 
 // A whole model from a config.

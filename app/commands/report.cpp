@@ -13,9 +13,9 @@
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/charts.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
-#include "ffn/report/page.hpp"
 
 extern char** environ;
 
@@ -29,11 +29,6 @@ struct ReportOptions {
   std::string out, figures;
   bool open = false;
 };
-
-fs::path page_path(const ReportOptions& options) {
-  if (!options.out.empty()) return expand_home(options.out);
-  return options.question.directories.size() == 1 ? fs::path(options.question.directories[0]) / "report.html" : fs::path("report.html");
-}
 
 struct NamedFigure {
   NamedFile file;
@@ -51,7 +46,7 @@ std::vector<NamedFigure> figure_files(const fs::path& directory, const Compariso
   for (const auto& figure : figures) {
     for (const auto& file : pictures::svg_files(figure)) add(file, "picture");
   }
-  add({"table.tex", pictures::latex_table(comparison)}, "table");
+  add({"table.tex", LatexExporter().write(comparison)}, "table");
   return out;
 }
 
@@ -75,8 +70,8 @@ int write_report(const ReportOptions& options, const CommonOptions& common) {
   ProgressBar bar(parts);
   const auto report = make_report(options.question, [&](int part) { bar.update(part); });
   const auto& facts = report->facts;
-  const auto path = page_path(options);
-  const std::string html = pictures::page(report->comparison, report->figures, facts);
+  const fs::path path = options.out.empty() ? report_path(options.question) : fs::path(expand_home(options.out));
+  const std::string html = HtmlExporter(report->figures, facts).write(report->comparison);
   bar.finish();
   const NamedFile page(path, {"report", pictures::kPageMark}, options.out.empty() ? Chosen::by_program : Chosen::by_person);
   std::vector<NamedFigure> pictures;

@@ -173,7 +173,7 @@ int runs(const std::string& directory, const CommonOptions& common) {
                    format_bytes(static_cast<double>(bytes_below(path)))});
   }
   if (entries.empty()) print_text("no runs below " + directory);
-  else print_named_table(table, common);
+  else print_table(table, common);
   const auto aside = find_moved_aside(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);

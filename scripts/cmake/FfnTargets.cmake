@@ -62,3 +62,20 @@ function(ffn_uses_torch target)
   # g++ 14 sees an overrun in std::vector<bool> as LibTorch's autograd::Function uses it; there is none.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
 endfunction()
+
+# Files as text in a program: writes the definition of FUNCTION, which HEADER declares as `const std::map<std::string, std::string>& FUNCTION()`,
+# name → text. Names are relative to BASE.
+function(ffn_embed target)
+  cmake_parse_arguments(ARG "" "FUNCTION;HEADER;BASE" "FILES" ${ARGN})
+  set(source "// Written by ffn_embed().\n#include \"${ARG_HEADER}\"\n\nconst std::map<std::string, std::string>& ${ARG_FUNCTION}() {\n  static const std::map<std::string, std::string> files{\n")
+  foreach(name ${ARG_FILES})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARG_BASE}/${name})
+    file(READ ${ARG_BASE}/${name} content)
+    string(APPEND source "    {\"${name}\", R\"ffn(${content})ffn\"},\n")
+  endforeach()
+  string(APPEND source "  };\n  return files;\n}\n")
+  string(REPLACE "::" "_" file ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
+  file(WRITE ${file}.new "${source}")
+  file(COPY_FILE ${file}.new ${file} ONLY_IF_DIFFERENT)
+  target_sources(${target} PRIVATE ${file})
+endfunction()

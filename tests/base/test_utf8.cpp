@@ -88,7 +88,14 @@ TEST_CASE("the display width counts code points") {
   CHECK(display_width("") == 0);
   CHECK(display_width("abc") == 3);
   CHECK(display_width("φ·z") == 3);
-  CHECK(display_width("\xF0\x9F\x98\x80") == 1);
+  CHECK(display_width("\xF0\x9F\x98\x80") == 2);
+  CHECK(display_width("日本語 x") == 8);
+  CHECK(display_width("e\u0301") == 1);
+  CHECK(display_width("−∞ ± ●─█⠿·φ²") == 12);
+  CHECK(display_width("\xff\xfe") == 2);
+  CHECK(fitting_prefix("日本語", 3) == 3);
+  CHECK(fitting_prefix("日本語", 4) == 6);
+  CHECK(fitting_prefix("abc", 9) == 3);
 }
 
 TEST_CASE("what a terminal would obey becomes a question mark") {

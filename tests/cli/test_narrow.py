@@ -57,7 +57,7 @@ class Narrow(ProgramTest):
         text = self.widest(30, "compare", "runs/study")
         for expansion in (1, 2):
             for activation in ("relu", "gelu"):
-                self.assertRegex(text, rf"(?m)^expansion: {expansion}\nactivation: {activation}\nsteps: \S")
+                self.assertRegex(text, rf"(?m)^expansion: {expansion}\s+activation: {activation}\s+steps: \S")
 
     def test_the_title_of_a_curve_goes_on_in_a_second_line(self):
         self.ok("xor", "model.ffn.activation=relu,gelu", "model.ffn.expansion=1,2", "compare.metric=val/loss", "seeds=2", "name=study", "-q")

@@ -508,7 +508,7 @@ class Runs(ProgramTest):
         runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "train.optimizer.lr=0.01,0.05", "seeds=11", "train.eval_every=20")
         table, curves = ffn_train.runs(self.tmp / "runs"), ffn_train.metrics(self.tmp / "runs")
         self.assertEqual(list(table["run"]), [str(run) for run in runs])
-        self.assertEqual(list(table.columns[:5]), ["run", "seed", "state", "model.ffn.activation", "train.optimizer.lr"])
+        self.assertEqual(list(table.columns[:6]), ["run", "seed", "state", "label", "model.ffn.activation", "train.optimizer.lr"])
         self.assertEqual(list(table["seed"])[:11], list(range(11)))
         for row in table.to_dict("records"):
             summary = json.loads((pathlib.Path(row["run"]) / "summary.json").read_text())

@@ -484,10 +484,10 @@ class Size(ReportTest):
         growing = {**STUDY, "name": "growing", "seeds": {"until": "settled", "max": 24}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}}
         self.run_program("--config", self.write("growing.json", growing), "-q")
         page = Page(self.page("runs/growing"))
-        self.assertIn("looks", [e[1]["id"] for e in page.all("figure")])
+        self.assertIn("interim-analyses", [e[1]["id"] for e in page.all("figure")])
         self.ok("xor", "name=settled", "model.ffn.activation=relu,gelu,silu", "compare.min_effect=5", "seeds=auto", "-q")
         page = Page(self.page("runs/settled"))
-        pictures = list(page.all("svg", next(page.all("figure", id="looks")), role="img"))
+        pictures = list(page.all("svg", next(page.all("figure", id="interim-analyses")), role="img"))
         self.assertGreaterEqual(len(pictures), 2)
         for picture in pictures:  # of either width
             self.assertIn("no meaningful difference", [page.text(t) for t in page.all("text", picture)])

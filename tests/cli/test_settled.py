@@ -116,7 +116,7 @@ class Settled(ProgramTest):
         self.assertEqual(without_times(json.loads(self.ok("compare", "runs/s", "--json").stdout)), self.comparison())
         details = " ".join(self.ok("compare", "runs/s", "--details").stdout.split())
         self.assertIn("stands since", details)
-        self.assertIn("looked at with 8", details)
+        self.assertIn("interim analyses with 8", details)
         self.assertIn("declared maximum: 32; 2 comparisons", details)
 
     def test_another_question_is_no_declared_design(self):
@@ -215,7 +215,7 @@ class Settled(ProgramTest):
         pairs = {pair["value"]: pair for pair in comparison["facets"][0]["pairs"]}
         self.assertEqual((pairs["gelu"]["sequential"]["looked_at"], pairs["gelu"]["seeds"]), (16, 16))
         self.assertEqual(pairs["identity"]["sequential"]["looked_at"], 24)
-        self.assertIn("of the look at 16 seeds; up to 6 more", " ".join(comparison["notes"]))
+        self.assertIn("of the interim analysis at 16 seeds; up to 6 more", " ".join(comparison["notes"]))
         self.train("seeds.min=24")
         self.assertEqual(set(pair["sequential"]["looked_at"] for pair in self.comparison()["facets"][0]["pairs"]), {24})
 

@@ -135,7 +135,7 @@ TEST_CASE("each class of a shade has its colour in either scheme, and the page t
 
 TEST_CASE("a file that stands alone has plain colours: other programs know no variables") {
   CHECK(file_style().find("var(") == std::string::npos);
-  CHECK(chart_rules().find("var(--series0)") != std::string::npos);
+  CHECK(assets().at("charts.css").find("var(--series0)") != std::string::npos);
 }
 
 TEST_CASE("a matrix has its signs as colours, its numbers where there is room, and escapes its names") {

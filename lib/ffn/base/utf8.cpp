@@ -1,6 +1,10 @@
 #include "ffn/base/utf8.hpp"
 
+#include <locale.h>
+#include <wchar.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -62,11 +66,36 @@ void append_utf8(std::string& out, std::uint32_t c) {
   put(0x80 | (c & 0x3F));
 }
 
-std::size_t display_width(const std::string& text) {
-  std::size_t width = 0;
-  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return width;
+namespace {
+
+/// Up to `most` columns: how many, and the bytes that take them.
+struct Measured {
+  std::size_t columns = 0, bytes = 0;
+};
+
+Measured measured(const std::string& text, std::size_t most) {
+  // Debian's C library always has this locale; where another has not, every character takes one column.
+  static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t before = utf8 ? ::uselocale(utf8) : nullptr;
+  Measured out;
+  while (out.bytes < text.size()) {
+    std::size_t next = out.bytes + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0) == 0x80) ++next;
+    const auto code = next - out.bytes > 1 ? decode_utf8(text.substr(out.bytes, next - out.bytes)) : std::vector<std::uint32_t>();
+    const int wide = code.empty() ? 1 : ::wcwidth(static_cast<wchar_t>(code[0]));
+    const std::size_t columns = out.columns + (wide < 0 ? 1 : static_cast<std::size_t>(wide));
+    if (columns > most) break;
+    out = {columns, next};
+  }
+  if (before) ::uselocale(before);
+  return out;
 }
+
+}  // namespace
+
+std::size_t display_width(const std::string& text) { return measured(text, SIZE_MAX).columns; }
+
+std::size_t fitting_prefix(const std::string& text, std::size_t width) { return measured(text, width).bytes; }
 
 namespace {
 
@@ -145,13 +174,7 @@ std::size_t complete_prefix(const std::string& text) {
 }
 
 std::string clipped(const std::string& text, std::size_t width) {
-  if (display_width(text) <= width) return text;
-  std::size_t end = 0;
-  for (std::size_t columns = 0; end < text.size(); ++end) {
-    const bool starts_character = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
-    if (starts_character && ++columns > width - 3) break;
-  }
-  return text.substr(0, end) + "...";
+  return display_width(text) <= width ? text : text.substr(0, fitting_prefix(text, width - 3)) + "...";
 }
 
 }  // namespace ffn

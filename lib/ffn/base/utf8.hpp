@@ -18,8 +18,11 @@ std::vector<std::uint32_t> decode_utf8(const std::string& bytes);
 /// Appends one code point (below 0x110000) as UTF-8.
 void append_utf8(std::string& out, std::uint32_t code_point);
 
-/// Number of terminal columns if every code point is one column wide.
+/// Number of terminal columns, by the C library's table: 2 of East Asian wide characters and emoji, 0 of combining marks.
 std::size_t display_width(const std::string& text);
+
+/// Bytes of the longest beginning of whole characters that takes at most `width` columns.
+std::size_t fitting_prefix(const std::string& text, std::size_t width);
 
 /// The text with '?' for whatever a terminal would obey instead of show: control characters of ASCII and of U+0080–U+009F (which
 /// some terminals take from single bytes, too), those that reorder what is read (bidirectional controls), bytes that are not

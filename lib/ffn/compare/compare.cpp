@@ -31,16 +31,16 @@ namespace {
 
 using RunsBySeed = std::map<std::int64_t, const FoundRun*>;
 
-// Cuts both sides to the seeds that the last look was at: before the first one that is not finished, or failed, on either side.
-// Returns how many finished ones wait for the next look.
-std::size_t cut_to_look(std::int64_t first, RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
+// Cuts both sides to the seeds of the last interim analysis: before the first one that is not finished, or failed, on either side.
+// Returns how many finished ones wait for the next.
+std::size_t cut_to_analysis(std::int64_t first, RunsBySeed& a, RunsBySeed& b, const SequentialRequest& request) {
   const auto finished = [](const RunsBySeed& runs, std::int64_t seed) {
     const auto run = runs.find(seed);
     return run != runs.end() && run->second->state != RunState::failed;
   };
   std::int64_t past = first;
   while (finished(a, past) && finished(b, past)) ++past;
-  past = first + static_cast<std::int64_t>(seeds_looked_at(request, static_cast<std::size_t>(past - first)));
+  past = first + static_cast<std::int64_t>(seeds_analysed(request, static_cast<std::size_t>(past - first)));
   std::size_t waiting = 0;
   for (const auto& [seed, run] : a) waiting += seed >= past && finished(a, seed) && finished(b, seed);
   for (auto* side : {&a, &b}) side->erase(side->lower_bound(past), side->end());
@@ -57,7 +57,7 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
                                        const std::optional<SequentialRequest>& sequential) {
   auto a = by_seed(runs, metric), b = by_seed(reference, metric);
   PairResult result;
-  if (sequential) result.waiting_seeds = cut_to_look(std::min(first_seed(runs), first_seed(reference)), a, b, *sequential);
+  if (sequential) result.waiting_seeds = cut_to_analysis(std::min(first_seed(runs), first_seed(reference)), a, b, *sequential);
   std::vector<stats::Outcome> values, reference_values;
   std::vector<stats::Hit> hits, reference_hits;
   std::vector<const FoundRun*> paired_runs, paired_references;
@@ -295,7 +295,7 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.facets = facets_of(cells, values, metric, scale, options, request, judged);
   add_contrasts(contrasts, cells, metric, scale, options, out);
   judge_all(out, options.comparisons);
-  if (request.sequential) judge_in_looks(out, *request.sequential, scale);
+  if (request.sequential) judge_sequentially(out, *request.sequential, scale);
   if (!metric.is_time()) {
     choose_shown(out);
     note_scale(asked.scale, out);

@@ -78,7 +78,7 @@ RunPlaces find_judging_places(const std::vector<std::filesystem::path>& director
 /// those that are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
-/// How a study that adds seeds until settled is judged. Its seeds follow each other.
+/// How a sequential design is judged. Its seeds follow each other.
 struct SequentialRequest {
   std::vector<std::size_t> maxima;
   std::size_t comparisons = 0;  ///< as declared
@@ -132,9 +132,9 @@ struct PairResult {
   std::optional<stats::BadRuns> bad;               ///< of minimised logged metrics
   std::size_t unpaired_seeds = 0;                  ///< seeds that only one side has finished
   std::optional<stats::CrossedMean> crossed = {};  ///< effect on other values of Comparison::over, too
-  // Of a study that adds seeds until settled; all of the above is then of the seeds that were looked at.
+  // Of a sequential design; all of the above is then of the seeds of the last interim analysis.
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
-  std::size_t waiting_seeds = 0;   ///< finished, and for the next look
+  std::size_t waiting_seeds = 0;   ///< finished, and for the next interim analysis
   std::optional<stats::SequentialVerdict> sequential;
   std::vector<stats::InterimAnalysis> looks;  ///< at Comparison::alpha / comparisons
 };
@@ -158,11 +158,11 @@ struct Facet {
   std::vector<PairResult> further_pairs;    ///< against another value, where compare.pairs asks for them
 };
 
-/// How far a study that adds seeds until settled has come.
-struct SequentialStanding {
+/// How far a sequential design has come.
+struct SequentialProgress {
   std::vector<std::size_t> maxima;
   std::size_t comparisons;         ///< m of the correction
-  std::vector<std::size_t> looks;  ///< so far
+  std::vector<std::size_t> looks;  ///< interim analyses so far: their seeds
   std::size_t open;                ///< comparisons without a verdict
 };
 
@@ -170,7 +170,7 @@ struct SequentialStanding {
 /// and bad runs do not move a median.
 enum class ShownCentre { mean, geometric_mean, median };
 
-/// What came before this answer: earlier looks at its runs, earlier studies of its question, claims that were made before.
+/// What came before this answer: earlier answers from its runs, earlier studies of its question, claims that were made before.
 struct AnswerHistory {
   std::size_t earlier_looks = 0;
   std::string qualification;  ///< why its verdicts are suggestive; empty: they are sure
@@ -198,14 +198,14 @@ struct Comparison {
   bool mixed_budgets = false;             ///< runs had different numbers of steps: times of groups are not on one scale
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
-  std::optional<SequentialStanding> sequential;
+  std::optional<SequentialProgress> sequential;
   std::map<std::string, std::set<std::string>> measured;  ///< "target", "eval_every", "eval_examples" of the runs
   AnswerHistory history;
   std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too
 };
 
 /// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying
-/// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or in looks if the request says so).
+/// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or sequentially if the request says so).
 /// Throws UsageError for an unknown key, metric or reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);
 

@@ -75,8 +75,8 @@ Json group_json(const Comparison& c, const GroupResult& g) {
 
 const char* name_of(stats::PairedTest test) { return test == stats::PairedTest::signed_rank ? "signed_rank" : "sign_flip_of_mean"; }
 
-// The statistic is the sum of the differences in favour of the value, or of their signed ranks; the claim stands from the first look at
-// which its size reaches the bound. No p value: the bound of a look depends on what the earlier ones spent.
+// The statistic is the sum of the differences in favour of the value, or of their signed ranks; the claim stands from the first interim
+// analysis at which its size reaches the bound. No p value: the bound depends on what the earlier ones spent.
 Json looks_json(const Comparison& c, const PairResult& pair) {
   const double level = c.alpha / static_cast<double>(pair.judgement.comparisons);
   Json looks = Json::array();
@@ -137,7 +137,7 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                          {"different_at", maybe(pair.sequential->different)},
                          {"negligible_at", maybe(pair.sequential->negligible)},
                          {"looks", looks_json(c, pair)}};
-    for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"}) out[key] = nullptr;  // of a design without looks
+    for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"}) out[key] = nullptr;  // of a design without interim analyses
   }
   return out;
 }
@@ -150,7 +150,7 @@ Json contrast_json(const Comparison& c, const ContrastResult& contrast) {
   return out;
 }
 
-Json sequential_json(const SequentialStanding& s) {
+Json sequential_json(const SequentialProgress& s) {
   return {{"maxima", s.maxima}, {"comparisons", s.comparisons}, {"looks", s.looks}, {"open", s.open}};
 }
 

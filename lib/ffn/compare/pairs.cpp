@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ffn/compare/best.hpp"
+#include "ffn/compare/ranking.hpp"
 #include "ffn/compare/run_keys.hpp"
 
 namespace ffn {

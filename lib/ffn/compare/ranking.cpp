@@ -1,5 +1,7 @@
 #include "ffn/compare/ranking.hpp"
 
+#include <cmath>
+
 namespace ffn {
 
 bool is_time_metric(const std::string& metric) {
@@ -22,6 +24,22 @@ bool ranks_before(const Comparison& c, const Rank& a, const Rank& b) {
   if (is_time_metric(c.metric) && a.hits * b.runs != b.hits * a.runs) return a.hits * b.runs > b.hits * a.runs;
   if (a.centre != b.centre) return c.higher_is_better ? a.centre > b.centre : a.centre < b.centre;
   return a.bad < b.bad;
+}
+
+std::vector<const GroupResult*> best_groups(const Comparison& c, const Facet& facet) {
+  std::vector<const GroupResult*> best;
+  Rank first;
+  for (const auto& group : facet.groups) {
+    auto rank = rank_of(group);
+    if (!rank || !std::isfinite(rank->centre) || rank->is_never(c)) continue;
+    rank->bad = 0;  // equal numbers are equally good here
+    if (best.empty() || ranks_before(c, *rank, first)) {
+      best.clear();
+      first = *rank;
+    }
+    if (!ranks_before(c, first, *rank)) best.push_back(&group);
+  }
+  return best;
 }
 
 }  // namespace ffn

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ffn/compare/compare.hpp"
 
@@ -30,5 +31,9 @@ std::optional<Rank> rank_of(const GroupResult& group);
 /// For a time to a target the larger share of runs that hit goes first: a mean that counts "never" as the budget does not tell them apart.
 /// Then the better centre, then fewer bad runs.
 bool ranks_before(const Comparison& comparison, const Rank& a, const Rank& b);
+
+/// The best groups of a facet by rank, bad runs aside: several if they are equal; none where no group has a value, or where no run got
+/// there.
+std::vector<const GroupResult*> best_groups(const Comparison& comparison, const Facet& facet);
 
 }  // namespace ffn

@@ -38,7 +38,7 @@ void set_interval(PairResult& pair, const stats::Interval& interval) {
   if (paired.difference && of_mean) paired.difference->interval = interval;
 }
 
-void add_notes_on_looks(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
+void note_waiting_seeds(const std::vector<PairResult*>& pairs, std::vector<std::string>& notes) {
   std::size_t waiting = 0, looked_at = 0;
   for (const auto* pair : pairs) {
     if (pair->waiting_seeds >= waiting) {
@@ -47,13 +47,13 @@ void add_notes_on_looks(const std::vector<PairResult*>& pairs, std::vector<std::
     }
   }
   if (waiting > 0 && looked_at > 0)
-    notes.push_back("verdicts, differences and intervals are of the look at " + std::to_string(looked_at) + " seeds; up to " +
-                    std::to_string(waiting) + " more are finished and count at the next look");
+    notes.push_back("verdicts, differences and intervals are of the interim analysis at " + std::to_string(looked_at) + " seeds; up to " +
+                    std::to_string(waiting) + " more are finished and count at the next one");
 }
 
 }  // namespace
 
-std::size_t seeds_looked_at(const SequentialRequest& request, std::size_t finished) {
+std::size_t seeds_analysed(const SequentialRequest& request, std::size_t finished) {
   std::size_t last = 0;
   for (const std::size_t look : stats::sequential_looks(request.maxima)) {
     if (look <= finished) last = look;
@@ -61,7 +61,7 @@ std::size_t seeds_looked_at(const SequentialRequest& request, std::size_t finish
   return last == 0 ? finished : last;
 }
 
-void judge_in_looks(Comparison& c, const SequentialRequest& request, const PairScale& scale) {
+void judge_sequentially(Comparison& c, const SequentialRequest& request, const PairScale& scale) {
   const auto pairs = pairs_of(c);
   stats::SequentialDesign design;
   design.alpha = c.alpha;
@@ -73,7 +73,7 @@ void judge_in_looks(Comparison& c, const SequentialRequest& request, const PairS
   for (const auto* pair : pairs) advantages.push_back(pair->advantages);
   const auto verdicts = stats::judge_sequentially(advantages, design);
 
-  c.sequential = SequentialStanding{request.maxima, design.comparisons, {}, 0};
+  c.sequential = SequentialProgress{request.maxima, design.comparisons, {}, 0};
   std::size_t settled = 0, looked_at = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     pairs[i]->sequential = verdicts[i];
@@ -89,7 +89,7 @@ void judge_in_looks(Comparison& c, const SequentialRequest& request, const PairS
   for (const std::size_t look : stats::sequential_looks(request.maxima)) {
     if (look <= looked_at) c.sequential->looks.push_back(look);
   }
-  add_notes_on_looks(pairs, c.notes);
+  note_waiting_seeds(pairs, c.notes);
   if (request.verdicts_only) return;
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), pairs.size(), [&](std::size_t i) {
     pairs[i]->looks = stats::interim_analyses(pairs[i]->advantages, design);
@@ -109,9 +109,9 @@ std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
                              std::to_string(c.sequential->comparisons) +
                              (c.sequential->comparisons == 1 ? " comparison)" : " comparisons)");
   if (pair.judgement.verdict == stats::Verdict::too_few_seeds)
-    return verdict + "the first look is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
+    return verdict + "the first interim analysis is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
   const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
-  return verdict + (at ? "since the look at " + std::to_string(*at) : "at the look at " + std::to_string(v.looked_at)) + " seeds" + limits;
+  return verdict + (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.looked_at)) + " seeds" + limits;
 }
 
 }  // namespace ffn

@@ -52,7 +52,7 @@ std::string shaded(const Example& example, double peak) {
 }
 
 // What tables sort by: a digit more than is read, since all digits of all neurons make half a page.
-double short_value(double x) { return std::strtod(format_significant(x, 4).c_str(), nullptr); }
+double short_value(double x) { return std::copysign(std::strtod(format_significant(std::abs(x), 4).c_str(), nullptr), x); }
 
 Cell percent_cell(double share) { return std::isfinite(share) ? Cell{format_share(share), short_value(share)} : Cell{"-"}; }
 Cell signed_cell(double x) { return std::isfinite(x) ? Cell{shown_number(x), short_value(x)} : Cell{"-"}; }
@@ -152,7 +152,7 @@ std::string examples_rows(const std::string& title, const std::vector<Example>& 
   if (examples.empty()) return "";
   std::string out = "<tr><th colspan=\"2\" scope=\"colgroup\">" + title + "</th></tr>\n";
   for (const auto& example : examples)
-    out += "<tr><td class=\"n\">" + escaped((example.activation < 0 ? "−" : "") + format_significant(std::abs(example.activation), 3)) +
+    out += "<tr><td class=\"n\">" + escaped(format_significant(example.activation, 3)) +
            "</td><td class=\"on\">" + shaded(example, peak) + "</td></tr>\n";
   return out;
 }

@@ -11,6 +11,10 @@ bool has_pairs(const Comparison& c) {
   return std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& f) { return !f.pairs.empty(); });
 }
 
+bool is_different(const PairResult& pair) {
+  return pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
+}
+
 namespace {
 
 bool with_limits(const Comparison& c) {

@@ -10,6 +10,8 @@
 namespace ffn {
 
 bool has_pairs(const Comparison& comparison);
+/// Better or worse.
+bool is_different(const PairResult& pair);
 
 /// "45 ± 11", or "0.31 [0.12, 0.83]" of a median or where intervals are wide, in multiples of `unit`; "> 1000" where no run got there,
 /// "not measured", or "-".

@@ -42,7 +42,7 @@ std::optional<Figure> cost_figure(const Comparison& comparison);
 /// The metric over the compared key and the one that makes the facets.
 std::optional<Figure> heat_map_figure(const Comparison& comparison);
 
-/// How far a study that adds seeds has come.
-std::optional<Figure> looks_figure(const Comparison& comparison);
+/// How far a sequential design has come.
+std::optional<Figure> interim_figure(const Comparison& comparison);
 
 }  // namespace ffn::pictures

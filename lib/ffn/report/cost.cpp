@@ -23,24 +23,24 @@ struct Offer {
   Rank rank;
 };
 
-enum class OfferStanding {
-  best,    ///< nothing is cheaper or as cheap, and better
+enum class Dominance {
+  none,    ///< nothing is cheaper or as cheap, and better
   unsure,  ///< something is, but the intervals overlap
   beaten
 };
 
-OfferStanding standing_of(const Offer& offer, const std::vector<Offer>& all, const Comparison& c) {
-  if (offer.rank.is_never(c)) return OfferStanding::beaten;
+Dominance dominance_of(const Offer& offer, const std::vector<Offer>& all, const Comparison& c) {
+  if (offer.rank.is_never(c)) return Dominance::beaten;
   const bool higher = c.higher_is_better;
-  auto standing = OfferStanding::best;
+  auto dominance = Dominance::none;
   for (const auto& other : all) {
     const bool dominates = other.cost <= offer.cost && ranks_before(c, other.rank, offer.rank);
     if (!dominates) continue;
     const bool overlap = higher ? other.estimate.low <= offer.estimate.high : other.estimate.high >= offer.estimate.low;
-    if (!overlap) return OfferStanding::beaten;
-    standing = OfferStanding::unsure;
+    if (!overlap) return Dominance::beaten;
+    dominance = Dominance::unsure;
   }
-  return standing;
+  return dominance;
 }
 
 struct CostAxis {
@@ -84,7 +84,7 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
     xs = {middle / std::sqrt(kLeastSpan), middle * std::sqrt(kLeastSpan)};
   std::vector<const Offer*> best;
   for (const auto& offer : offers) {
-    if (standing_of(offer, offers, c) == OfferStanding::best) best.push_back(&offer);
+    if (dominance_of(offer, offers, c) == Dominance::none) best.push_back(&offer);
   }
   std::sort(best.begin(), best.end(), [](const auto* a, const auto* b) { return a->cost < b->cost; });
   std::vector<std::string> names;
@@ -105,11 +105,11 @@ std::string draw_cost(const Comparison& c, const CostAxis& cost, const std::vect
   frame.svg.path(stairs, "stairs");
   std::vector<Point> labelled;  // a label that would lie on another is left out
   for (const auto& offer : offers) {
-    const auto standing = standing_of(offer, offers, c);
+    const auto dominance = dominance_of(offer, offers, c);
     const double x = frame.x.at(offer.cost), y = frame.y.at(offer.estimate.centre);
-    frame.svg.open(series_class(offer.series), standing == OfferStanding::beaten ? "opacity=\".55\"" : "");
+    frame.svg.open(series_class(offer.series), dominance == Dominance::beaten ? "opacity=\".55\"" : "");
     frame.svg.line(x, frame.y.at(offer.estimate.low), x, frame.y.at(offer.estimate.high), "t");
-    frame.svg.marker(marker_of(offer.series), x, y, 8, standing != OfferStanding::best,
+    frame.svg.marker(marker_of(offer.series), x, y, 8, dominance != Dominance::none,
                      offer.name + ": " + estimate_text(offer.estimate.centre, offer.estimate.low, offer.estimate.high) + " for " +
                          format_short(offer.cost) + " " + cost.title);
     const bool free = std::none_of(labelled.begin(), labelled.end(), [&](const Point& p) {

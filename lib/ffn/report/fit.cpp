@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "ffn/base/utf8.hpp"
-#include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
@@ -17,127 +16,105 @@ int widest_line(const std::string& text) {
   return static_cast<int>(widest);
 }
 
-namespace {
-
-using Widths = std::vector<std::size_t>;
-
-constexpr std::size_t kGap = 2;  // between columns
-
-std::size_t total(const Widths& widths) {
-  return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (std::max<std::size_t>(1, widths.size()) - 1);
+std::vector<std::string> wrapped_lines(const std::string& line, int width, int hanging) {
+  std::vector<std::string> out;
+  const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  std::string rest = line;
+  for (std::size_t in = blanks; width > 0 && display_width(rest) > static_cast<std::size_t>(width);) {
+    // A blank right behind what fits is a good place, too.
+    std::size_t blank = rest.rfind(' ', fitting_prefix(rest, static_cast<std::size_t>(width)));
+    if (blank == std::string::npos || blank < in) blank = rest.find(' ', in);  // behind a long word
+    const std::size_t next = rest.find_first_not_of(' ', blank);
+    if (next == std::string::npos) break;
+    out.push_back(rest.substr(0, rest.find_last_not_of(' ', blank) + 1));
+    in = blanks + static_cast<std::size_t>(hanging);
+    rest = std::string(in, ' ') + rest.substr(next);
+  }
+  out.push_back(rest);
+  return out;
 }
 
-// Takes from the widest that can give until all of them fit; whoever asks has seen that they can.
-Widths shrunk(Widths widths, std::size_t most, const Widths& least) {
-  while (!widths.empty() && total(widths) > most) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
-    }
-    if (widest == widths.size()) break;
-    --widths[widest];
+std::string wrapped(const std::string& text, int width, int hanging) {
+  if (width <= 0) return text;
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    for (const auto& piece : wrapped_lines(line, width, hanging)) out += piece + "\n";
   }
+  return out;
+}
+
+namespace {
+
+// Whether no line of the column is wider, words being whole.
+bool gives_way(const Table& table, std::size_t column, std::size_t width) {
+  const auto has_room = [&](const std::string& cell) {
+    const auto lines = wrapped_lines(on_one_line(cell), static_cast<int>(width));
+    return std::all_of(lines.begin(), lines.end(), [&](const std::string& line) { return display_width(line) <= width; });
+  };
+  return width > 0 && has_room(table.columns()[column].header) &&
+         std::all_of(table.rows().begin(), table.rows().end(), [&](const auto& row) { return has_room(row[column]); });
+}
+
+// Of each column, where all have room together: one column of words gives way, the widest that can. Nothing where none can.
+std::vector<std::size_t> widths_within(const Table& table, std::size_t most) {
+  constexpr std::size_t kGap = 2;
+  auto widths = table.widths();
+  const std::size_t all = std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (widths.size() - 1);
+  if (most == 0 || all <= most) return widths;
+  std::size_t best = widths.size();
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const bool is_wider = best == widths.size() || widths[i] >= widths[best];
+    if (table.columns()[i].align == Align::left && is_wider && widths[i] + most > all && gives_way(table, i, widths[i] + most - all))
+      best = i;
+  }
+  if (best == widths.size()) return {};
+  widths[best] -= all - most;
   return widths;
 }
 
-Table with_columns(const Table& table, const std::vector<std::size_t>& chosen) {
-  const auto pick = [&](const auto& all) {
-    std::decay_t<decltype(all)> some;
-    for (const std::size_t i : chosen) some.push_back(all[i]);
-    return some;
-  };
-  Table out(pick(table.columns()));
-  for (std::size_t i = 0; i < table.num_rows(); ++i) {
-    out.add_row(pick(table.rows()[i]));
-    if (table.is_highlighted(i)) out.highlight_last_row();
-  }
-  return out;
-}
-
-}  // namespace
-
-bool keeps_words(const Table& table, int width) { return width <= 0 || total(table.least_widths()) <= static_cast<std::size_t>(width); }
-
-std::string folded_or_split(const Table& table, std::size_t num_names, int width, bool color) {
-  return keeps_words(table, width) ? folded(table, width, color) : split(table, num_names, width, color);
-}
-
-std::string folded(const Table& table, int width, bool color) {
-  if (!keeps_words(table, width)) return stacked(table, width, color);
-  return table.terminal_text(color,
-                             width > 0 ? shrunk(table.widths(), static_cast<std::size_t>(width), table.least_widths()) : table.widths());
-}
-
-std::string split(const Table& table, std::size_t num_names, int width, bool color) {
-  const Widths widths = table.widths();
-  const auto most = static_cast<std::size_t>(std::max(0, width));
-  if (width <= 0 || total(widths) <= most) return table.terminal_text(color);
-  const auto names_end = static_cast<std::ptrdiff_t>(num_names);
-  const Widths least = table.least_widths(), least_names(least.begin(), least.begin() + names_end);
-  for (std::size_t i = num_names; i < least.size(); ++i) {
-    if (total(least_names) + kGap + least[i] > most) return stacked(table, width, color);
-  }
-  const Widths names = shrunk({widths.begin(), widths.begin() + names_end}, std::max(most / 2, total(least_names)), least_names);
-  std::string out;
-  for (std::size_t next = num_names; next < widths.size();) {
-    Widths part = names, part_least = least_names;
-    std::vector<std::size_t> chosen(num_names);
-    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-    const auto has_room = [&] { return total(part) + kGap + widths[next] <= most; };
-    do {
-      part.push_back(widths[next]);
-      part_least.push_back(least[next]);
-      chosen.push_back(next++);
-    } while (next < widths.size() && has_room());
-    out += (out.empty() ? "" : "\n") + with_columns(table, chosen).terminal_text(color, shrunk(part, most, part_least));
-  }
-  return out;
-}
-
-std::string stacked(const Table& table, int width, bool color) {
-  constexpr std::size_t kHanging = 2;
-  const auto most = static_cast<std::size_t>(std::max(0, width));
+std::string paragraphs(const Table& table, int width, bool color) {
+  constexpr const char* kBlank = "\u00a0";  // within a cell no line is broken, unless it alone is wider
   std::string out;
   for (std::size_t r = 0; r < table.num_rows(); ++r) {
-    if (r > 0) out += "\n";
+    std::string paragraph;
     for (std::size_t i = 0; i < table.columns().size(); ++i) {
-      const std::string& cell = table.rows()[r][i];
+      const std::string &cell = on_one_line(table.rows()[r][i]), &header = table.columns()[i].header;
       if (cell.empty()) continue;
-      const std::string &header = table.columns()[i].header, name = header.empty() ? "" : header + ": ";
-      const bool fits = width <= 0 || display_width(name + cell) <= most;
-      const auto lines = in_pieces(name + cell, fits ? display_width(name + cell) : std::max(most, kHanging + 1) - kHanging);
-      for (std::size_t k = 0; k < lines.size(); ++k)
-        out += styled((k > 0 ? std::string(kHanging, ' ') : "") + lines[k], Style::bold, color && table.is_highlighted(r)) + "\n";
+      std::string text = (header.empty() ? "" : header + ": ") + cell;
+      if (static_cast<int>(display_width(text)) + 2 <= width) {
+        for (auto at = text.find(' '); at != std::string::npos; at = text.find(' ', at)) text.replace(at, 1, kBlank);
+      }
+      paragraph += (paragraph.empty() ? "" : "   ") + text;
+    }
+    for (auto line : wrapped_lines(paragraph, width, 2)) {
+      for (auto at = line.find(kBlank); at != std::string::npos; at = line.find(kBlank, at)) line.replace(at, 2, " ");
+      for (; width > 0 && display_width(line) > static_cast<std::size_t>(width);) {  // a word without blanks
+        const auto end = fitting_prefix(line, static_cast<std::size_t>(width));
+        out += line.substr(0, end) + "\n";
+        line = "  " + line.substr(end);
+      }
+      out += styled(line, Style::bold, color && table.is_highlighted(r)) + "\n";
     }
   }
   return out;
+}
+
+std::size_t columns_of(int width) { return static_cast<std::size_t>(std::max(0, width)); }
+
+}  // namespace
+
+bool fits(const Table& table, int width) { return !widths_within(table, columns_of(width)).empty(); }
+
+std::string fitted(const Table& table, int width, bool color) {
+  const auto widths = widths_within(table, columns_of(width));
+  return widths.empty() ? paragraphs(table, width, color) : table.terminal_text(color, widths);
 }
 
 Block block_of(std::vector<std::string> lines) {
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, display_width(line));
   return {std::move(lines), width};
-}
-
-std::vector<std::string> cut_at_blanks(const std::string& line, int width, int hanging) {
-  std::vector<std::string> out;
-  std::string rest = line;
-  while (width > 0 && display_width(rest) > static_cast<std::size_t>(width)) {
-    std::size_t at = 0, columns = 0, blank = std::string::npos;
-    for (; at < rest.size() && columns <= static_cast<std::size_t>(width); ++at) {
-      if ((static_cast<unsigned char>(rest[at]) & 0xC0) == 0x80) continue;
-      ++columns;
-      if (rest[at] == ' ' && rest.find_first_not_of(' ') < at) blank = at;
-    }
-    if (blank == std::string::npos) blank = rest.find(' ', rest.find_first_not_of(' '));  // behind a long word
-    if (blank == std::string::npos) break;
-    const auto last = rest.find_last_not_of(' ', blank), next = rest.find_first_not_of(' ', blank);
-    out.push_back(rest.substr(0, last + 1));
-    if (next == std::string::npos) return out;
-    rest = std::string(static_cast<std::size_t>(hanging), ' ') + rest.substr(next);
-  }
-  out.push_back(rest);
-  return out;
 }
 
 std::string beside_each_other(const std::vector<Block>& blocks, int width) {
@@ -158,29 +135,6 @@ std::string beside_each_other(const std::vector<Block>& blocks, int width) {
     } while (next < blocks.size() && left + blocks[next].width <= static_cast<std::size_t>(std::max(0, width)));
     if (first > 0) out += "\n";
     for (const auto& row : rows) out += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
-  }
-  return out;
-}
-
-std::string indented(const std::string& text, int width, int hanging) {
-  if (width <= 0) return text;
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto blanks = std::min(line.find_first_not_of(' '), line.size());
-    const std::string first(blanks, ' '), next(blanks + static_cast<std::size_t>(hanging), ' ');
-    std::istringstream words(line);
-    std::string current = first;
-    bool any = false;
-    for (std::string word; words >> word; any = true) {
-      if (any && display_width(current) + 1 + display_width(word) > static_cast<std::size_t>(width)) {
-        out += current + "\n";
-        current = next;
-        any = false;
-      }
-      current += (any ? " " : "") + word;
-    }
-    out += (any ? current : "") + "\n";
   }
   return out;
 }

@@ -3,9 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
-
-#include "ffn/base/utf8.hpp"
 
 namespace ffn {
 namespace {
@@ -73,6 +70,7 @@ std::string format_duration(double seconds) {
 
 std::string format_significant(double value, int digits) {
   if (!std::isfinite(value)) return not_finite(value);
+  if (value < 0) return "−" + format_significant(-value, digits);
   char text[64];
   std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
   const int exponent = std::atoi(std::string(text).substr(std::string(text).find('e') + 1).c_str());  // after rounding: 9.996 is 1.00e+01
@@ -81,16 +79,13 @@ std::string format_significant(double value, int digits) {
   return fixed(value, decimals > 0 ? decimals : 0);
 }
 
-std::string shown_number(double value, int digits) {
-  if (!std::isfinite(value)) return "-";
-  return (value < 0 ? "−" : "") + format_significant(std::abs(value), digits);
-}
+std::string shown_number(double value, int digits) { return std::isfinite(value) ? format_significant(value, digits) : "-"; }
 
 std::string format_with(double value, double uncertainty) {
   if (!(uncertainty > 0) || !std::isfinite(uncertainty) || !std::isfinite(value) || std::abs(value) >= 1e9)
-    return std::isfinite(value) ? shown_number(value) : format_significant(value);
+    return format_significant(value);
   const int decimals = 1 - static_cast<int>(std::floor(std::log10(uncertainty)));
-  if (decimals > 7) return shown_number(value);
+  if (decimals > 7) return format_significant(value);
   const std::string text = fixed(value, decimals > 0 ? decimals : 0);
   if (text[0] != '-') return text;
   return (text.find_first_of("123456789") == std::string::npos ? "" : "−") + text.substr(1);
@@ -101,31 +96,6 @@ std::string format_signed(double value, double uncertainty) {
   const std::string text = format_with(std::abs(value), uncertainty);
   if (text.find_first_of("123456789") == std::string::npos) return text;
   return (value < 0 ? "−" : "+") + text;
-}
-
-std::string wrapped(const std::string& text, int width) {
-  if (width <= 0) return text;
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::size_t column = 0;
-    for (std::string word; words >> word;) {
-      const auto wide = display_width(word);
-      if (column > 0 && column + 1 + wide > static_cast<std::size_t>(width)) {
-        out += "\n";
-        column = 0;
-      }
-      if (column > 0) {
-        out += " ";
-        ++column;
-      }
-      out += word;
-      column += wide;
-    }
-    out += "\n";
-  }
-  return out;
 }
 
 std::string format_percent(double fraction, int decimals) {

@@ -28,10 +28,10 @@ std::string format_short(double value);
 std::string format_duration(double seconds);
 
 /// Exactly `digits` significant digits, no exponent between 0.0001 and a million: "0.0123", "1.50", "3.1e-05".
-/// Digits before the point are never rounded away: 12345.6 is "12346".
+/// Digits before the point are never rounded away: 12345.6 is "12346"; a minus is U+2212.
 std::string format_significant(double value, int digits = 3);
 
-/// The same with U+2212 for a minus, and "-" for what is not finite.
+/// The same with "-" for what is not finite.
 std::string shown_number(double value, int digits = 3);
 
 /// With as many decimals as show two digits of its uncertainty, in the same units: 45.03 ± 9.76 is "45.0"; − is U+2212. Three significant
@@ -40,9 +40,6 @@ std::string format_with(double value, double uncertainty);
 
 /// The same with its sign, − being U+2212; 0 has none, infinity is "∞".
 std::string format_signed(double value, double uncertainty);
-
-/// Paragraphs in lines of at most `width` columns, broken at blanks; a word that is longer stays whole. 0 leaves the text as it is.
-std::string wrapped(const std::string& text, int width);
 
 /// 0.975 is "97.5 %", −0.031 "−3.1 %".
 std::string format_percent(double fraction, int decimals = 1);

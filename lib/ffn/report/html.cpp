@@ -1,11 +1,7 @@
 #include "ffn/report/html.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <iterator>
 
-#include "ffn/base/hash.hpp"
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/shades.hpp"
@@ -15,6 +11,9 @@
 namespace ffn::pictures {
 
 namespace {
+
+constexpr const char *kMain = "<main>", *kLiveMain = "<main data-live>",
+                     *kReload = "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
 
 std::string colors(bool dark) {
   std::string out;
@@ -37,32 +36,6 @@ std::string legend_swatch(std::size_t series) {
 std::string sentence(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text + ".";
-}
-
-constexpr int kStackedUpTo[] = {720, 745,  770,  795,  820,  845,  870,  900,  930,
-                                960, 1000, 1040, 1080, 1140, 1200, 1260, 1350, 1440};  // windows, in pixels
-
-std::string stack_class(int width) { return "stack-" + std::to_string(width); }
-
-// A row in as many lines as it takes, each cell behind the name of its column.
-std::string stacking_rules() {
-  std::string out;
-  for (const int most : kStackedUpTo) {
-    const std::string table = "." + stack_class(most), from = std::to_string(most + 1), to = std::to_string(most);
-    const auto rule = [&](std::initializer_list<const char*> parts, const char* what) {
-      std::string selectors;
-      for (const auto* part : parts) selectors += (selectors.empty() ? "" : ",") + table + part;
-      return selectors + "{" + what + "}";
-    };
-    out += "@media (min-width:" + from + "px){" + rule({" .again"}, "color:transparent") + "}@media (max-width:" + to + "px){" +
-           rule({" thead th:not(.bar)"}, "display:none") + rule({"", " thead", " tbody"}, "display:block") +
-           rule({" th.bar"}, "border:0;padding:0") +
-           rule({" tr"}, "display:flex;flex-wrap:wrap;gap:0 14px;border-top:1px solid var(--grid);padding:6px 0") +
-           rule({" td", " tr.first td"}, "border:0;padding:0;text-align:left") + rule({" td:empty"}, "display:none") +
-           rule({" td[data-h]::before"}, "content:attr(data-h) \": \";color:var(--quiet);font-weight:400") +
-           rule({" td.bar"}, "flex:0 0 100%;margin:2px 0") + "}\n";
-  }
-  return out;
 }
 
 // Which of the drawings is on show: data-x and data-y of the figure say it, the style obeys.
@@ -92,27 +65,7 @@ std::string html_panel(const Figure& figure, std::size_t index) {
   return out + "</div>\n";
 }
 
-// How a policy names an inline style or script: by its SHA-256, in base64.
-std::string source_of(const std::string& content) {
-  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::string hex = sha256_hex(content);
-  std::string out = "'sha256-";
-  for (std::size_t at = 0; at < hex.size(); at += 3) {  // three digits are two of base64; the last of 64 has a partner of zeros
-    const unsigned long bits = std::strtoul((hex.substr(at, 3) + "00").substr(0, 3).c_str(), nullptr, 16);
-    out += kDigits[bits >> 6];
-    if (at + 3 <= hex.size()) out += kDigits[bits & 63];
-  }
-  return out + "='";
-}
-
 }  // namespace
-
-std::string stacked_up_to(double width) {
-  for (const int most : kStackedUpTo) {
-    if (most >= width) return stack_class(most);
-  }
-  return stack_class(*std::rbegin(kStackedUpTo));
-}
 
 std::string html_numbers(const Numbers& numbers) {
   // Cells do not break, or small screens would have towers of words; text that comes to a few lines does. Longer rows of numbers scroll.
@@ -170,51 +123,24 @@ std::string html_figure(const Figure& figure) {
   return out + "</figure>\n";
 }
 
-std::string served_policy() {
-  return "default-src 'none'; style-src " + source_of(page_style()) + "; script-src " + source_of(page_script()) + " " +
-         source_of(live_script()) + "; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules,
+                          bool live) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         // Nothing is loaded, whatever a name in it says.
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+         "script-src 'unsafe-inline'; img-src data:\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta " +
+         std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) +
+         "</title>\n" + (live ? kReload : "") + "<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" +
+         (live ? kLiveMain : kMain) + "\n" + body + "</main>\n<script>" + assets().at("page.js") + "</script>\n</body>\n</html>\n";
 }
 
-std::string html_document(const std::string& title, const std::string& version, const std::string& body, const std::string& rules,
-                          std::optional<std::uint64_t> served) {
-  // Nothing is loaded, whatever a name in it says.
-  const std::string policy =
-      served ? served_policy() : "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-  const std::string main = served ? "<main data-version=\"" + std::to_string(*served) + "\">" : "<main>";
-  const std::string again = served ? "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>\n" : "";
-  const std::string live = served ? std::string("<script>") + live_script() + "</script>\n" : "";
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" +
-         policy +
-         "\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta " +
-         std::string(kPageMark) + " " + escaped(version) + "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) +
-         "</title>\n" + again + "<style>" + page_style() + rules + "</style>\n</head>\n<body>\n" + main + "\n" + body +
-         "</main>\n<script>" + page_script() + "</script>\n" + live + "</body>\n</html>\n";
-}
+std::string without_reload(const std::string& live_page) { return replaced(replaced(live_page, kReload, ""), kLiveMain, kMain); }
 
 std::string page_style() {
   return ":root{color-scheme:light dark;" + colors(false) + "}@media (prefers-color-scheme:dark){:root{" + colors(true) + "}}" +
-         chart_rules() + shade_rules(Scheme::light) + "@media screen and (prefers-color-scheme:dark){" + shade_rules(Scheme::dark) + "}" +
-         R"css(*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-main{max-width:1484px;margin:0 auto;padding:24px 16px 48px}h1{font-size:1.5rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 2px}h3{font-size:.9rem;margin:0 0 4px;overflow-wrap:anywhere}
-p{margin:0 0 10px;max-width:78ch}p,li{overflow-wrap:anywhere}.meta,.reading,.note,.caption{color:var(--quiet);font-size:.9rem}.answer{font-size:1.15rem;background:var(--panel);border-left:4px solid var(--series0);padding:12px 16px;margin:16px 0;border-radius:4px;max-width:1084px}
-section,figure{margin:32px 0 0;padding:0;break-inside:avoid}figure.chart{break-inside:auto}.panel{break-inside:avoid}.panels{display:flex;flex-wrap:wrap;gap:20px}.panels.four{max-width:716px}.panel{flex:0 0 auto}
-svg{display:block;max-width:100%;height:auto;overflow:visible}.legend{display:flex;flex-wrap:wrap;gap:4px 14px;margin:0 0 8px;font-size:.9rem}.key{display:inline-flex;align-items:center;gap:5px;max-width:100%;overflow-wrap:anywhere}
-button.key{font:inherit;color:inherit;background:none;border:1px solid transparent;border-radius:4px;padding:1px 5px;margin:0 -6px;cursor:pointer}button.key:hover{border-color:var(--axis)}button.key[aria-pressed=false]{text-decoration:line-through;opacity:.6}
-.switches{display:flex;gap:16px;font-size:.9rem;margin:0 0 6px}.switches[hidden]{display:none}.switches label{cursor:pointer}
-/* Of a panel's drawings one is on show: each rule hides, none shows. */
-[data-x=lin] .xlog,[data-x=log] .xlin,[data-y=lin] .ylog,[data-y=log] .ylin{display:none}@media (max-width:779px){.single .wide{display:none}}@media (min-width:780px){.single .form:not(.wide){display:none}}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}th,td{text-align:left;padding:3px 14px 3px 0;vertical-align:middle;border-bottom:1px solid var(--grid)}th{font-weight:600;color:var(--quiet);vertical-align:bottom}
-td.n,th.n,.numbers td[data-v]{text-align:right;white-space:nowrap}tr.first td{padding-top:8px}.decided{font-weight:600}.numbers td:not(.long){white-space:nowrap}.numbers td.long{min-width:14em}.scroll{overflow-x:auto;max-width:100%}
-details{margin:6px 0}summary{cursor:pointer;color:var(--link);font-size:.9rem}pre{background:var(--panel);padding:10px 12px;overflow-x:auto;border-radius:4px;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}
-td.key-name,td.long{overflow-wrap:anywhere;min-width:9em}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:0;font-size:.9rem}dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}
-#tip{position:absolute;z-index:2;pointer-events:none;background:var(--panel);color:var(--text);border:1px solid var(--axis);border-radius:4px;padding:4px 8px;font-size:12px;line-height:1.4;white-space:pre;box-shadow:0 1px 4px #0003}#tip[hidden]{display:none}
-td.bar svg,th.bar svg{min-width:260px}@media (max-width:720px){dl{grid-template-columns:1fr}dt{margin-top:6px}}
-)css" + stacking_rules() +
-         R"css(@media print{:root{color-scheme:light;)css" + colors(false) +
-         R"css(}body{-webkit-print-color-adjust:exact;print-color-adjust:exact;font-size:11pt}main{max-width:none;padding:0}.switches,#tip{display:none!important}details::details-content{content-visibility:visible;block-size:auto}summary{color:var(--quiet)}}
-)css";
+         assets().at("charts.css") + shade_rules(Scheme::light) + "@media screen and (prefers-color-scheme:dark){" +
+         shade_rules(Scheme::dark) + "}\n" + assets().at("page.css") + "@media print{:root{" + colors(false) + "}}\n";
 }
 
 }  // namespace ffn::pictures

@@ -21,7 +21,7 @@ double half_width_of(const GroupResult& g) {
 }
 
 // Values of `by` in order, each with its mean over the facets that have all of them; of ratios, the geometric one.
-struct VariantStanding {
+struct RankedVariant {
   std::string value;
   Rank rank;  ///< its bad runs are those of all facets
   double half_width = 0;
@@ -33,31 +33,31 @@ const GroupResult* group_of(const Facet& facet, const std::string& value) {
   return found != facet.groups.end() && shown_centre(*found) ? &*found : nullptr;
 }
 
-struct Standings {
-  std::vector<VariantStanding> all;  ///< the best first
+struct Ranking {
+  std::vector<RankedVariant> all;  ///< the best first
   std::size_t facets = 0;            ///< that they are over
 };
 
-Standings standings_of(const Comparison& c) {
-  Standings out;
+Ranking ranking_of(const Comparison& c) {
+  Ranking out;
   for (const auto& value : values_of(c)) {
-    VariantStanding standing;
-    standing.value = value;
+    RankedVariant variant;
+    variant.value = value;
     bool any = false;
     for (const auto& facet : c.facets) {
       for (const auto& group : facet.groups) {
         if (group.value == value) {
-          standing.rank.bad += group.num_diverged + group.num_failed;
+          variant.rank.bad += group.num_diverged + group.num_failed;
           any = any || shown_centre(group);
         }
       }
     }
-    if (any) out.all.push_back(standing);
+    if (any) out.all.push_back(variant);
   }
   if (out.all.empty()) return out;
   for (const auto& facet : c.facets) {
     std::vector<const GroupResult*> groups;
-    for (const auto& standing : out.all) groups.push_back(group_of(facet, standing.value));
+    for (const auto& variant : out.all) groups.push_back(group_of(facet, variant.value));
     if (std::count(groups.begin(), groups.end(), nullptr) > 0) continue;
     ++out.facets;
     std::vector<Rank> ranks;
@@ -65,95 +65,95 @@ Standings standings_of(const Comparison& c) {
     const Rank best = *std::min_element(ranks.begin(), ranks.end(), [&](const Rank& a, const Rank& b) { return ranks_before(c, a, b); });
     const auto is_best = [&](const Rank& r) { return !ranks_before(c, best, r); };
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      auto& standing = out.all[i];
-      standing.rank.centre += c.as_ratios ? std::log(ranks[i].centre) : ranks[i].centre;
-      standing.rank.runs += ranks[i].runs;
-      standing.rank.hits += ranks[i].hits;
-      standing.half_width += half_width_of(*groups[i]);
-      standing.first_in += is_best(ranks[i]) && std::count_if(ranks.begin(), ranks.end(), is_best) == 1;
+      auto& variant = out.all[i];
+      variant.rank.centre += c.as_ratios ? std::log(ranks[i].centre) : ranks[i].centre;
+      variant.rank.runs += ranks[i].runs;
+      variant.rank.hits += ranks[i].hits;
+      variant.half_width += half_width_of(*groups[i]);
+      variant.first_in += is_best(ranks[i]) && std::count_if(ranks.begin(), ranks.end(), is_best) == 1;
     }
   }
   if (out.facets == 0) return out;
-  for (auto& standing : out.all) {
-    standing.rank.centre /= static_cast<double>(out.facets);
-    standing.half_width /= static_cast<double>(out.facets);
-    if (c.as_ratios) standing.rank.centre = std::exp(standing.rank.centre);
+  for (auto& variant : out.all) {
+    variant.rank.centre /= static_cast<double>(out.facets);
+    variant.half_width /= static_cast<double>(out.facets);
+    if (c.as_ratios) variant.rank.centre = std::exp(variant.rank.centre);
   }
   std::stable_sort(out.all.begin(), out.all.end(),
-                   [&](const VariantStanding& a, const VariantStanding& b) { return ranks_before(c, a.rank, b.rank); });
+                   [&](const RankedVariant& a, const RankedVariant& b) { return ranks_before(c, a.rank, b.rank); });
   return out;
 }
 
 // "relu", "relu and gelu", "lr 0.01 and 0.1".
-std::string names_of(const Comparison& c, const std::vector<VariantStanding>& standings, std::size_t count) {
+std::string names_of(const Comparison& c, const std::vector<RankedVariant>& ranking, std::size_t count) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) names.push_back(i == 0 ? name_of(c, standings[i].value) : shown_value(c, standings[i].value));
+  for (std::size_t i = 0; i < count; ++i) names.push_back(i == 0 ? name_of(c, ranking[i].value) : shown_value(c, ranking[i].value));
   return enumeration(names);
 }
 
 // ", all 4 values of expansion taken together", " at every expansion": over which facets the first `leaders` of all lead.
-std::string over_which(const Comparison& c, const Standings& standings, std::size_t leaders) {
-  const std::size_t facets = standings.facets;
+std::string over_which(const Comparison& c, const Ranking& ranking, std::size_t leaders) {
+  const std::size_t facets = ranking.facets;
   if (facets < 2) return "";
   const std::string key = only_key(c);
-  if (leaders > 1 || standings.all[0].first_in < facets)
+  if (leaders > 1 || ranking.all[0].first_in < facets)
     return (facets == 2 ? ", both" : ", all " + std::to_string(facets)) + (key.empty() ? " groups" : " values of " + key) +
            " taken together";
   return key.empty() ? " in every group" : " at every " + key;
 }
 
-std::string hits_text(const VariantStanding& s) { return std::to_string(s.rank.hits) + " of " + std::to_string(s.rank.runs); }
+std::string hits_text(const RankedVariant& s) { return std::to_string(s.rank.hits) + " of " + std::to_string(s.rank.runs); }
 
 // All came to the same number.
-std::string all_equal(const Comparison& c, const Standings& standings, const std::string& number) {
-  const auto& all = standings.all;
+std::string all_equal(const Comparison& c, const Ranking& ranking, const std::string& number) {
+  const auto& all = ranking.all;
   const bool time = is_time_metric(c.metric);
-  if (time && std::any_of(all.begin(), all.end(), [](const VariantStanding& s) { return s.rank.hits < s.rank.runs; })) {
+  if (time && std::any_of(all.begin(), all.end(), [](const RankedVariant& s) { return s.rank.hits < s.rank.runs; })) {
     // Means that count "never" as the budget say little where most runs never get there.
     std::vector<std::string> hits;
     for (const auto& s : all) hits.push_back(hits_text(s) + " with " + name_of(c, s.value));
     return "Not every run got to the target: " + enumeration(hits) + ".";
   }
-  const bool average = standings.facets > 1;
+  const bool average = ranking.facets > 1;
   return names_of(c, all, all.size()) + (time ? " get there at the same time" : " have the same " + c.metric) +
-         over_which(c, standings, all.size()) + ": " + number + (average ? " on average" : "") + ".";
+         over_which(c, ranking, all.size()) + ": " + number + (average ? " on average" : "") + ".";
 }
 
 }  // namespace
 
 std::string who_leads(const Comparison& c) {
-  const auto standings = standings_of(c);
-  const auto& all = standings.all;
-  const auto facets = standings.facets;
+  const auto ranking = ranking_of(c);
+  const auto& all = ranking.all;
+  const auto facets = ranking.facets;
   const bool time = is_time_metric(c.metric);
   if (all.size() < 2 || facets == 0) return "";
   const auto& first = all[0];
   if (first.rank.is_never(c)) return "No run got to the target.";
   if (std::isinf(first.rank.centre) || (time && c.mixed_budgets)) return "";  // half of every variant's runs were lost
   double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
-  for (const auto& standing : all) uncertainty = std::max(uncertainty, standing.half_width);
-  const auto hits_differ_from_first = [&](const VariantStanding& s) {
+  for (const auto& variant : all) uncertainty = std::max(uncertainty, variant.half_width);
+  const auto hits_differ_from_first = [&](const RankedVariant& s) {
     return time && !s.rank.is_never(c) && s.rank.hits * first.rank.runs != first.rank.hits * s.rank.runs;
   };
   const bool with_hits = std::any_of(all.begin(), all.end(), hits_differ_from_first);
-  const auto shown = [&](const VariantStanding& s, const std::string& unit) {
+  const auto shown = [&](const RankedVariant& s, const std::string& unit) {
     const std::string number = number_of(c, s.rank.centre, facets > 1 ? uncertainty : s.half_width) + unit;  // as in the table
     const std::string text = s.rank.is_never(c) ? "never" : with_hits ? number + " with " + hits_text(s) + " seeds" : number;
     if (const auto share = s.rank.is_never(c) || with_hits ? "" : failing_share(c, s.value, s.rank.bad); !share.empty())
       return text + share;
     return s.rank.bad > 0 ? text + " (" + std::to_string(s.rank.bad) + (s.rank.bad == 1 ? " run" : " runs") + " diverged or failed)" : text;
   };
-  const auto tied = [&](const VariantStanding& s) { return !ranks_before(c, first.rank, s.rank); };
+  const auto tied = [&](const RankedVariant& s) { return !ranks_before(c, first.rank, s.rank); };
   const auto leaders = static_cast<std::size_t>(std::find_if_not(all.begin(), all.end(), tied) - all.begin());
-  if (leaders == all.size()) return all_equal(c, standings, shown(first, unit_of(c.metric)));
+  if (leaders == all.size()) return all_equal(c, ranking, shown(first, unit_of(c.metric)));
   if ((leaders > 1 || first.first_in < facets) && verdicts_differ(c)) return leaders_by_facet(c);
   std::string text = names_of(c, all, leaders);
   text += time ? (leaders == 1 ? " gets there " : " get there ") +
                      std::string(hits_differ_from_first(all[leaders]) ? "with the most seeds" : "first")
                : std::string(leaders == 1 ? " has the " : " have the ") + (c.higher_is_better ? "highest " : "lowest ") +
                      (c.shown == ShownCentre::median ? "median " : "") + c.metric;
-  text += over_which(c, standings, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));
-  const bool words = std::all_of(all.begin(), all.end(), [](const VariantStanding& s) { return speaks_for_itself(s.value); });
+  text += over_which(c, ranking, leaders) + ": " + shown(first, unit_of(c.metric) + (facets > 1 ? " on average" : ""));
+  const bool words = std::all_of(all.begin(), all.end(), [](const RankedVariant& s) { return speaks_for_itself(s.value); });
   std::vector<std::string> others;
   for (std::size_t i = leaders; i < all.size() && others.size() <= kMostNamed; ++i)
     others.push_back(shown_value(c, all[i].value) + (words ? " " : ": ") + shown(all[i], ""));

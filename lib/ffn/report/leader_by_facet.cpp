@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/compare/best.hpp"
+#include "ffn/compare/ranking.hpp"
 #include "ffn/report/answer_words.hpp"
 #include "ffn/report/leader.hpp"
 #include "ffn/report/shown.hpp"

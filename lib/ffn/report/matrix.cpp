@@ -29,7 +29,7 @@ double peak_of(const MatrixPicture& matrix) {
   return peak > 0 ? peak : 1;
 }
 
-std::string cell_text(double value) { return value == 0 ? "0" : (value < 0 ? "−" : "") + format_significant(std::abs(value), 2); }
+std::string cell_text(double value) { return value == 0 ? "0" : format_significant(value, 2); }
 
 std::string rounded_text(double value, int decimals) {
   char text[64];

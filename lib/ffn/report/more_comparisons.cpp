@@ -10,9 +10,6 @@ namespace ffn {
 
 namespace {
 
-bool is_different(const PairResult& pair) {
-  return pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
-}
 // "worse than at 1": an interaction compares differences, not variants.
 std::string verdict_of(const ContrastResult& contrast) {
   const std::string word = stats::to_string(contrast.pair.judgement.verdict);

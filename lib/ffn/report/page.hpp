@@ -1,7 +1,6 @@
-// A comparison as one HTML file: words, tables and pictures; nothing of it comes from elsewhere. Depends on compare and report.
+// What the page of a report says beside its comparison (export_html.cpp).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,14 +35,7 @@ struct ReportFacts {
 /// The pictures of a comparison, in the order of the page. They refer to both as long as they are drawn.
 std::vector<Figure> figures_of(const Comparison& comparison, const std::vector<CurveSet>& curves);
 
-/// The whole file; with `served`, the page of that number that `ffn-train watch` serves.
-std::string page(const Comparison& comparison, const std::vector<Figure>& figures, const ReportFacts& facts,
-                 std::optional<std::uint64_t> served = std::nullopt);
-
-/// What `ffn-train watch` serves of a study before its first run has begun.
-std::string waiting_page(const ReportFacts& facts, std::uint64_t served);
-
-/// The short table in LaTeX (booktabs), with what has to stand in the preamble as a comment.
-std::string latex_table(const Comparison& comparison);
+/// What `ffn-train watch` writes of a study before its first run has begun.
+std::string waiting_page(const ReportFacts& facts);
 
 }  // namespace ffn::pictures

@@ -41,16 +41,6 @@ std::string bar(const ProgressView& view, std::size_t inside) {
   return "[" + text + "]";
 }
 
-std::string cut(const std::string& text, std::size_t width) {
-  std::string out;
-  std::size_t columns = 0;
-  for (const auto code_point : decode_utf8(text)) {
-    if (++columns > width) break;
-    append_utf8(out, code_point);
-  }
-  return out;
-}
-
 std::string joined(const std::vector<std::string>& parts, const std::string& separator) {
   std::vector<std::string> present;
   for (const auto& part : parts) {
@@ -82,7 +72,7 @@ std::string progress_bar(const ProgressView& view, int width) {
   const std::size_t used = display_width(text("")) + kFrame;
   if (used + kNarrowestBar <= columns) return text(bar(view, std::min(kWidestBar, columns - used)));
   if (display_width(text("")) > columns) left.clear();
-  return cut(text(""), columns);
+  return text("").substr(0, fitting_prefix(text(""), columns));
 }
 
 std::string evaluating_text(double share) { return "evaluating " + std::to_string(static_cast<int>(100 * share)) + " %"; }

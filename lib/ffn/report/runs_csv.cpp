@@ -38,12 +38,13 @@ FileKind table_kind() {
 // What tells the rows of one run from those of another.
 CsvRow identifying_headers(const Selection& selection) {
   CsvRow out = kFirstHeaders;
+  out.push_back("label");
   out.insert(out.end(), selection.varying.begin(), selection.varying.end());
   return out;
 }
 
 CsvRow identifying_cells(const FoundRun& run, const Selection& selection) {
-  CsvRow out{run.path.string(), run.variant, std::to_string(run.seed), to_string(run.state)};
+  CsvRow out{run.path.string(), run.variant, std::to_string(run.seed), to_string(run.state), run.label};
   for (const auto& key : selection.varying) out.push_back(key_cell(run, key));
   return out;
 }

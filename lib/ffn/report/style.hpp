@@ -2,6 +2,7 @@
 // Source of the colours: Okabe & Ito 2008, "Color Universal Design"; of the dark ones #56B4E9 in place of #0072B2.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,12 @@ struct NamedColor {
 /// Every colour that the charts and the page use; light on #ffffff, dark on #121417.
 const std::vector<NamedColor>& palette();
 
-/// Rules for what is within an <svg>, with var(--name) for colours.
-std::string chart_rules();
-/// The same with the light colours in place: other programs than browsers know no variables.
+/// page.js, page.css, charts.css and stacked.css of this folder, which the build puts into the program: name → text.
+const std::map<std::string, std::string>& assets();
+
+std::string replaced(std::string text, const std::string& what, const std::string& with);
+
+/// The rules of charts.css with the light colours in place of variables, which only browsers know.
 std::string file_style();
 
 /// Contrast of two colours "#rrggbb" by WCAG 2.

@@ -109,14 +109,7 @@ std::string fitted_text(const std::string& text, double width, double font_size)
   const std::string clean = without_controls(text);
   if (text_width(clean, font_size) <= width) return clean;
   const auto columns = static_cast<std::size_t>(std::max(1.0, width / (0.56 * font_size) - 1));
-  std::string out;
-  std::size_t taken = 0;
-  for (const char c : clean) {
-    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins && ++taken > columns) break;
-    out += c;
-  }
-  return out + "…";
+  return clean.substr(0, fitting_prefix(clean, columns)) + "…";
 }
 
 Svg::Svg(double width, double height, const std::string& id, const std::string& title, const std::string& description) {

@@ -1,23 +1,16 @@
 #include "ffn/report/table.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "ffn/base/utf8.hpp"
+#include "ffn/report/fit.hpp"
 #include "ffn/report/terminal.hpp"
 
 namespace ffn {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-std::string on_one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\t' || c == '\r') c = ' ';
-  }
-  return printable(text);
-}
 
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::string blanks(width - std::min(width, display_width(text)), ' ');
@@ -33,36 +26,11 @@ std::string terminal_line(const Cells& cells, const std::vector<Column>& columns
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-// In a name, what a line may end with: not the sign of a number, nor what stands within one ("+2.5", "1,000", "3/20").
-bool is_joint(const std::string& text, std::size_t at) {
-  const char c = text[at], before = at > 0 ? text[at - 1] : ' ', behind = at + 1 < text.size() ? text[at + 1] : ' ';
-  const auto is_digit = [](char x) { return x >= '0' && x <= '9'; };
-  if (c == '\0' || !std::strchr("+,;/_=|", c)) return false;
-  if (before == 'e' && at > 1 && is_digit(text[at - 2]) && is_digit(behind)) return false;  // 1e+300, and 1e_300 in a name
-  return !std::strchr(" ([", before) && !(is_digit(before) && is_digit(behind) && (c == ',' || c == '/'));
-}
-
-// The longest stretch of a text that in_pieces() breaks only where it has to.
-std::size_t longest_word(const std::string& text) {
-  std::size_t longest = 0;
-  std::string word;
-  const auto end_word = [&] {
-    longest = std::max(longest, display_width(word));
-    word.clear();
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != ' ') word += text[i];
-    if (text[i] == ' ' || is_joint(text, i)) end_word();
-  }
-  end_word();
-  return longest;
-}
-
 std::string terminal_lines(const Cells& cells, const std::vector<Column>& columns, const std::vector<std::size_t>& widths, bool bold) {
   std::vector<Cells> cut;
   std::size_t height = 1;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cut.push_back(in_pieces(cells[i], widths[i]));
+    cut.push_back(wrapped_lines(on_one_line(cells[i]), static_cast<int>(widths[i])));
     height = std::max(height, cut.back().size());
   }
   std::string out;
@@ -104,26 +72,11 @@ Cells headers(const std::vector<Column>& columns) {
 
 }  // namespace
 
-std::vector<std::string> in_pieces(const std::string& text, std::size_t width) {
-  Cells out;
-  std::string rest = on_one_line(text);
-  while (display_width(rest) > width) {
-    std::size_t end = 0, columns = 0, at_blank = 0, at_joint = 0;
-    for (; columns < width; ++columns) {
-      const std::size_t at = end++;
-      while (end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0) == 0x80) ++end;
-      if (rest[at] == ' ') at_blank = end;
-      if (is_joint(rest, at)) at_joint = end;
-    }
-    if (rest[end] == ' ') at_blank = end;
-    end = at_blank > 0 ? at_blank : at_joint > 0 ? at_joint : end;
-    const std::string piece = rest.substr(0, end);
-    out.push_back(piece.substr(0, piece.find_last_not_of(' ') + 1));
-    const auto next = rest.find_first_not_of(' ', end);
-    rest = next == std::string::npos ? "" : rest.substr(next);
+std::string on_one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\t' || c == '\r') c = ' ';
   }
-  if (!rest.empty() || out.empty()) out.push_back(rest);
-  return out;
+  return printable(text);
 }
 
 std::string csv_line(const Cells& cells) {
@@ -150,21 +103,7 @@ std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     widths.push_back(std::max<std::size_t>(1, display_width(columns_[i].header)));
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
-  return widths;
-}
-
-std::vector<std::size_t> Table::least_widths() const {
-  constexpr std::size_t kLongestNumber = 13;  // "19 min 17 s", and a header as "best val/loss"
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto least = [&](const std::string& text) {
-      const std::size_t whole = display_width(text);
-      return columns_[i].align == Align::right && whole <= kLongestNumber ? whole : longest_word(on_one_line(text));
-    };
-    widths.push_back(std::max<std::size_t>(1, least(columns_[i].header)));
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], least(row[i]));
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(on_one_line(row[i])));
   }
   return widths;
 }
@@ -172,8 +111,6 @@ std::vector<std::size_t> Table::least_widths() const {
 std::string Table::terminal_text(bool color) const { return terminal_text(color, widths()); }
 
 std::string Table::terminal_text(bool color, const std::vector<std::size_t>& widths) const {
-  if (widths.size() != columns_.size() || std::count(widths.begin(), widths.end(), 0u) > 0)
-    throw std::invalid_argument("a table of " + std::to_string(columns_.size()) + " columns needs as many widths, none of them 0");
   std::string out = terminal_lines(headers(columns_), columns_, widths, color);
   for (std::size_t r = 0; r < rows_.size(); ++r) out += terminal_lines(rows_[r], columns_, widths, color && highlighted_[r]);
   return out;

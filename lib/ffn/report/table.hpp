@@ -17,9 +17,8 @@ struct Column {
 /// RFC 4180: CRLF at the end of the line; quotes where a cell has a comma, quote or line break.
 std::string csv_line(const std::vector<std::string>& cells);
 
-/// The text in lines of at most `width` columns, at least 1: cut after a blank, else after what joins the parts of a name, else wherever it
-/// has to be. Line breaks and tabs are blanks, other controls '?'.
-std::vector<std::string> in_pieces(const std::string& text, std::size_t width);
+/// Line breaks and tabs are blanks, other controls '?'.
+std::string on_one_line(std::string text);
 
 class Table {
  public:
@@ -38,12 +37,10 @@ class Table {
   /// Columns two spaces apart, no trailing blanks; the header bold where there is colour. Line breaks and tabs become
   /// blanks, other controls '?': a cell cannot break the table or speak to the terminal.
   std::string terminal_text(bool color) const;
-  /// The same in columns of these widths, at least 1 each: a cell that is wider goes on in the lines below.
+  /// The same in columns of these widths: a cell that is wider goes on in the lines below.
   std::string terminal_text(bool color, const std::vector<std::size_t>& widths) const;
   /// What each column takes with every cell on one line.
   std::vector<std::size_t> widths() const;
-  /// What each takes with no word, no part of a joined name and no number with its unit ("12 min 5 s") broken.
-  std::vector<std::size_t> least_widths() const;
   /// A GitHub table: headers, alignment row, rows.
   std::string markdown() const;
   /// A csv_line() for the headers and for each row.

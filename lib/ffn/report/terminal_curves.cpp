@@ -160,7 +160,7 @@ std::string curves_text(const Comparison& c, const CurveSet& set, const Terminal
 
   const auto text = [&](const std::string& words) { return in_charset(words, view.charset); };
   std::string out = text(wrapped(caption(c, set, view.charset), view.width)) + "\n" + beside_each_other(charts, view.width) + "\n";
-  out += text(folded(key(c, set, series), view.width, false));
+  out += text(fitted(key(c, set, series), view.width, false));
   for (const auto& note : notes) out += text(wrapped("note: " + note, view.width));
   return out;
 }

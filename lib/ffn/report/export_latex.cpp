@@ -1,12 +1,10 @@
-// The short table for a paper.
 #include <algorithm>
 
-#include "ffn/report/cells.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/more_comparisons.hpp"
-#include "ffn/report/page.hpp"
-#include "ffn/report/series.hpp"
+#include "ffn/report/short_table.hpp"
 
-namespace ffn::pictures {
+namespace ffn {
 
 namespace {
 
@@ -64,55 +62,32 @@ std::string row_of(const std::vector<std::string>& cells) {
   return out + " \\\\\n";
 }
 
-std::string more_tabular(const CaptionedTable& more) {
+// `below` is a line over all columns.
+std::string tabular(const std::string& comment, const Table& table, const std::string& below = "") {
   std::string aligned;
   std::vector<std::string> headers;
-  for (const auto& [header, align] : more.table.columns()) {
+  for (const auto& [header, align] : table.columns()) {
     aligned += align == Align::left ? 'l' : 'r';
     headers.push_back(header);
   }
-  std::string out = "\n% " + latex(more.caption) + "\n\\begin{tabular}{" + aligned + "}\n\\toprule\n" + row_of(headers) + "\\midrule\n";
-  for (const auto& row : more.table.rows()) out += row_of(row);
+  std::string out = comment + "\\begin{tabular}{" + aligned + "}\n\\toprule\n" + row_of(headers) + "\\midrule\n";
+  // An opening bracket behind \\ would be its argument: no first cell has one.
+  for (const auto& row : table.rows()) out += row_of(row);
+  if (!below.empty()) out += "\\midrule\n\\multicolumn{" + std::to_string(headers.size()) + "}{l}{" + latex(below) + "} \\\\\n";
   return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
 }  // namespace
 
-std::string latex_table(const Comparison& c) {
-  const NumberUnit unit(c);
-  const bool pairs = has_pairs(c);
-  std::vector<std::string> headers = group_headers(c);
-  const std::size_t words = headers.size();
-  headers.push_back(unit.header(metric_header(c.metric)));
-  if (pairs) headers.insert(headers.end(), {difference_name(c), "verdict"});
-  headers.push_back("seeds");
-  std::string out = "% " + std::string(kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(short_caption(c)) +
-                    (c.history.qualification.empty() ? "" : "\n% " + latex(c.history.qualification)) + "\n\\begin{tabular}{" +
-                    std::string(words, 'l') + (pairs ? "rrl" : "r") + "r}\n\\toprule\n";
-  for (std::size_t i = 0; i < headers.size(); ++i) out += (i > 0 ? " & " : "") + latex(headers[i]);
-  out += " \\\\\n\\midrule\n";
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) {
-      std::string row;
-      for (const auto& cell : group_cells(c, facet, group)) row += latex(cell.text) + " & ";
-      row += latex(centre_text(c, group, unit.size()));
-      if (pairs) {
-        const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
-        // An opening bracket behind \\ would be its argument: here it never is the first.
-        row += pair == facet.pairs.end() ? " &  & "
-                                         : " & " + latex(difference_text(c, *pair, unit.size())) + " & " +
-                                               latex(std::string(stats::to_string(pair->judgement.verdict)));
-      }
-      out += row + " & " + latex(seeds_text(group)) + " \\\\\n";
-    }
-  }
-  if (!c.history.qualification.empty())
-    out += "\\midrule\n\\multicolumn{" + std::to_string(headers.size()) + "}{l}{" + latex(c.history.qualification) + "} \\\\\n";
-  out += "\\bottomrule\n\\end{tabular}\n";
+std::string LatexExporter::write(const Comparison& c) const {
+  const ShortTable table(c);
+  std::string out = "% " + std::string(pictures::kFileMark) + "; \\usepackage{booktabs}; text in UTF-8\n% " + latex(table.caption) + "\n" +
+                    (c.history.qualification.empty() ? "" : "% " + latex(c.history.qualification) + "\n");
+  out = tabular(out, table.plain(/*repeats=*/true, /*seeds=*/true), c.history.qualification);
   for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
-    if (more) out += more_tabular(*more);
+    if (more) out += tabular("\n% " + latex(more->caption) + "\n", more->table);
   }
   return out;
 }
 
-}  // namespace ffn::pictures
+}  // namespace ffn

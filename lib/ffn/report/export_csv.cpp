@@ -1,13 +1,12 @@
-// A comparison for other programs.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
-#include "compare_text.hpp"
 #include "ffn/report/cells.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/table.hpp"
 
-namespace ffn::app {
+namespace ffn {
 
 namespace {
 
@@ -54,44 +53,43 @@ std::vector<std::string> scale_cells(const PairResult& pair) {
 
 }  // namespace
 
-std::string comparison_csv(const Comparison& c) {
+std::string CsvExporter::write(const Comparison& c) const {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({key});
-  for (const std::string& name : {c.by,
-                                  std::string("metric"),
-                                  std::string("runs"),
-                                  std::string("done"),
-                                  std::string("diverged"),
-                                  std::string("failed"),
-                                  std::string("mean"),
-                                  std::string("half_width"),
-                                  std::string("iqm"),
-                                  std::string("hits"),
-                                  std::string("median_steps"),
-                                  std::string("parameters"),
-                                  std::string("flops_per_token"),
-                                  std::string("train_seconds"),
-                                  std::string("reference"),
-                                  std::string("difference"),
-                                  std::string("low"),
-                                  std::string("high"),
-                                  std::string("p_better"),
-                                  std::string("p"),
-                                  std::string("p_holm"),
-                                  std::string("verdict"),
-                                  std::string("median"),
-                                  std::string("scale"),
-                                  std::string("test"),
-                                  std::string("ratio"),
-                                  std::string("ratio_low"),
-                                  std::string("ratio_high"),
-                                  std::string("bad_runs"),
-                                  std::string("bad_runs_reference"),
-                                  std::string("p_mcnemar"),
-                                  std::string("label"),
-                                  std::string("qualification")}) {
+  columns.push_back({c.by});
+  for (const char* name : {"metric",
+                           "runs",
+                           "done",
+                           "diverged",
+                           "failed",
+                           "mean",
+                           "half_width",
+                           "iqm",
+                           "hits",
+                           "median_steps",
+                           "parameters",
+                           "flops_per_token",
+                           "train_seconds",
+                           "reference",
+                           "difference",
+                           "low",
+                           "high",
+                           "p_better",
+                           "p",
+                           "p_holm",
+                           "verdict",
+                           "median",
+                           "scale",
+                           "test",
+                           "ratio",
+                           "ratio_low",
+                           "ratio_high",
+                           "bad_runs",
+                           "bad_runs_reference",
+                           "p_mcnemar",
+                           "label",
+                           "qualification"})
     columns.push_back({name});
-  }
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
   const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,
@@ -127,4 +125,4 @@ std::string comparison_csv(const Comparison& c) {
   return table.csv();
 }
 
-}  // namespace ffn::app
+}  // namespace ffn

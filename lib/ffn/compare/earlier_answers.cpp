@@ -1,4 +1,4 @@
-#include "ffn/compare/earlier_looks.hpp"
+#include "ffn/compare/earlier_answers.hpp"
 
 #include <algorithm>
 #include <map>
@@ -108,7 +108,7 @@ Asked declared_by(const StudyFile& file, Json question) {
   return out;
 }
 
-Look look_of(const Comparison& c, Json question, const Member& member) {
+Look answer_of(const Comparison& c, Json question, const Member& member) {
   Look look;
   look.question = std::move(question);
   look.seeds.assign(member.seeds.begin(), member.seeds.end());
@@ -131,7 +131,7 @@ Look look_of(const Comparison& c, Json question, const Member& member) {
 }
 
 // Of one seed nothing can be said, and of none even less.
-bool is_look(const Comparison& c) {
+bool is_answer(const Comparison& c) {
   std::size_t seeds = 0;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) seeds = std::max(seeds, pair.paired.num_seeds);
@@ -152,19 +152,19 @@ std::string num_unfinished(const Comparison& c) {
                             (pending == 1 ? " runs is not finished" : " runs are not finished");
 }
 
-void record_look(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
+void write_answer(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
   try {
     amend_study_file(study, [&](StudyHistory& history) { return add_look(history, look, declared, is_sequential); });
   } catch (const Error& error) {  // finished results can be looked at where nothing can be written
-    log_warning("this look could not be recorded, so a later answer does not count it: " + std::string(error.what()));
+    log_warning("this answer could not be recorded, so a later one does not count it: " + std::string(error.what()));
   }
 }
 
 // The whole of one study, by its own plan.
-void look_at_study(Comparison& c, const CompareConfig& asked, const fs::path& study, const Member& member) {
+void record_for_study(Comparison& c, const CompareConfig& asked, const fs::path& study, const Member& member) {
   const StudyFile& file = *member.file;
   const Asked declared = declared_by(file, declared_question(c, asked, file));
-  Look look = look_of(c, question_of(c, asked), member);
+  Look look = answer_of(c, question_of(c, asked), member);
   const std::string unfinished = num_unfinished(c);
   look.is_complete = c.sequential || unfinished.empty();
   std::vector<std::string> reasons;
@@ -191,11 +191,11 @@ void look_at_study(Comparison& c, const CompareConfig& asked, const fs::path& st
       c.history.claims = check_claims(document["expect"], file.history.claims, c, study_file_path(study).string());
   } catch (const ConfigError&) {  // another version's checks
   }
-  if (is_look(c)) record_look(study, look, declared, c.sequential.has_value());
+  if (is_answer(c)) write_answer(study, look, declared, c.sequential.has_value());
 }
 
 // Runs of several studies, or of none: nobody knows how often they were looked at.
-void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::map<fs::path, Member>& members) {
+void record_for_loose_runs(Comparison& c, const CompareConfig& asked, const std::map<fs::path, Member>& members) {
   const bool any_loose = std::any_of(members.begin(), members.end(), [](const auto& m) { return m.second.unlisted > 0; });
   const std::string what = any_loose ? "runs that belong to no study's plan" : "runs of several studies";
   Json question = question_of(c, asked);
@@ -205,10 +205,10 @@ void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::ma
     const bool grows = member.file && member.file->sequential;
     if (grows) reasons.push_back(study.filename().string() + " adds seeds until its own question is settled");
     if (!member.file || member.seeds.empty()) continue;
-    Look look = look_of(c, question, member);
+    Look look = answer_of(c, question, member);
     look.qualification = what;
     for (const auto& known : member.file->history.looks) c.history.earlier_looks += !(known == look);
-    record_look(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
+    write_answer(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
   }
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {
@@ -220,12 +220,12 @@ void look_at_loose_runs(Comparison& c, const CompareConfig& asked, const std::ma
 
 }  // namespace
 
-void take_look(Comparison& c, const CompareConfig& asked) {
+void record_answer(Comparison& c, const CompareConfig& asked) {
   const bool has_pairs = std::any_of(c.facets.begin(), c.facets.end(), [](const Facet& facet) { return !facet.pairs.empty(); });
   const auto members = members_of(c);
   const bool is_one = members.size() == 1 && members.begin()->second.file && members.begin()->second.unlisted == 0;
-  if (is_one) look_at_study(c, asked, members.begin()->first, members.begin()->second);
-  else if (has_pairs && is_look(c)) look_at_loose_runs(c, asked, members);
+  if (is_one) record_for_study(c, asked, members.begin()->first, members.begin()->second);
+  else if (has_pairs && is_answer(c)) record_for_loose_runs(c, asked, members);
   if (!has_pairs) c.history.qualification.clear();
 }
 

@@ -1,28 +1,19 @@
-#include "compare_text.hpp"
+#include "ffn/report/document.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "ffn/base/suggest.hpp"
-#include "ffn/base/utf8.hpp"
 #include "ffn/report/answer.hpp"
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
-#include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/more_comparisons.hpp"
-#include "ffn/report/terminal.hpp"
 #include "ffn/report/tuned.hpp"
 
-namespace ffn::app {
+namespace ffn {
 
 namespace {
-
-// Its first columns name the rows, and stand again where it takes several tables.
-std::string render(const Table& table, std::size_t num_names, const CompareView& view) {
-  return view.form == TableForm::markdown ? table.markdown() : split(table, num_names, view.width, view.color);
-}
 
 std::string runs_text(const GroupResult& g) {
   std::string text = std::to_string(g.num_done);
@@ -95,7 +86,7 @@ std::string chances_text(const Comparison& c) {
   return text;
 }
 
-// The look at which the verdict stood first.
+// The interim analysis at which the verdict stood first.
 std::string since_text(const PairResult& pair) {
   const bool same = pair.judgement.verdict == stats::Verdict::no_meaningful_difference;
   const auto& at = same ? pair.sequential->negligible : pair.sequential->different;
@@ -140,8 +131,7 @@ Table pairs_table(const Comparison& c) {
                              pair.sequential ? since_text(pair) : format_significant(pair.judgement.p_holm, 2),
                              stats::to_string(pair.judgement.verdict)});
       table.add_row(row);
-      const bool decided = pair.judgement.verdict == stats::Verdict::better || pair.judgement.verdict == stats::Verdict::worse;
-      if (decided) table.highlight_last_row();
+      if (is_different(pair)) table.highlight_last_row();
     }
   }
   return table;
@@ -151,16 +141,16 @@ std::string title(const Comparison& c) {
   return c.metric + " by " + c.by + ", " + (c.higher_is_better ? "higher" : "lower") + " is better\n";
 }
 
-std::string how_it_was_looked_at(const Comparison& c) {
+std::string how_it_was_analysed(const Comparison& c) {
   std::vector<std::string> looks, maxima;
   for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; looked at with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
+  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
          "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
-         (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all looks has a chance of at most " +
-         format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any look.\n";
+         (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all of them has a chance of at most " +
+         format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any of them.\n";
 }
 
 std::string how_to_read(const Comparison& c) {
@@ -172,7 +162,7 @@ std::string how_to_read(const Comparison& c) {
       exact = exact && pair.paired.exact_p;
     }
   }
-  if (c.sequential) return how_it_was_looked_at(c);
+  if (c.sequential) return how_it_was_analysed(c);
   const std::string difference = c.as_ratios ? "log ratio" : "difference";
   const std::string which = exact ? "exact " : "", how = exact ? "" : " (p of many seeds by random sign flips)";
   const std::string ranks = which + "signed-rank test" + how +
@@ -185,34 +175,12 @@ std::string how_to_read(const Comparison& c) {
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
 
-std::string details_text(const Comparison& c, const CompareView& view) {
-  const std::size_t num_names = c.facets.at(0).keys.size() + 1;
-  std::string out = wrapped(title(c), view.width) + "\n" + render(groups_table(c), num_names, view);
-  if (has_pairs(c)) out += "\n" + render(pairs_table(c), num_names, view);
-  if (const auto bad = bad_runs_text(c); !bad.empty()) out += "\n" + wrapped(bad, view.width);
-  if (const auto chances = chances_text(c); !chances.empty()) out += "\n" + wrapped(chances, view.width);
-  if (has_pairs(c)) out += "\n" + wrapped(how_to_read(c), view.width);
-  return out;
-}
-
 std::size_t judging_seeds(const Comparison& c) {
   std::size_t seeds = 0;
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) seeds = std::max(seeds, group.num_runs);
   }
   return seeds;
-}
-
-std::string tuning_text(const Comparison& c, const CompareView& view) {
-  const Table choices = choices_table(*c.tuned);
-  std::string out = view.form == TableForm::markdown ? choices.markdown() : folded(choices, view.width, view.color);
-  if (view.details || view.form == TableForm::markdown) {
-    out += "\n" + wrapped(curve_caption(*c.tuned), view.width) + "\n";
-    const Table curves = curve_table(*c.tuned);
-    out += render(curves, curves.columns().size() - c.tuned->variants.at(0).curve.size(), view);
-  }
-  for (const auto& note : tuned_notes(*c.tuned, c.metric, judging_seeds(c), c.min_effect)) out += wrapped("note: " + note, view.width);
-  return out;
 }
 
 std::string ratio_explanation(const Comparison& c) {
@@ -247,41 +215,54 @@ std::string explanation(const Comparison& c) {
          "An interval is of one comparison; a verdict is corrected for all of them, so it can be undecided where the interval leaves out 0. The chance that any verdict "
          "is wrong is at most " +
          format_level(c.alpha) + ", over all comparisons together" +
-         (c.history.qualification.empty() ? "" : ", for one look at what was declared") + ".\n" + verdict_words_text(c);
-}
-
-std::string claims_text(const Comparison& c, const CompareView& view) {
-  std::string out;
-  for (const auto& e : c.history.claims) {
-    const std::string mark = outcome_of(e);
-    std::string line =
-        wrapped("claim: " + claim_text(e) + ": " + mark + " (" + e.found + (c.history.qualification.empty() ? "" : "; suggestive") + ")",
-                view.width);
-    const auto style = mark == "holds" ? Style::green : mark == "refuted" ? Style::red : Style::yellow;
-    if (const auto at = line.rfind(": " + mark); at != std::string::npos)
-      line.replace(at + 2, mark.size(), styled(mark, style, view.color));
-    out += (view.form == TableForm::markdown ? "\n" : "") + line;
-  }
-  return out.empty() ? "" : "\n" + out;
+         (c.history.qualification.empty() ? "" : ", for one answer to what was declared") + ".\n" + verdict_words_text(c);
 }
 
 }  // namespace
 
-std::string comparison_text(const Comparison& c, const CompareView& view) {
-  if (view.form == TableForm::csv) return comparison_csv(c);
-  const std::string answer = answer_text(c);
-  std::string out = answer.empty() ? "" : wrapped(answer, view.width) + "\n";
-  out += short_form(c, view);
-  for (const auto& more : {further_pairs_table(c), contrasts_table(c)}) {
+std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool explain) {
+  using Kind = DocumentPart::Kind;
+  std::vector<DocumentPart> out;
+  const auto say = [&](const std::string& text) {
+    if (!text.empty()) out.push_back({Kind::text, text.substr(0, text.find_last_not_of('\n') + 1)});
+  };
+  const auto show = [&](Table table) { out.push_back({Kind::table, "", {std::move(table)}}); };
+  const auto note = [&](const std::string& text) { out.push_back({Kind::note, "note: " + text}); };
+  say(answer_text(c));
+  say(short_caption(c));
+  out.push_back({Kind::short_table});
+  for (auto& more : {further_pairs_table(c), contrasts_table(c)}) {
     if (!more) continue;
-    out += "\n" + wrapped(more->caption + "\n", view.width) + "\n" +
-           (view.form == TableForm::markdown ? more->table.markdown() : folded(more->table, view.width, view.color));
+    say(more->caption);
+    show(more->table);
   }
-  if (c.tuned) out += "\n" + tuning_text(c, view);
-  if (view.details || view.form == TableForm::markdown) out += "\n" + details_text(c, view);
-  if (view.explain) out += "\n" + wrapped(explanation(c), view.width);
-  for (const auto& note : c.notes) out += wrapped("note: " + note, view.width);
-  return out + claims_text(c, view);
+  if (c.tuned) {
+    show(choices_table(*c.tuned));
+    if (details) {
+      say(curve_caption(*c.tuned));
+      show(curve_table(*c.tuned));
+    }
+    for (const auto& text : tuned_notes(*c.tuned, c.metric, judging_seeds(c), c.min_effect)) note(text);
+  }
+  if (details) {
+    say(title(c));
+    show(groups_table(c));
+    if (has_pairs(c)) show(pairs_table(c));
+    say(bad_runs_text(c));
+    say(chances_text(c));
+    if (has_pairs(c)) say(how_to_read(c));
+  }
+  if (explain) say(explanation(c));
+  for (const auto& text : c.notes) note(text);
+  for (const auto& e : c.history.claims) {
+    const std::string outcome = outcome_of(e);
+    out.push_back(
+        {Kind::claim,
+         "claim: " + claim_text(e) + ": " + outcome + " (" + e.found + (c.history.qualification.empty() ? "" : "; suggestive") + ")",
+         {},
+         outcome});
+  }
+  return out;
 }
 
-}  // namespace ffn::app
+}  // namespace ffn

@@ -1,4 +1,4 @@
-// A study that adds seeds until settled: where it was looked at, and at which look each verdict stood first.
+// A sequential design: its interim analyses, and at which of them each verdict stood first.
 #include <algorithm>
 #include <memory>
 
@@ -12,14 +12,14 @@ namespace ffn::pictures {
 
 namespace {
 
-struct LookRow {
+struct InterimRow {
   std::string label;
   std::size_t series;
   const PairResult* pair;
 };
 
-std::vector<LookRow> looks_rows(const Comparison& c, const SeriesList& series) {
-  std::vector<LookRow> rows;
+std::vector<InterimRow> interim_rows(const Comparison& c, const SeriesList& series) {
+  std::vector<InterimRow> rows;
   for (const auto& facet : c.facets) {
     const std::string title = facet_title(c, facet);
     for (const auto* pairs : {&facet.pairs, &facet.further_pairs}) {
@@ -33,13 +33,13 @@ std::vector<LookRow> looks_rows(const Comparison& c, const SeriesList& series) {
   return rows;
 }
 
-/// Seeds of the look at which its verdict stood first.
+/// Seeds of the interim analysis at which its verdict stood first.
 std::optional<std::size_t> settled_at(const PairResult& pair) {
   if (!is_settled(pair)) return std::nullopt;
   return pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? pair.sequential->negligible : pair.sequential->different;
 }
 
-std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, const Form& form, const std::string& style) {
+std::string draw_interim_analyses(const Comparison& c, const std::vector<InterimRow>& rows, const Form& form, const std::string& style) {
   double labels = 0, verdicts = 0;
   for (const auto& row : rows) {
     labels = std::max(labels, text_width(row.label));
@@ -53,7 +53,7 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
   room.y_ticks = false;
   constexpr double kLeastPlot = 110, kBeforeVerdict = 6;
   room.right = std::min(verdicts + 2 * kBeforeVerdict, std::max(96.0, form.width - room.least_left - kLeastPlot));
-  Frame frame(form, {"Looks at the growing study", join(parts, "; ") + ".", "seeds", "comparison"},
+  Frame frame(form, {"Interim analyses", join(parts, "; ") + ".", "seeds", "comparison"},
               {0, static_cast<double>(c.sequential->maxima.back()) * 1.02}, {0, static_cast<double>(rows.size())}, room);
   for (const auto most : c.sequential->maxima)
     frame.svg.line(frame.x.at(static_cast<double>(most)), frame.top, frame.x.at(static_cast<double>(most)), frame.bottom, "target");
@@ -64,13 +64,13 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
     frame.svg.open(series_class(row.series));
     const auto settled = settled_at(*row.pair);
     frame.svg.line(frame.left, y, frame.x.at(static_cast<double>(row.pair->sequential->looked_at)), y, "t");
-    for (const auto look : c.sequential->looks) {
-      if (look > row.pair->sequential->looked_at) continue;
-      const double x = frame.x.at(static_cast<double>(look));
-      if (settled && look == *settled)
+    for (const auto seeds : c.sequential->looks) {
+      if (seeds > row.pair->sequential->looked_at) continue;
+      const double x = frame.x.at(static_cast<double>(seeds));
+      if (settled && seeds == *settled)
         frame.svg.marker(marker_of(row.series), x, y, 10, false,
-                         row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)) + " since the look at " +
-                             std::to_string(look) + " seeds");
+                         row.label + ": " + std::string(stats::to_string(row.pair->judgement.verdict)) + " since the interim analysis at " +
+                             std::to_string(seeds) + " seeds");
       else frame.svg.line(x, y - 4, x, y + 4, "t");
     }
     frame.svg.close();
@@ -83,16 +83,16 @@ std::string draw_looks(const Comparison& c, const std::vector<LookRow>& rows, co
 
 }  // namespace
 
-std::optional<Figure> looks_figure(const Comparison& c) {
+std::optional<Figure> interim_figure(const Comparison& c) {
   if (!c.sequential || c.sequential->looks.empty()) return std::nullopt;
   const SeriesList series(c);
-  auto rows = looks_rows(c, series);
+  auto rows = interim_rows(c, series);
   if (rows.empty()) return std::nullopt;
   Figure out;
-  out.id = "looks";
-  out.heading = "Looks at the growing study";
-  out.reading = "Upright strokes: looks; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.";
-  out.numbers.headers = {"comparison", "looked at", "verdict", "stands since"};
+  out.id = "interim-analyses";
+  out.heading = "Interim analyses";
+  out.reading = "Upright strokes: interim analyses; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.";
+  out.numbers.headers = {"comparison", "seeds analysed", "verdict", "stands since"};
   for (const auto& row : rows) {
     const auto settled = settled_at(*row.pair);
     out.numbers.rows.push_back({{row.label},
@@ -106,7 +106,7 @@ std::optional<Figure> looks_figure(const Comparison& c) {
                         " comparisons are drawn; the table has all");
     rows.resize(kMostRows);
   }
-  out.panels.push_back({"", [&c, rows](const Form& form, const std::string& style) { return draw_looks(c, rows, form, style); }});
+  out.panels.push_back({"", [&c, rows](const Form& form, const std::string& style) { return draw_interim_analyses(c, rows, form, style); }});
   return out;
 }
 

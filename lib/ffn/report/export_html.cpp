@@ -1,7 +1,5 @@
-#include "ffn/report/page.hpp"
-
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -11,10 +9,13 @@
 #include "ffn/report/answer_history.hpp"
 #include "ffn/report/cells.hpp"
 #include "ffn/report/charts.hpp"
+#include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/report/more_comparisons.hpp"
-#include "ffn/report/series.hpp"
+#include "ffn/report/page.hpp"
+#include "ffn/report/short_table.hpp"
+#include "ffn/report/style.hpp"
 #include "ffn/report/svg.hpp"
 
 namespace ffn::pictures {
@@ -44,103 +45,78 @@ std::string cell(const std::string& header, const std::string& text, const char*
          ">" + escaped(text) + "</td>";
 }
 
-/// The table of `compare`, its bars drawn.
-class ShortTable {
- public:
-  explicit ShortTable(const Comparison& c) : c_(c), unit_(c), pairs_(has_pairs(c)), bars_(has_effects(c)) {
-    if (bars_) bar_ = interval_bars(c, kBarWidth);
-    if (!is_time_metric(c.metric)) return;
-    std::vector<std::pair<Rank, const GroupResult*>> ranked;
-    for (const auto& facet : c.facets) {
-      for (const auto& group : facet.groups) {
-        if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
-      }
+std::string head_cell(const std::string& text, const char* cls = "") {
+  return std::string("<th scope=\"col\"") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</th>";
+}
+
+// Of times, which their means do not order alone.
+std::map<const GroupResult*, std::size_t> places_of(const Comparison& c) {
+  std::map<const GroupResult*, std::size_t> places;
+  if (!is_time_metric(c.metric)) return places;
+  std::vector<std::pair<Rank, const GroupResult*>> ranked;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) {
+      if (const auto rank = rank_of(group)) ranked.emplace_back(*rank, &group);
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
-    for (std::size_t i = 0; i < ranked.size(); ++i) places_[ranked[i].second] = i;
   }
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) { return ranks_before(c, a.first, b.first); });
+  for (std::size_t i = 0; i < ranked.size(); ++i) places[ranked[i].second] = i;
+  return places;
+}
 
-  std::string html() const {
-    std::string out = "<p class=\"caption\">" + escaped(short_caption(c_)) + ".</p>\n<div class=\"scroll\"><table class=\"short " +
-                      stacked_up_to(window_width()) + "\"><thead><tr>";
-    for (const auto& header : group_headers(c_)) out += "<th scope=\"col\">" + escaped(header) + "</th>";
-    out += "<th scope=\"col\" class=\"n\">" + escaped(metric()) + "</th>";
-    if (pairs_) out += "<th scope=\"col\" class=\"n\">" + escaped(difference_name(c_)) + "</th>";
-    if (bars_) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c_, kBarWidth, "bar-axis") + "</th>";
-    if (pairs_) out += "<th scope=\"col\">verdict</th>";
-    out += "<th scope=\"col\">seeds</th></tr></thead><tbody>\n";
-    for (const auto& facet : c_.facets) {
-      for (const auto& group : facet.groups) out += row(facet, group);
+// The short table, its bars drawn.
+std::string table_html(const Comparison& c, const ShortTable& table) {
+  const bool bars = has_effects(c);
+  const auto bar = bars ? interval_bars(c, kBarWidth) : nullptr;
+  const auto places = places_of(c);
+  std::string out = "<p class=\"caption\">" + escaped(table.caption) + ".</p>\n<div class=\"scroll\"><table class=\"short\"><thead><tr>";
+  for (const auto& header : table.key_headers) out += head_cell(header);
+  out += head_cell(table.value_header) + head_cell(table.centre_header, "n");
+  if (table.has_pairs) out += head_cell(table.difference_header, "n");
+  if (bars) out += "<th scope=\"col\" class=\"bar\">" + interval_axis(c, kBarWidth, "bar-axis") + "</th>";
+  if (table.has_pairs) out += head_cell("verdict");
+  out += head_cell("seeds") + "</tr></thead><tbody>\n";
+  for (const auto& row : table.rows) {
+    out += std::string("<tr") + (row.starts_facet ? " class=\"first\"" : "") + ">";
+    for (std::size_t k = 0; k < row.keys.size(); ++k) out += cell(table.key_headers[k], row.keys[k], row.starts_facet ? "" : "again");
+    out += cell(table.value_header, row.value);
+    const auto centre = shown_centre(*row.group);
+    const auto place = places.find(row.group);
+    const std::string order = place != places.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
+    out += cell(table.centre_header, row.centre, "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
+    if (row.pair) {
+      const std::string id =
+          "bar-" + std::to_string(row.facet - c.facets.data()) + "-" + std::to_string(row.group - row.facet->groups.data());
+      out += cell(table.difference_header, row.difference, "n", data_of(effect_of(*row.pair)));
+      if (bars) out += "<td class=\"bar\">" + bar(*row.pair, id) + "</td>";
+      out += cell("verdict", row.verdict, row.is_decided ? "decided" : "");
+    } else if (table.has_pairs) {
+      out += std::string(row.group->value == c.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars ? "<td></td>" : "") +
+             "<td></td>";
     }
-    out += "</tbody></table></div>\n";
-    if (bars_)
-      out += paragraph("Each bar is the interval of the difference from " + shown_value(c_, c_.reference) +
-                           ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
-                           (c_.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
-                       "reading");
-    return out;
+    out += cell("seeds", row.seeds) + "</tr>\n";
   }
+  out += "</tbody></table></div>\n";
+  if (bars)
+    out += paragraph("Each bar is the interval of the difference from " + shown_value(c, c.reference) +
+                         ", its mark the estimate, the upright line no difference; a hollow mark is undecided" +
+                         (c.min_effect > 0 ? "; within the shaded band a difference is too small to matter" : "") + ".",
+                     "reading");
+  return out;
+}
 
- private:
-  // That shows the table without a break: its widest texts, with what pads them, and the page's edges.
-  double window_width() const {
-    std::map<std::string, double> columns;
-    const auto widen = [&](const std::string& header, const std::string& text) {
-      constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page_style() has them
-      double& width = columns[header];
-      width = std::max({width, kBold * measured_width(header, kFont) + kPadding, measured_width(text, kFont) + kPadding});
-    };
-    for (const auto& facet : c_.facets) {
-      for (const auto& [key, value] : facet.keys) widen(shown_key(c_, key), shown_value(c_, key, value));
-      for (const auto& group : facet.groups) {
-        widen(shown_key(c_, c_.by), shown_value(c_, group.value));
-        widen(metric(), centre_text(c_, group, unit_.size()));
-        widen("seeds", seeds_text(group));
-      }
-      for (const auto& pair : facet.pairs) {
-        widen(difference_name(c_), difference_text(c_, pair, unit_.size()));
-        widen("verdict", std::string(stats::to_string(pair.judgement.verdict)));
-      }
-    }
-    double sum = 2 * 16 + (bars_ ? kBarWidth + 14 : 0);
-    for (const auto& [header, width] : columns) sum += width;
-    return sum;
+// In windows that are too narrow for the table a row takes several lines: its widest texts, with what pads them, and the page's edges.
+std::string table_rules(const Comparison& c, const ShortTable& table) {
+  constexpr double kFont = 14.4, kBold = 1.07, kPadding = 14;  // as page.css has them
+  const Table plain = table.plain(/*repeats=*/true, /*seeds=*/true);
+  double sum = 2 * 16 + (has_effects(c) ? kBarWidth + kPadding : 0);
+  for (std::size_t k = 0; k < plain.columns().size(); ++k) {
+    double width = kBold * measured_width(plain.columns()[k].header, kFont);
+    for (const auto& row : plain.rows()) width = std::max(width, measured_width(row[k], kFont));
+    sum += width + kPadding;
   }
-
-  std::string metric() const { return unit_.header(metric_header(c_.metric)); }
-
-  std::string row(const Facet& facet, const GroupResult& group) const {
-    const bool first = &group == &facet.groups[0];
-    std::string out = std::string("<tr") + (first ? " class=\"first\"" : "") + ">";
-    for (const auto& [key, value] : facet.keys) out += cell(shown_key(c_, key), shown_value(c_, key, value), first ? "" : "again");
-    out += cell(shown_key(c_, c_.by), shown_value(c_, group.value));
-    const auto centre = shown_centre(group);
-    const auto place = places_.find(&group);
-    const std::string order = place != places_.end() ? " data-order=\"" + std::to_string(place->second) + "\"" : "";
-    out += cell(metric(), centre_text(c_, group, unit_.size()), "n", centre ? order + " data-v=\"" + number_text(*centre) + "\"" : "");
-    if (pairs_) {
-      const auto pair = std::find_if(facet.pairs.begin(), facet.pairs.end(), [&](const PairResult& p) { return p.value == group.value; });
-      if (pair == facet.pairs.end()) {
-        out += std::string(group.value == c_.reference ? "<td class=\"n\">reference</td>" : "<td></td>") + (bars_ ? "<td></td>" : "") +
-               "<td></td>";
-      } else {
-        const std::string id = "bar-" + std::to_string(&facet - c_.facets.data()) + "-" + std::to_string(&group - facet.groups.data());
-        const auto verdict = pair->judgement.verdict;
-        const bool decided = verdict == stats::Verdict::better || verdict == stats::Verdict::worse;
-        out += cell(difference_name(c_), difference_text(c_, *pair, unit_.size()), "n", data_of(effect_of(*pair)));
-        if (bars_) out += "<td class=\"bar\">" + bar_(*pair, id) + "</td>";
-        out += cell("verdict", std::string(stats::to_string(pair->judgement.verdict)), decided ? "decided" : "");
-      }
-    }
-    return out + cell("seeds", seeds_text(group)) + "</tr>\n";
-  }
-
-  const Comparison& c_;
-  NumberUnit unit_;
-  bool pairs_, bars_;
-  std::function<std::string(const PairResult&, const std::string&)> bar_;
-  std::map<const GroupResult*, std::size_t> places_;  ///< of times, which their means do not order alone
-};
+  return replaced(assets().at("stacked.css"), "{width}", px(std::ceil(sum)));
+}
 
 std::string list_table(const std::vector<std::string>& headers, const std::vector<std::vector<std::string>>& rows) {
   std::string out = "<div class=\"scroll\"><table><thead><tr>";
@@ -184,7 +160,7 @@ std::string lost_section(const ReportFacts& facts) {
 std::string notes_section(const Comparison& c) {
   std::string body;
   for (const auto& note : c.notes) body += "<li>" + escaped(note) + "</li>\n";
-  return body.empty() ? "" : section("notes", "To be known beside it", "<ul>" + body + "</ul>\n");
+  return body.empty() ? "" : section("notes", "Notes", "<ul>" + body + "</ul>\n");
 }
 
 std::string more_section(const Comparison& c) {
@@ -258,26 +234,31 @@ std::vector<Figure> figures_of(const Comparison& c, const std::vector<CurveSet>&
   add(heat_map_figure(c));
   add(tuning_figure(c));
   add(cost_figure(c));
-  add(looks_figure(c));
+  add(interim_figure(c));
   return out;
 }
 
-std::string page(const Comparison& c, const std::vector<Figure>& figures, const ReportFacts& facts, std::optional<std::uint64_t> served) {
-  std::string out = header_of(facts, runs_text(facts));
-  const std::string answer = answer_text(c);
-  out += "<p class=\"answer\" id=\"answer\">" + escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n";
-  out += "<section id=\"table\">" + ShortTable(c).html() + "</section>\n";
-  out += more_section(c) + claims_section(c) + notes_section(c);
-  for (const auto& figure : figures) out += html_figure(figure);
-  out += lost_section(facts) + origin_sections(facts);
-  return html_document(facts.title, facts.version, out, "", served);
-}
-
-std::string waiting_page(const ReportFacts& facts, std::uint64_t served) {
+std::string waiting_page(const ReportFacts& facts) {
   const std::string body =
       header_of(facts, "no run yet") +
       "<p class=\"answer\" id=\"answer\">No run has begun yet. This page shows the study as soon as the first one has.</p>\n";
-  return html_document(facts.title, facts.version, body, "", served);
+  return html_document(facts.title, facts.version, body, "", /*live=*/true);
 }
 
 }  // namespace ffn::pictures
+
+namespace ffn {
+
+std::string HtmlExporter::write(const Comparison& c) const {
+  using namespace pictures;
+  const ShortTable table(c);
+  const std::string answer = answer_text(c);
+  std::string out = header_of(facts_, runs_text(facts_)) + "<p class=\"answer\" id=\"answer\">" +
+                    escaped(answer.empty() ? "There is nothing to compare yet." : answer) + "</p>\n<section id=\"table\">" +
+                    table_html(c, table) + "</section>\n" + more_section(c) + claims_section(c) + notes_section(c);
+  for (const auto& figure : figures_) out += html_figure(figure);
+  out += lost_section(facts_) + origin_sections(facts_);
+  return html_document(facts_.title, facts_.version, out, table_rules(c, table), live_);
+}
+
+}  // namespace ffn

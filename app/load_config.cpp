@@ -7,7 +7,7 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/store/moved_aside.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/store/run_check.hpp"
 
 namespace ffn::app {
@@ -91,11 +91,11 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
   constexpr std::size_t kMost = 10'000;
   for (const auto& [child, type] : entries_of(directory)) {
     if (found.size() == 2 || ++looked_at > kMost) return;
-    if (is_never_a_result(child.filename().string()) ||
+    if (is_no_result(child.filename().string()) ||
         (type != fs::file_type::directory && (type != fs::file_type::symlink || !directory_exists(child))))
       continue;
     const RunDirectory run{child};
-    if (path_exists(run.config_path()) && path_exists(run.weights_path())) found.push_back(child);
+    if (path_exists(run.record_path()) && path_exists(run.weights_path())) found.push_back(child);
     else if (depth > 1) find_two_runs(child, depth - 1, looked_at, found);
   }
 }
@@ -103,8 +103,8 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
 }  // namespace
 
 RunDirectory named_run(const std::string& path) {
-  RunDirectory named{fs::path(expand_home(path))};
-  if (path_exists(named.config_path())) return named;
+  RunDirectory named{named_directory(expand_home(path))};
+  if (path_exists(named.record_path())) return named;
   std::vector<fs::path> found;
   std::size_t looked_at = 0;
   find_two_runs(named.path(), 3, looked_at, found);
@@ -113,12 +113,6 @@ RunDirectory named_run(const std::string& path) {
   throw UsageError("there are several runs in " + path, "name one of them, for example " + found[0].string());
 }
 
-RunConfig trained_config(const RunDirectory& directory) {
-  const std::string run = directory.path().string(), config = directory.config_path().string();
-  if (!path_exists(directory.weights_path()))
-    throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
-  require_as_trained(directory);
-  return read_run_config(load_document(config), config);
-}
+RunConfig trained_config(const RunDirectory& directory) { return config_of(require_trained(directory), directory); }
 
 }  // namespace ffn::app

@@ -68,7 +68,7 @@ std::string state_of(const std::vector<std::string>& names) {
   for (const auto& run : places.there) {
     all += run.string() + "\n";
     const RunDirectory files(run);
-    for (const auto& file : {files.status_path(), files.metrics_path(), files.summary_path()}) add(file);
+    for (const auto& file : {files.record_path(), files.metrics_path()}) add(file);
     studies.insert(run.parent_path().parent_path());
   }
   for (const auto& study : studies) {  // not the file's time: the page itself is recorded there as a look

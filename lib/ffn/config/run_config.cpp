@@ -27,9 +27,9 @@ bool is_path_safe(const std::string& name) {
 
 // Names with a meaning of their own: what was moved aside, what is being written, the files of a run and of a study.
 bool is_reserved(const std::string& name) {
-  static const char* const kFiles[] = {"config.json",       "meta.json",   "status.json", "summary.json",   "metrics.jsonl",
-                                       "model.safetensors", "checkpoint",  "study.json",  "study.json.bak", "log.txt",
-                                       "compare.json",      "report.html", "runs.csv",    "curves.csv",     "tensorboard"};
+  static const char* const kFiles[] = {"run.json", "metrics.jsonl", "model.safetensors", "checkpoint.safetensors", "study.json",
+                                       "study.json.bak", "log.txt", "compare.json", "report.html", "runs.csv", "curves.csv",
+                                       "tensorboard"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
@@ -52,6 +52,8 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"train", "how it is trained"}, train);
   v.group({"compute", "what it is computed with; no part of the run's identity"}, compute);
   v.group({"log", "what is written beside metrics.jsonl; no part of the run's identity"}, log);
+  v.choice({"keep", "what stays of a finished run; no part of the run's identity"}, keep,
+           {{"all", "metrics and weights, too"}, {"summary", "run.json alone"}});
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
@@ -117,7 +119,7 @@ Json resolved_json(const RunConfig& config) { return write_json(config); }
 
 std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
-  for (const char* key : {"name", "label", "seed"}) json.erase(key);
+  for (const char* key : {"name", "label", "seed", "keep"}) json.erase(key);
   json.erase("log");
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");

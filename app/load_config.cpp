@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
@@ -16,6 +17,18 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_file(const std::string& path) { return path_exists(path) && !directory_exists(path); }
+
+// A run's record, whose config can be trained again; by the path of its directory, too. Empty where there is none.
+std::string record_of(const std::string& path) {
+  const fs::path given = expand_home(path);
+  if (given.filename() == "run.json") return is_file(given) ? given.string() : "";
+  try {
+    const RunDirectory run(named_directory(given));
+    return path.empty() || !path_exists(run.record_path()) ? "" : run.record_path().string();
+  } catch (const UsageError&) {  // several: whoever reads the config says so
+    return "";
+  }
+}
 
 enum class Where { here_or_shipped, shipped };
 
@@ -53,23 +66,30 @@ std::string short_name(const std::string& path) {
 }
 
 bool names_config(const std::string& config) {
-  return config == "-" || is_file(expand_home(config)) || (!config.empty() && !path_of_name(config).empty());
+  return config == "-" || is_file(expand_home(config)) || (!config.empty() && (!path_of_name(config).empty() || !record_of(config).empty()));
 }
 
 std::string resolve_config(const std::string& config) {
   if (config.empty() || config == "-" || is_file(config)) return config;
   const std::string path = path_of_name(config);
   if (!path.empty()) return path;
+  if (const std::string record = record_of(config); !record.empty()) return record;
   const auto remedy = did_you_mean(config, short_names());
   if (!remedy.empty() && !path_exists(config))
     throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
   return config;
 }
 
+static Document document_of_record(const fs::path& file) {
+  const auto record = read_record(file.parent_path());
+  if (!record) throw DataError("no run at " + file.string());
+  return parse_document(dump_json_lossy(*record->config), file.string(), file.parent_path().string());
+}
+
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
   const std::string path = resolve_config(config);
   try {
-    Document document = load_document(path, shipped_files());
+    Document document = fs::path(path).filename() == "run.json" ? document_of_record(path) : load_document(path, shipped_files());
     apply_overrides(document, overrides);
     return document;
   } catch (const ConfigError& error) {

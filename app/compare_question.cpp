@@ -82,7 +82,7 @@ std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found) {
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
-  const auto places = find_judging_places(directories);
+  const auto places = find_run_places(directories);
   const auto whole = whole_study_of(places);
   const bool is_named = directories.size() == 1 && has_study_file(directories[0]);
   if (whole && !is_named && !question.all) directories = {*whole};
@@ -90,7 +90,6 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   auto found = find_runs(directories, question.all ? Extras::include : Extras::leave_out);
   if (found.runs.empty() && !found.left_out.empty())
     throw DataError("no run is whole: " + found.left_out[0], "`ffn-train check` says what is wrong with each");
-  found.tuning = places.tuning;
   if (const auto about = notes_about(found); found.runs.empty() && !about.empty())
     throw DataError("there are no runs to compare: " + join(about, "; "),
                     "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");

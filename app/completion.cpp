@@ -14,7 +14,7 @@
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/inspect/demo.hpp"
-#include "ffn/store/moved_aside.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 
@@ -42,7 +42,7 @@ Candidates paths(const std::string& typed, bool directories_only, const std::str
     const std::string name = at->path().filename().string();
     std::error_code unknown;
     const bool directory = at->is_directory(unknown);
-    if ((name[0] == '.') != hidden || is_never_a_result(name)) continue;
+    if ((name[0] == '.') != hidden || is_moved_aside(name) || is_temporary(name)) continue;
     if (!directory && (directories_only || (!extension.empty() && at->path().extension() != extension))) continue;
     out.push_back({before + name + (directory && !holds_run(at->path()) ? "/" : ""), ""});
   }

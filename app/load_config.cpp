@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/store/moved_aside.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/store/run_check.hpp"
 
 namespace ffn::app {
@@ -16,6 +17,18 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_file(const std::string& path) { return path_exists(path) && !directory_exists(path); }
+
+// A run's record, whose config can be trained again; by the path of its directory, too. Empty where there is none.
+std::string record_of(const std::string& path) {
+  const fs::path given = expand_home(path);
+  if (given.filename() == "run.json") return is_file(given) ? given.string() : "";
+  try {
+    const RunDirectory run(named_directory(given));
+    return path.empty() || !path_exists(run.record_path()) ? "" : run.record_path().string();
+  } catch (const UsageError&) {  // several: whoever reads the config says so
+    return "";
+  }
+}
 
 enum class Where { here_or_shipped, shipped };
 
@@ -53,23 +66,30 @@ std::string short_name(const std::string& path) {
 }
 
 bool names_config(const std::string& config) {
-  return config == "-" || is_file(expand_home(config)) || (!config.empty() && !path_of_name(config).empty());
+  return config == "-" || is_file(expand_home(config)) || (!config.empty() && (!path_of_name(config).empty() || !record_of(config).empty()));
 }
 
 std::string resolve_config(const std::string& config) {
   if (config.empty() || config == "-" || is_file(config)) return config;
   const std::string path = path_of_name(config);
   if (!path.empty()) return path;
+  if (const std::string record = record_of(config); !record.empty()) return record;
   const auto remedy = did_you_mean(config, short_names());
   if (!remedy.empty() && !path_exists(config))
     throw UsageError("no config at " + config + remedy, "`ffn-train list configs` shows those that are shipped");
   return config;
 }
 
+static Document document_of_record(const fs::path& file) {
+  const auto record = read_record(file.parent_path());
+  if (!record) throw DataError("no run at " + file.string());
+  return parse_document(dump_json_lossy(*record->config), file.string(), file.parent_path().string());
+}
+
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
   const std::string path = resolve_config(config);
   try {
-    Document document = load_document(path, shipped_files());
+    Document document = fs::path(path).filename() == "run.json" ? document_of_record(path) : load_document(path, shipped_files());
     apply_overrides(document, overrides);
     return document;
   } catch (const ConfigError& error) {
@@ -91,11 +111,11 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
   constexpr std::size_t kMost = 10'000;
   for (const auto& [child, type] : entries_of(directory)) {
     if (found.size() == 2 || ++looked_at > kMost) return;
-    if (is_never_a_result(child.filename().string()) ||
+    if (is_no_result(child.filename().string()) ||
         (type != fs::file_type::directory && (type != fs::file_type::symlink || !directory_exists(child))))
       continue;
     const RunDirectory run{child};
-    if (path_exists(run.config_path()) && path_exists(run.weights_path())) found.push_back(child);
+    if (path_exists(run.record_path()) && path_exists(run.weights_path())) found.push_back(child);
     else if (depth > 1) find_two_runs(child, depth - 1, looked_at, found);
   }
 }
@@ -103,8 +123,8 @@ void find_two_runs(const fs::path& directory, int depth, std::size_t& looked_at,
 }  // namespace
 
 RunDirectory named_run(const std::string& path) {
-  RunDirectory named{fs::path(expand_home(path))};
-  if (path_exists(named.config_path())) return named;
+  RunDirectory named{named_directory(expand_home(path))};
+  if (path_exists(named.record_path())) return named;
   std::vector<fs::path> found;
   std::size_t looked_at = 0;
   find_two_runs(named.path(), 3, looked_at, found);
@@ -113,12 +133,6 @@ RunDirectory named_run(const std::string& path) {
   throw UsageError("there are several runs in " + path, "name one of them, for example " + found[0].string());
 }
 
-RunConfig trained_config(const RunDirectory& directory) {
-  const std::string run = directory.path().string(), config = directory.config_path().string();
-  if (!path_exists(directory.weights_path()))
-    throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
-  require_as_trained(directory);
-  return read_run_config(load_document(config), config);
-}
+RunConfig trained_config(const RunDirectory& directory) { return config_of(require_trained(directory), directory); }
 
 }  // namespace ffn::app

@@ -152,7 +152,7 @@ constexpr const char* kSettled = "-settled";
 
 // "x-settled", or what is not taken.
 std::string free_name(const Plan& plan) {
-  const std::string name = plan.study.name.substr(0, kLongestTunedName - std::strlen(kSettled) - 3) + kSettled;
+  const std::string name = plan.study.name.substr(0, kLongestName - std::strlen(kSettled) - 3) + kSettled;
   std::string out = name;
   for (int n = 2; path_exists(plan.directory.parent_path() / out); ++n) out = name + "-" + std::to_string(n);
   return out;

@@ -29,12 +29,13 @@ std::string join_few(const std::vector<std::string>& values) {
   return join({values.begin(), values.begin() + kMostValues}) + " and " + std::to_string(values.size() - kMostValues) + " more";
 }
 
-/// meta.json of every run; null where it cannot be read. It says where numbers come from, and none rests on it.
+/// The last session of every run; null where it cannot be read. It says where numbers come from, and none rests on it.
 std::vector<Json> read_metas(const std::vector<FoundRun>& runs) {
   std::vector<Json> metas(runs.size());
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), runs.size(), [&](std::size_t i) {
     try {
-      metas[i] = parse_json(read_file(RunDirectory(runs[i].path).meta_path(), "meta file", ExitCode::data, 1 << 20));
+      const auto record = read_record(runs[i].path);
+      if (record && !record->sessions->empty()) metas[i] = record->sessions->back();
     } catch (const Error&) {
     }
   });
@@ -89,15 +90,6 @@ std::vector<std::string> training_commands(const std::vector<Json>& metas) {
     commands.push_back("# and " + std::to_string(more) + " more");
   }
   return commands;
-}
-
-std::string why_lost(const FoundRun& run) {
-  try {
-    const auto status = read_status(run.path);
-    return status ? status->reason : "";
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 // 1: it has ended; of a run that trains, by its last evaluation.
@@ -168,7 +160,7 @@ pictures::ReportFacts facts_of(const FoundRuns& found, const std::vector<fs::pat
   facts.version = kVersion;
   for (const auto& run : found.runs) {
     if (run.state == RunState::diverged || run.state == RunState::failed)
-      facts.lost.push_back({run.path.string(), to_string(run.state), why_lost(run)});
+      facts.lost.push_back({run.path.string(), to_string(run.state), run.reason});
   }
   for (const auto& key : varying_keys(found.runs)) facts.varying.emplace_back(key, join_few(ordered_values(found.runs, key)));
   const auto metas = read_metas(found.runs);

@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "compare_text.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/base/cores.hpp"
 #include "ffn/compare/variant_name.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/output.hpp"
 #include "ffn/report/shown.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/report/tuned.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/study/compare_plan.hpp"
+#include "ffn/train/memory.hpp"
 #include "train.hpp"
 
 namespace ffn::app {
@@ -32,20 +38,93 @@ std::string layer_name(const Variant& variant) {
   return values.empty() || !variant.config.label.empty() ? variant.shown() : join(values, " ");
 }
 
+std::string grid_text(const TuningConfig& tune) {
+  std::vector<std::string> parts;
+  for (const auto& axis : tune.axes) {
+    std::vector<std::string> values;
+    for (const auto& value : axis.values) values.push_back(value->is_string() ? value->get<std::string>() : dump_json(*value));
+    parts.push_back(axis.key + " = " + join(values));
+  }
+  return join(parts, "; ");
+}
+
 }  // namespace
 
-StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found,
-                           const CommonOptions& common)
-    : plan_(plan), verbosity_(common.verbosity), color_(color_enabled(color_mode(common), 2)) {
+void StudyDisplay::renamed(const std::filesystem::path& earlier_results) {
+  log_info("earlier results renamed to " + earlier_results.string());
+}
+
+void StudyDisplay::tuning(const Study& study) {
+  const auto& tune = *study.tune;
+  if (!tune.per_seed && study.variants.size() > 1 && !has_said_how_) {
+    if (const auto caution =
+            caution_about_one_choice(tune.seeds, study.growing ? study.growing->max : study.seeds.size(), study.config.compare.min_effect);
+        !caution.empty())
+      log_info("note: " + caution);
+  }
+  log_info("tuning: " + grid_text(tune));
+}
+
+// What a person should know before hours of training.
+void StudyDisplay::sequential(const Study& study, const SequentialRecord& record, std::size_t first, std::size_t last) {
+  log_info("until settled: from " + format_count(static_cast<std::int64_t>(first)) + " to at most " + format_counted(last, "seed") + "; " +
+           std::to_string(record.comparisons) + (record.comparisons == 1 ? " comparison" : " comparisons"));
+  if (study.growing->max < record.maxima.back())
+    log_info("seeds.max " + std::to_string(study.growing->max) + " is below the " + std::to_string(record.maxima.back()) +
+             " declared before: training goes no further than " + format_counted(last, "seed") +
+             ", and verdicts stay those of the larger maximum");
+  if (study.config.compare.min_effect == 0)
+    log_info(
+        "without compare.min_effect, variants that do not differ stay undecided up to the maximum; the smallest difference that matters "
+        "lets them settle as equal");
+}
+
+void StudyDisplay::interim_analysis(const Comparison& c, std::size_t seeds) {
+  const std::size_t settled = c.num_comparisons - c.sequential->open;
+  log_info("look at " + format_counted(seeds, "seed") + ": " + std::to_string(settled) + " of " + std::to_string(c.num_comparisons) +
+           (c.num_comparisons == 1 ? " comparison" : " comparisons") + " settled");
+}
+
+void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
+  if (!has_said_how_) {
+    for (const auto& share : engine_shares(plan.study)) log_info(engine_line(share));
+    if (const auto few = few_workers_line(common_, plan.study); !few.empty()) log_info(few);
+  }
+  has_said_how_ = true;
+  if (!part_.empty())
+    log_info(part_ + ": " + format_count(runs.size()) + " of " + format_count(plan.runs.size()) + " runs; the others are trained elsewhere");
+  constexpr double kWorthSaying = 200e6;  // bytes: warn early when disk space is short
+  double bytes = 0;
+  std::size_t pending = 0;
+  std::map<std::size_t, double> of_variant;
+  for (const auto i : runs) {
+    if (found[i] == Progress::finished) continue;
+    const std::size_t v = plan.runs[i].variant;
+    if (!of_variant.count(v)) {
+      const auto& config = plan.study.variants[v].config;
+      of_variant[v] = disk_bytes(config, model_cost(config.model, task_shape(config.task)).total);
+    }
+    bytes += of_variant[v];
+    ++pending;
+  }
+  if (bytes > kWorthSaying)
+    log_info(format_counted(pending, "run") + " to train: they will take about " + format_bytes(bytes) + " on disk, in " +
+             plan.directory.string());
+}
+
+void StudyDisplay::training(const Plan& plan, const std::vector<std::size_t>& runs, const std::vector<Progress>& found) {
+  const bool has_work = std::any_of(runs.begin(), runs.end(), [&](std::size_t i) { return found[i] != Progress::finished; });
+  if (has_work) say_how_it_trains(plan, runs, found);
+  shown_.emplace(Shown{plan, nullptr});
   std::int64_t total = 0;
   for (const auto i : runs) {
     total += plan.runs[i].config.train.steps;
-    if (found[i] == Progress::finished) done_steps_ += plan.runs[i].config.train.steps;
+    if (found[i] == Progress::finished) shown_->done_steps += plan.runs[i].config.train.steps;
   }
-  const auto options = progress_options(plan.study.name, total, common);
-  animate_ = options.animate;
-  bar_ = std::make_unique<ProgressBar>(options);
-  set_up_log(log_options(verbosity_, color_, [this] { take_off_screen(); }));
+  const auto options = progress_options(plan.study.name, total, common_);
+  shown_->animate = options.animate;
+  shown_->bar = std::make_unique<ProgressBar>(options);
+  set_up_log(log_options(common_.verbosity, color_enabled(color_mode(common_), 2), [this] { take_off_screen(); }));
   static std::set<std::string> said;  // a command may train several studies of the same layers: tuning, the study itself, more seeds
   for (const auto& variant : plan.study.variants) {
     if (const auto* size = matched_size(variant)) {
@@ -56,59 +135,64 @@ StudyDisplay::StudyDisplay(const Plan& plan, const std::vector<std::size_t>& run
   }
 }
 
-StudyDisplay::~StudyDisplay() {
+void StudyDisplay::trained() {
+  if (!shown_) return;
   take_off_screen();
-  bar_->finish();
-  set_up_log(log_options(verbosity_, color_));
+  shown_->bar->finish();
+  set_up_log(log_options(common_));
+  shown_.reset();
 }
 
-void StudyDisplay::receive(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
+void StudyDisplay::message(const WorkerMessage& m, const std::vector<PlannedCohort>& cohorts) {
   using Kind = WorkerMessage::Kind;
+  Shown& shown = *shown_;
   const auto& cohort = cohorts[m.cohort];
   const auto runs = static_cast<std::int64_t>(cohort.size());
   if (m.kind == Kind::run_finished) {
-    loss_ = m.loss;
+    shown.loss = m.loss;
   } else if (m.kind == Kind::stepped) {
-    running_[m.cohort] = m.step * runs;
-    loss_ = m.loss;
+    shown.running[m.cohort] = m.step * runs;
+    shown.loss = m.loss;
   } else if (m.kind == Kind::cohort_finished || m.kind == Kind::cohort_failed) {
-    running_.erase(m.cohort);
-    for (const auto index : cohort) done_steps_ += plan_.runs[index].config.train.steps;
-    ++finished_cohorts_;
+    shown.running.erase(m.cohort);
+    for (const auto index : cohort) shown.done_steps += shown.plan.runs[index].config.train.steps;
+    ++shown.finished_cohorts;
     if (m.kind == Kind::cohort_finished && m.outcome.trained > 0) {
-      // Of a growing study its looks are said: they are many small parts.
-      (plan_.study.sequential ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
+      // Of a sequential design the interim analyses are said: they are many small parts.
+      (shown.plan.study.sequential ? log_debug : log_info)(cohort_line(cohort, m, cohorts.size()));
     }
   }
-  std::int64_t steps = done_steps_;
-  for (const auto& [index, partial] : running_) steps += partial;
-  if (animate_) show_standing();
-  bar_->update(steps, loss_);
+  std::int64_t steps = shown.done_steps;
+  for (const auto& [index, partial] : shown.running) steps += partial;
+  if (shown.animate) show_standing();
+  shown.bar->update(steps, shown.loss);
 }
 
 void StudyDisplay::take_off_screen() {
-  bar_->clear();
-  if (standing_lines_ > 0) write_control(std::cerr, "\x1b[" + std::to_string(standing_lines_) + "A\x1b[J");
-  standing_lines_ = 0;
+  shown_->bar->clear();
+  if (shown_->standing_lines > 0) write_control(std::cerr, "\x1b[" + std::to_string(shown_->standing_lines) + "A\x1b[J");
+  shown_->standing_lines = 0;
 }
 
 void StudyDisplay::show_standing() {
+  Shown& shown = *shown_;
   const auto now = Clock::now();
-  const bool due = finished_cohorts_ > shown_cohorts_ && now > next_standing_;
+  const bool due = shown.finished_cohorts > shown.shown_cohorts && now > shown.next_standing;
   if (due) {
-    standing_ = standing();
-    shown_cohorts_ = finished_cohorts_;
-    next_standing_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - now));
+    shown.standing = standing();
+    shown.shown_cohorts = shown.finished_cohorts;
+    shown.next_standing = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(2), 20 * (Clock::now() - now));
   }
-  if (standing_.empty() || (!due && standing_lines_ > 0)) return;
+  if (shown.standing.empty() || (!due && shown.standing_lines > 0)) return;
   take_off_screen();
-  std::cerr << standing_ << std::flush;
-  standing_lines_ = static_cast<int>(std::count(standing_.begin(), standing_.end(), '\n'));
+  std::cerr << shown.standing << std::flush;
+  shown.standing_lines = static_cast<int>(std::count(shown.standing.begin(), shown.standing.end(), '\n'));
 }
 
 std::string StudyDisplay::standing() const {
-  const auto comparison = compare_plan(plan_, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
-  const auto& target = plan_.study.variants[0].config.train.target;
+  const Plan& plan = shown_->plan;
+  const auto comparison = compare_plan(plan, /*resamples=*/200, FromDisk::yes, /*verdicts_only=*/true);
+  const auto& target = plan.study.variants[0].config.train.target;
   const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
   const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
   return standing_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
@@ -118,12 +202,12 @@ std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerM
   std::set<std::string> variants;
   std::int64_t low = INT64_MAX, high = 0;
   for (const auto index : cohort) {
-    variants.insert(plan_.study.variants[plan_.runs[index].variant].shown());
-    low = std::min(low, plan_.runs[index].config.seed);
-    high = std::max(high, plan_.runs[index].config.seed);
+    variants.insert(shown_->plan.study.variants[shown_->plan.runs[index].variant].shown());
+    low = std::min(low, shown_->plan.runs[index].config.seed);
+    high = std::max(high, shown_->plan.runs[index].config.seed);
   }
   const std::string name = variants.size() == 1 ? *variants.begin() : std::to_string(variants.size()) + " variants";
-  return "[" + std::to_string(finished_cohorts_) + "/" + std::to_string(total) + "] " + name +
+  return "[" + std::to_string(shown_->finished_cohorts) + "/" + std::to_string(total) + "] " + name +
          (low == high ? ", seed " + std::to_string(low) : ", seeds " + std::to_string(low) + " to " + std::to_string(high)) + ": " +
          format_counted(m.outcome.trained, "run");
 }

@@ -17,11 +17,10 @@
 #include "ffn/report/progress.hpp"
 #include "ffn/report/table.hpp"
 #include "ffn/report/terminal.hpp"
+#include "ffn/store/cleanup.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/moved_aside.hpp"
-#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
-#include "ffn/store/run_standing.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
@@ -30,6 +29,7 @@
 #include "train.hpp"
 
 namespace ffn::app {
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -142,27 +142,8 @@ ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& co
   return progress_options(config.name + " seed " + std::to_string(config.seed), config.train.steps, common);
 }
 
-// What stands in the way of training, before anything is moved or written, the run's lock among it.
-void check_before(const RunDirectory& directory, const RunConfig& config, const std::string& identity, bool fresh) {
-  const auto look = look_at(directory, config, identity);
-  if (!fresh && look.standing == Standing::another) throw refusal_of_another(directory, look);
-  if (fresh && look.standing == Standing::foreign && !holds_results(directory.path()))
-    make_ready(directory, config, identity, look);  // refuses it
-  if (!fresh && (look.is_whole() || look.mendable)) return;
-  require_memory(config);
-  training_engine().prepare(config);
-}
-
 // "594 parameters"
 std::string parameters_text(double parameters) { return format_count(static_cast<std::int64_t>(parameters)) + " parameters"; }
-
-// For log.txt and -v: how a run ended.
-std::string end_text(const RunSummary& summary) {
-  std::string text = summary.end == RunEnd::diverged ? "diverged at step " : "done at step ";
-  text += format_count(summary.steps);
-  for (const auto& metric : summary.metrics) text += ", " + metric.name + " " + format_significant(metric.final_value, 4);
-  return text + (summary.hit ? "; target reached at step " + format_count(summary.hit->step) : "");
-}
 
 // One run has the machine to itself.
 void take_all_cores() {
@@ -218,29 +199,34 @@ int fast_dev_run(RunConfig config, std::int64_t steps, const CommonOptions& comm
 int train_run(const RunConfig& config, const TrainOptions& options, const CommonOptions& common) {
   task_shape(config.task);  // a missing text is an error before anything is written, and so is a device that is not there
   Engine& engine = training_engine();
-  const RunDirectory directory(single_run_path(common.out, config.name, config.seed));
   const std::string identity = run_identity(config);
-  check_before(directory, config, identity, options.fresh);
-  const auto claim = RunClaim::take(directory.path());
-  if (!claim)
-    throw Error(ExitCode::interrupted, "another process is training " + directory.path().string(),
-                "wait for it, or choose another name= or -o");
-  if (options.fresh && path_exists(directory.path())) log_info("earlier results moved to " + move_aside(directory.path()).string());
-  const auto look = look_at(directory, config, identity);
+  const RunDirectory directory(fs::path(common.out) / config.name / run_directory_name(config.seed, identity));
+  const std::string path = directory.path().string();
+  auto check = check_run(directory, identity);
   warn_of_few_inputs({&config});
-  if (look.standing == Standing::finished && look.mendable && !look.about.empty()) mend(directory, config, look);
-  if (look.is_whole() || look.mendable) {
+  if (check.is_whole() && !options.fresh) {
+    const RunSummary& summary = *check.record->summary;
+    if (!computed_as_asked(config.compute, summary.computed_by))
+      throw UsageError(path + " was trained by the engine " + engine_of(summary.computed_by) + ", not by " + config.compute.engine,
+                       "name=... or -o DIR keeps both; --fresh renames the earlier result");
     log_info("already trained; --fresh trains again");
-    print_summary(directory, config, *look.summary, common);
-    return exit_code(look.summary->end);
+    print_summary(directory, config, summary, common);
+    return exit_code(summary.end);
   }
+  require_memory(config);  // what cannot be had is found before anything is renamed or written
   engine.prepare(config);
+  make_directories(directory.path().parent_path());
+  const auto claim = RunClaim::take(directory.path());
+  if (!claim) throw Error(ExitCode::interrupted, "another process is training " + path, "wait for it, or choose another name= or -o");
+  if (options.fresh && path_exists(directory.path())) log_info("earlier results renamed to " + move_aside(directory.path()).string());
+  check = check_run(directory, identity);
   take_all_cores();
-  auto stored = make_ready(directory, config, identity, look);
+  auto stored = make_ready(directory, config.train.steps, identity, check);
   std::optional<Checkpoint> checkpoint;
 
   const auto info = engine.info(config);
   RecordedRun run{directory, config, identity, std::nullopt, {}};
+  if (check.record) run.sessions = check.record->sessions;
   if (stored) {
     run.metrics = std::move(stored->metrics);
     checkpoint = std::move(stored->checkpoint);
@@ -253,11 +239,6 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   RunRecorder recorder({run}, common.argv, info);
   recorder.forward_to(&progress);
   recorder.stop_when(stop_requested);
-  const LogFile log_file(directory.log_path());
-  log_debug(config.name + " seed " + std::to_string(config.seed) + ", identity " + identity + ", " +
-            parameters_text(least_memory(config, task_shape(config.task)).parameters) + ": " +
-            (run.resumed_at ? "goes on from step " + format_count(*run.resumed_at) : "begins") + ", " + format_count(config.train.steps) +
-            " steps");
   set_up_log(log_options(common.verbosity, color_enabled(color_mode(common), 2), [&bar] { bar.clear(); }));
   log_info("engine: " + info.text() + " (" + info.reason + ")");
   try {
@@ -269,7 +250,6 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   bar.finish();
   set_up_log(log_options(common));
   if (const auto& summary = recorder.summary(0)) {
-    log_debug(end_text(*summary));
     print_summary(directory, config, *summary, common);
     return exit_code(summary->end);
   }

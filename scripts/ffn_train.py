@@ -233,7 +233,7 @@ def whole(value, what):
 
 
 class Formula(nn.Module):
-    """A feed-forward layer given as text, as config.json has it. Its matrices [A, B] are kept as (B, A), as nn.Linear does."""
+    """A feed-forward layer given as text, as run.json has it. Its matrices [A, B] are kept as (B, A), as nn.Linear does."""
 
     FUNCTIONS = {
         "softmax": lambda layer, a: a.softmax(-1),
@@ -601,13 +601,11 @@ def fill(model, tensors):
 
 # ---- checksums
 
-def check_as_trained(run, path):
-    """The file's size and checksum are those that the run's summary lists; without a summary, or with one of version 0.1, any are."""
-    if not (run / "summary.json").exists():
-        return
-    facts = (read_json(run / "summary.json").get("files") or {}).get(path.name)
+def check_as_trained(record, path):
+    """The file's size and checksum are those that the run's record lists."""
+    facts = record["summary"]["files"].get(path.name)
     if facts is None:
-        return
+        raise RunError(f"{path.parent} kept no {path.name} (its config has keep: summary)")
     data = path.read_bytes()
     if len(data) != facts["bytes"]:
         problem = f"{len(data)} bytes instead of {facts['bytes']}"
@@ -615,27 +613,40 @@ def check_as_trained(run, path):
         warn(f"{path} is not held against its checksum, for which Python's xxhash is missing (Debian: python3-xxhash)")
         return
     elif f"xxh3:{xxhash.xxh3_128_hexdigest(data)}" != facts["checksum"]:
-        problem = "its checksum is not that of summary.json"
+        problem = "its checksum is not that of run.json"
     else:
         return
-    raise RunError(f"{path}: damaged: {problem}; the command that trained the run mends it, or trains it again "
-                   f"(`ffn-train check {run}` says which)")
+    raise RunError(f"{path}: damaged: {problem}; the command that trained the run trains it again")
+
+
+def named_directory(path):
+    """The directory that is meant by a path without the identity: runs/xor/seed-0 → runs/xor/seed-0.1a2b3c4d."""
+    path = Path(path)
+    if path.exists():
+        return path
+    found = sorted(p for p in path.parent.glob(path.name + ".*") if re.fullmatch("[0-9a-f]{8}", p.name[len(path.name) + 1:]))
+    if len(found) > 1:
+        raise RunError(f"{path} may be any of {len(found)} runs, of different configs: {', '.join(map(str, found))}")
+    return found[0] if found else path
 
 
 def load(run):
-    """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its config.json and model.safetensors.
+    """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its run.json and model.safetensors.
 
     Parameters have the names of the weight file. In train mode the FFN's dropout is that of the config. Raises RunError.
     """
-    run = Path(run)
-    config = read_json(run / "config.json")
+    run = named_directory(run)
+    record = read_json(run / "run.json")
     weights = run / "model.safetensors"
-    if not weights.exists():
-        raise RunError(f"{run} has no trained weights yet; finish the training first, with the command that started it")
     try:
-        check_as_trained(run, weights)
+        config = record["config"]
+        if not record["summary"]:
+            raise RunError(f"{run} has no trained weights yet; finish the training first, with the command that started it")
+        check_as_trained(record, weights)
+    except OSError as error:
+        raise RunError(f"{weights}: {error.strerror}") from None
     except NOT_OURS as error:
-        raise error if isinstance(error, RunError) else RunError(unlike(run / "summary.json", error)) from None
+        raise error if isinstance(error, RunError) else RunError(unlike(run / "run.json", error)) from None
     tensors, metadata = read_safetensors(weights)
     try:
         if "config" in metadata:
@@ -648,7 +659,7 @@ def load(run):
     except RunError as error:
         raise RunError(f"{run}: {error}") from None
     except NOT_OURS as error:
-        raise RunError(f"{unlike(run / 'config.json', error)}; is it a run's resolved config?") from None
+        raise RunError(f"{unlike(run / 'run.json', error)}; is its config a run's?") from None
     return model.eval()
 
 
@@ -689,26 +700,22 @@ def warn(text):
     warnings.warn(text, stacklevel=level)
 
 
-NO_OTHER_RUN = {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"}  # config keys that do not make another variant
-
-
-FIRST_TUNING_SEED = 1_000_000
-
-
-def is_tuning_run(path):
-    """NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME, and judges nothing."""
-    study, seed = path.resolve().parent.parent.name, path.name[len("seed-"):]
-    return study.endswith("-tuning") and seed.isdigit() and int(seed) >= FIRST_TUNING_SEED
+NO_OTHER_RUN = {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"}  # config keys that do not make another variant
 
 
 def listed_runs(study):
     """Directories of the runs that belong to a study: those that its study.json lists. None where it cannot be read."""
     try:
         content = read_json(study / "study.json")
-        return [study / variant["name"] / f"seed-{seed}" for variant in content["variants"] for seed in content["seeds"]]
+        listed = [study / variant["name"] / f"seed-{seed}.{identity[:8]}" for variant in content["variants"]
+                  for seed, identity in zip(content["seeds"], variant["identities"])]
     except (RunError, KeyError, TypeError) as error:
         problem = error if isinstance(error, RunError) else f"{study / 'study.json'}: no study's file"
         warn(f"{problem}; every run below it is taken (starting the study once more writes the file again)")
+        return None
+    # One that is not there may be under the name that its variant had before the sweep gained or lost a key.
+    places = {path.name: path for path in study.glob("*/seed-*") if path not in set(listed)} if any(not path.is_dir() for path in listed) else {}
+    return [path if path.is_dir() else places.get(path.name, path) for path in listed]
 
 
 def some(paths):
@@ -721,34 +728,30 @@ def in_order(paths):
 
 
 def find_runs(directory, all=False):
-    """Directories of runs at and below one; what was moved aside (NAME.old-1) is left out.
+    """Directories of runs at and below one, without earlier results (NAME.old-1), damaged runs and those that tune a study.
 
-    So is, with a warning and unless `all`, what is no part of a study: runs in its directory that study.json does not list, and
-    tuning runs beside others. Warns of runs that a study lacks.
+    Left out with a warning, unless `all`: runs in a study's directory that its study.json does not list. Warns of runs that a study lacks.
     """
-    if not Path(directory).is_dir():
+    directory = named_directory(directory)
+    if not directory.is_dir():
         raise RunError(f"no directory {directory}")
-    found, extra, stack = [], [], [(Path(directory), None)]
+    found, extra, stack = [], [], [(directory, None)]
     while stack:
         path, around = stack.pop()  # around: the runs of the study that this lies in
-        if any((path / name).exists() for name in ("status.json", "summary.json", "meta.json")):
+        if (path / "run.json").exists():
             (found if around is None or path in around else extra).append(path)
             continue
-        if (path / "study.json").exists() and (listed := listed_runs(path)) is not None:
+        is_study = (path / "study.json").exists()
+        if is_study and (listed := listed_runs(path)) is not None:
             around = set(listed)
             if lost := [run for run in listed if not run.is_dir()]:
                 warn(f"{len(lost)} runs are not there, but listed in {path / 'study.json'}: {some(lost)}")
-        stack += [(child, around) for child in path.iterdir() if child.is_dir() and ".old-" not in child.name]
-    everything = found + extra
+        stack += [(child, around) for child in path.iterdir() if child.is_dir() and not re.search(r"\.(old|damaged|tmp)-", child.name)
+                  and not (is_study and child.name == "tuning")]
     if all:
-        return in_order(everything)
-    tuning = [path for path in found if is_tuning_run(path)]
-    if len(tuning) < len(found) and tuning:
-        found = [path for path in found if not is_tuning_run(path)]
-        studies = in_order({path.parent.parent for path in tuning})
-        warn(f"{len(tuning)} of {len(everything)} runs left out, which tune and judge nothing: {some(studies)}; all=True takes them in")
+        return in_order(found + extra)
     if extra:
-        warn(f"{len(extra)} of {len(everything)} runs left out, no part of the study (study.json): {some(in_order(extra))}; all=True takes them in")
+        warn(f"{len(extra)} of {len(found + extra)} runs left out, no part of the study (study.json): {some(in_order(extra))}; all=True takes them in")
     return in_order(found)
 
 
@@ -760,28 +763,27 @@ def number(value):
 
 
 def read_runs(directory, all):
-    """→ (directory of a run, the columns that identify it, status, summary). Runs that cannot be read are named and left out."""
+    """→ (directory of a run, the columns that identify it, summary). Runs that cannot be read are named and left out."""
     runs = []
-    file = None
     for path in find_runs(directory, all):
+        file = path / "run.json"
         try:
-            status, config = read_json(file := path / "status.json"), flat(read_json(path / "config.json"))
-            if not isinstance(status["state"], str):
+            record = read_json(file)
+            if not isinstance(record["state"], str):
                 raise TypeError("its state is no text")
-            summary = read_json(path / "summary.json") if status["state"] in ("done", "diverged") else {}
-            runs.append((path, config, status, summary_columns(summary, file := path / "summary.json")))
+            runs.append((path, flat(record["config"]), record, summary_columns(record["summary"] or {}, file)))
         except (RunError, *NOT_OURS) as error:
             warn(f"left out: {error if isinstance(error, RunError) else unlike(file, error)}")
     keys = dict.fromkeys(key for _, config, _, _ in runs for key in config if key not in NO_OTHER_RUN)
     varying = [key for key in keys if len({json.dumps(config.get(key)) for _, config, _, _ in runs}) > 1]
-    for path, config, status, summary in runs:
-        columns = {"run": str(path), "seed": config.get("seed"), "state": status["state"]}
+    for path, config, record, summary in runs:
+        columns = {"run": str(path), "seed": config.get("seed"), "state": record["state"]}
         columns["label"] = config.get("label", "")
         yield path, {**columns, **{key: config.get(key) for key in varying}}, summary
 
 
 def summary_columns(summary, file):
-    """What a row says of a run's summary.json."""
+    """What a row says of a run's summary."""
     try:
         row = {key: summary.get(key) for key in ("steps", "parameters", "active_parameters", "flops_per_token", "train_seconds")}
         row["hit_step"] = (summary.get("hit") or {}).get("step")
@@ -805,8 +807,8 @@ def runs(directory, all=False):
     in which the runs differ, costs, hit_step, and of each metric the final value ("val/loss"; NaN of a run that diverged) and the
     best ("best val/loss").
 
-    Of a study, its runs: others in its directory (an earlier single run, another sweep of its name) and its tuning runs are left out
-    with a warning. all=True takes them in.
+    Of a study, its runs: others in its directory (of another config or sweep under its name) are left out with a warning, its tuning
+    runs without one. all=True takes the others in.
     """
     import pandas
 
@@ -820,6 +822,8 @@ def metrics(directory, all=False):
 
     rows = []
     for path, row, _ in read_runs(directory, all):
+        if not (path / "metrics.jsonl").exists():  # keep: summary
+            continue
         try:
             lines = (path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
             entries = [json.loads(line) for line in lines]

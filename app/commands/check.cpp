@@ -1,4 +1,4 @@
-// ffn-train check DIR...: whether everything that runs left is as it was written, and what it would take to repair it.
+// ffn-train check DIR...: whether everything that runs left is as it was written.
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -22,44 +22,22 @@ const char* verdict_name(CheckVerdict verdict) {
   switch (verdict) {
     case CheckVerdict::whole:
       return "whole";
+    case CheckVerdict::absent:
     case CheckVerdict::unfinished:
+    case CheckVerdict::failed:
       return "not finished";
-    case CheckVerdict::marred:
-      return "whole but for meta.json";
-    case CheckVerdict::mendable:
-      return "damaged but mendable";
-    case CheckVerdict::repeated:
-      return "to be repeated";
+    case CheckVerdict::damaged:
+      return "damaged";
     case CheckVerdict::unreadable:
       return "unreadable";
-    case CheckVerdict::old:
-      return "without checksums (version 0.1)";
-    case CheckVerdict::misplaced:
-      return "in another run's directory";
   }
   return "?";
 }
 
 // What the command that trained the run does about it when it is started again.
 const char* remedy_of(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::marred:
-      return "what was trained is whole; which machine and build did it is written while training only: put the file back from a copy, or "
-             "move the run "
-             "away and start it again";
-    case CheckVerdict::mendable:
-      return "starting it again writes that anew from what is intact";
-    case CheckVerdict::repeated:
-      return "starting it again moves the run aside and trains it anew";
-    case CheckVerdict::unfinished:
-      return "starting it again goes on from its checkpoint";
-    case CheckVerdict::unreadable:
-      return "nothing is known of what cannot be read, and starting it again touches nothing of it";
-    case CheckVerdict::misplaced:
-      return "move it to where it belongs; starting the study again refuses it here";
-    default:
-      return "";
-  }
+  return verdict == CheckVerdict::unreadable ? "nothing is known of what cannot be read; check again when it can be"
+                                             : "starting it again renames the run's directory and trains it anew";
 }
 
 Json report_of(const RunPlaces& places, const std::vector<RunCheck>& checks) {
@@ -86,16 +64,16 @@ std::vector<std::string> damage_beside(const std::vector<std::filesystem::path>&
 }
 
 int check_runs(const std::vector<std::string>& directories, const CommonOptions& common) {
-  auto places = find_run_places({directories.begin(), directories.end()});
+  auto places = find_run_places({directories.begin(), directories.end()}, TuningRuns::include);
   if (places.there.empty() && places.missing.empty()) throw DataError("no runs below " + directories[0]);
   for (auto& problem : damage_beside(places.studies)) places.damaged_studies.push_back(std::move(problem));
   std::vector<RunCheck> checks(places.there.size());
-  side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run(RunDirectory(places.there[i])); });
+  side_by_side(8, checks.size(), [&](std::size_t i) { checks[i] = check_run_closely(RunDirectory(places.there[i])); });
 
   bool good = places.missing.empty() && places.damaged_studies.empty();
-  std::map<CheckVerdict, std::size_t> counts;
+  std::map<std::string, std::size_t> counts;
   for (const auto& one : checks) {
-    ++counts[one.verdict];
+    ++counts[verdict_name(one.verdict)];
     good = good && one.damage.empty();
   }
   if (common.json) {
@@ -114,7 +92,7 @@ int check_runs(const std::vector<std::string>& directories, const CommonOptions&
   std::string sum = format_count(static_cast<std::int64_t>(checks.size())) + (checks.size() == 1 ? " run" : " runs");
   const char* separator = ": ";
   for (const auto& [verdict, count] : counts) {
-    sum += separator + format_count(static_cast<std::int64_t>(count)) + " " + verdict_name(verdict);
+    sum += separator + format_count(static_cast<std::int64_t>(count)) + " " + verdict;
     separator = ", ";
   }
   if (!places.missing.empty()) sum += "; " + std::to_string(places.missing.size()) + " missing";

@@ -1,4 +1,4 @@
-// ffn-train clean [DIR]: removes what was moved aside and what killed merges left, after asking, and nothing else.
+// ffn-train clean [DIR]: removes earlier results, damaged runs and what killed commands left, after asking, and nothing else.
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/terminal.hpp"
-#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/cleanup.hpp"
 #include "ffn/study/study_lock.hpp"
 
 namespace ffn::app {
@@ -27,35 +27,29 @@ bool agreed(const std::string& question) {
 }
 
 // "3 (1.2 MB)"
-std::string count_and_size(const std::vector<MovedAside>& all) {
+std::string count_and_size(const std::vector<Leftover>& all) {
   double bytes = 0;
   for (const auto& one : all) bytes += static_cast<double>(one.bytes);
   return format_count(static_cast<std::int64_t>(all.size())) + " (" + format_bytes(bytes) + ")";
 }
 
-void remove_all_of(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
-}
-
-// A run that a merge is copying at this moment.
-bool is_at_work(const fs::path& run) {
-  return is_incoming_run(run.filename().string()) && StudyLock::is_taken(fs::weakly_canonical(run.parent_path().parent_path()));
+// What a process may be writing at this moment.
+bool is_at_work(const fs::path& path) {
+  return is_temporary(path.filename().string()) &&
+         (StudyLock::is_taken(path.parent_path()) || StudyLock::is_taken(path.parent_path().parent_path()) ||
+          StudyLock::is_taken(path.parent_path().parent_path().parent_path()));
 }
 
 int clean(const std::string& directory, bool yes, const CommonOptions& common) {
   if (!path_exists(directory)) throw UsageError("no directory " + directory, "name the one that results go to: ffn-train clean DIR");
-  std::vector<MovedAside> ours;
+  std::vector<Leftover> ours;
   Json list = Json::array();
-  for (auto& one : find_moved_aside(directory)) {
-    if (is_at_work(one.path)) continue;
+  for (auto& one : find_leftovers(directory)) {
+    if (is_at_work(fs::absolute(one.path))) continue;
     const bool removed = yes && one.foreign.empty();
     list.push_back({{"path", one.path.string()}, {"bytes", one.bytes}, {"removed", removed}, {"foreign", one.foreign}});
     if (!common.json) {
-      const std::string stays = one.foreign.empty() ? ""
-                                : one.is_ours       ? "  stays: it holds " + one.foreign + ", which is not ffn-train's"
-                                                    : "  stays: nothing in it can be read as ffn-train's, " + one.foreign + " neither";
+      const std::string stays = one.foreign.empty() ? "" : "  stays: it holds " + one.foreign + ", which is not ffn-train's";
       for (const auto& line :
            wrapped_lines(format_bytes(static_cast<double>(one.bytes)) + "  " + one.path.string() + stays, terminal_width_of(1), 2))
         std::cout << line << "\n";
@@ -64,7 +58,7 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
   }
   if (ours.empty()) {
     if (common.json) print_json(list);
-    else print_text("nothing that was moved aside is to be removed below " + directory);
+    else print_text("nothing to remove below " + directory);
     return 0;
   }
   const bool can_ask = !common.json && is_terminal(0) && is_terminal(1);
@@ -76,7 +70,7 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
     std::cout << "nothing was removed\n";
     return 0;
   }
-  for (const auto& one : ours) remove_all_of(one.path);
+  for (const auto& one : ours) remove_leftover(one.path);
   if (common.json) print_json(list);
   else print_text("removed " + count_and_size(ours));
   return 0;
@@ -85,7 +79,7 @@ int clean(const std::string& directory, bool yes, const CommonOptions& common) {
 }  // namespace
 
 void add_clean(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("clean", "remove what was moved aside (NAME.old-N); asks first");
+  auto command = program.subcommand("clean", "remove earlier results (NAME.old-N) and damaged runs; asks first");
   auto directory = std::make_shared<std::string>("runs");
   auto yes = std::make_shared<bool>(false);
   command.option("directory", *directory, "where results are").type("DIR").shows_default().directory();

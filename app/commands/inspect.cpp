@@ -58,9 +58,9 @@ void write_page(const std::string& path, const std::string& html, const CommonOp
 // What a reader has to know before the numbers: weights of a run that diverged show no layer that works.
 std::vector<std::string> notes_of(const RunDirectory& directory) {
   try {
-    const auto summary = read_summary(directory.path());
-    if (!summary || !summary->divergence) return {};
-    return {"the run diverged at step " + format_count(summary->divergence->step) +
+    const auto record = read_record(directory.path());
+    if (!record || !record->summary || !record->summary->divergence) return {};
+    return {"the run diverged at step " + format_count(record->summary->divergence->step) +
             ": these are the weights that it ended with, not what training aimed at"};
   } catch (const DataError& error) {
     return {std::string("what the run came to is not known: ") + error.what()};

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <sstream>
 
 #include "../load_config.hpp"
@@ -14,18 +13,16 @@
 #include "ffn/stats/power.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/study/adopt.hpp"
 #include "ffn/study/estimate.hpp"
+#include "ffn/study/compare_plan.hpp"
 #include "ffn/study/ledger.hpp"
-#include "ffn/study/other_study.hpp"
-#include "ffn/study/other_tuning.hpp"
-#include "ffn/study/standing_choices.hpp"
-#include "ffn/study/train_cohort.hpp"
-#include "ffn/study/worker_pool.hpp"
+#include "ffn/study/sequential_design.hpp"
+#include "ffn/study/tuning.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
 
 namespace ffn::app {
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -63,16 +60,13 @@ PlanEstimate counted(const Plan& plan, std::size_t jobs) {
     out.lines.push_back(std::move(line));
   }
   const auto found = progress_of(plan.runs);
-  std::vector<std::size_t> all(plan.runs.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const auto adoptable = adoptable_runs(plan, all, found);  // copied, not trained again
   std::vector<std::size_t> pending;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
     const auto& run = plan.runs[i];
     auto& line = out.lines[run.variant];
     ++line.runs;
     out.bytes += line.bytes;
-    if (found[i] == Progress::finished || adoptable.count(i)) {
+    if (found[i] == Progress::finished) {
       ++line.finished;
       continue;
     }
@@ -115,21 +109,14 @@ void add_tuning(const Plan& plan, bool probe, PlanEstimate& out) {
   out.peak_bytes = std::max(out.peak_bytes, tuning.peak_bytes);
 }
 
-// What else holds the name, where that is refused; `tuning`: null if nothing is tuned.
-std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, const Plan* tuning, bool single, const CommonOptions& common) {
+// Where a start would be refused.
+std::optional<UsageError> refusal_of(const Study& study, const Plan& plan, bool single, const CommonOptions& common) {
   try {
     const auto found = progress_of(plan.runs);
     if (std::any_of(found.begin(), found.end(), [](Progress progress) { return progress != Progress::finished; })) {
       for (const auto& variant : plan.study.variants) require_memory(variant.config);
     }
-    if (single && found[0] != Progress::another) return std::nullopt;  // the directory may have a study as well
-    if (!single) looks_so_far(study, plan.directory);
-    if (tuning) {
-      refuse_other_tuning(study, common.out);
-      refuse_other_study(*tuning, progress_of(tuning->runs));
-      refuse_untuned_study(study, common.out);
-    }
-    refuse_other_study(plan, found);
+    if (!single) record_to_go_on(study, common.out);
   } catch (const UsageError& error) {
     return error;
   }
@@ -292,15 +279,15 @@ int plan_study(const CommonOptions& common, bool probe) {
   if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
   if (single) warn_of_few_inputs(study);
+  if (!single) warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
-  std::optional<TuningStanding> tuning;
-  if (study.tune) tuning = tuning_standing(study, common.out);
-  Plan plan = !tuning          ? make_plan(study, common.out)
-              : tuning->chosen ? make_plan(*tuning->chosen, common.out)
-                               : plan_as_it_stands(study, common.out);
-  if (single) plan.runs[0].directory = single_run_path(common.out, study.name, plan.runs[0].config.seed);
+  std::optional<TuningProgress> tuning;
+  if (study.tune) tuning = tuning_progress(study, common.out);
+  const fs::path directory = fs::path(common.out) / study.name;
+  Plan plan = make_plan(tuning ? tuning->chosen : study, directory);
+  if (single) plan.runs[0].directory = directory / run_directory_name(plan.runs[0].config.seed, plan.runs[0].identity);
   const auto few_workers = few_workers_line(common, plan.study);  // before a probe takes memory
-  PlanEstimate found = counted(plan, job_count(common, plan.study));
+  PlanEstimate found = counted(plan, job_count(common.jobs, plan.study));
   if (found.cohorts > found.jobs) found.few_workers = few_workers;
   if (!common.json) {  // before the probe, which may take a while
     print_table(variants_table(found.lines), common);
@@ -308,7 +295,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   }
   if (probe) measure(plan, found);
   if (tuning) add_tuning(tuning->plan, probe, found);
-  found.refusal = refusal_of(study, plan, tuning ? &tuning->plan : nullptr, single, common);
+  found.refusal = refusal_of(study, plan, single, common);
   const Study& shown = tuning ? tuning->study : plan.study;
   const Power power = power_of(shown, comparisons);
   if (common.json) print_json(plan_json(shown, found, power));

@@ -17,7 +17,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/report/format.hpp"
-#include "ffn/store/moved_aside.hpp"
+#include "ffn/store/cleanup.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -32,7 +32,7 @@ constexpr const char* kMetric = "val/loss";
 struct ListedStanding {
   std::string state;
   std::optional<double> best;     ///< of kMetric
-  std::optional<double> seconds;  ///< since its status was written
+  std::optional<double> seconds;  ///< since run.json was written
 };
 
 // Seconds since a time as utc_now() writes it.
@@ -41,21 +41,19 @@ std::optional<double> seconds_since(const std::string& utc) {
   return then ? std::optional(static_cast<double>(std::time(nullptr)) - *then) : std::nullopt;
 }
 
-// Of a run whose status says that it trains: whether the process that wrote so is gone.
-bool was_killed(const RunStatus& status) {
-  return status.host == host_name() && status.pid > 0 && ::kill(static_cast<pid_t>(status.pid), 0) != 0 && errno == ESRCH;
+// Of a run whose record says that it trains: whether the process that wrote so is gone.
+bool was_killed(const RunRecord& record) {
+  return record.host == host_name() && record.pid > 0 && ::kill(static_cast<pid_t>(record.pid), 0) != 0 && errno == ESRCH;
 }
 
 ListedStanding standing_of(const fs::path& run) {
   ListedStanding out;
   try {
-    const auto status = read_status(run);
-    if (!status) return {"damaged", {}, {}};
-    out.state = status->state == RunState::running && was_killed(*status) ? "killed" : to_string(status->state);
-    out.seconds = seconds_since(status->updated);
-    const auto summary = read_summary(run);
-    if (!summary && (status->state == RunState::done || status->state == RunState::diverged)) out.state = "damaged";
-    const auto* metric = summary ? summary->find(kMetric) : nullptr;
+    const auto record = read_record(run);
+    if (!record) return {"damaged", {}, {}};
+    out.state = record->state == RunState::running && was_killed(*record) ? "killed" : to_string(record->state);
+    out.seconds = seconds_since(record->updated);
+    const auto* metric = record->summary ? record->summary->find(kMetric) : nullptr;
     if (metric && metric->best) out.best = metric->best->value;
   } catch (const Error&) {  // `check` says what is wrong
     out.state = "damaged";
@@ -123,7 +121,7 @@ std::map<fs::path, ListedEntry> entries_below(const std::string& directory) {
   return entries;
 }
 
-// Status files have whole seconds.
+// Records have whole seconds.
 std::string age_text(const std::optional<double>& seconds) {
   if (!seconds) return "-";
   return *seconds < 1 ? "now" : format_duration(*seconds);
@@ -174,11 +172,11 @@ int runs(const std::string& directory, const CommonOptions& common) {
   }
   if (entries.empty()) print_text("no runs below " + directory);
   else print_table(table, common);
-  const auto aside = find_moved_aside(directory);
+  const auto aside = find_leftovers(directory);
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
   if (!aside.empty())
-    print_text("\nmoved aside: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes what was");
+    print_text("\nearlier results and damaged runs: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes them");
   return 0;
 }
 

@@ -12,7 +12,8 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/study/other_study.hpp"
+#include "ffn/study/compare_plan.hpp"
+#include "ffn/study/sequential_design.hpp"
 #include "ffn/study/slurm_script.hpp"
 
 namespace ffn::app {
@@ -44,6 +45,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
     throw UsageError(common.config + " is a single run, and an array is for many", "seeds=10 behind it makes it a study");
   auto study = read_study(document, config);
   take_first_seeds(study);
+  warn_of_few_inputs(study);
   check_study(study, config, job.arguments.empty());
   if (study.growing && options.shards)
     throw UsageError("shards are equal parts of a known number of runs, and this study adds seeds until it is settled",
@@ -55,9 +57,7 @@ SlurmJob job_of(const SlurmOptions& options, const CommonOptions& common) {
   job.working_directory = current_directory();
   job.name = study.name;
   job.directory = job.out / study.name;
-  const Plan plan = make_plan(study, job.out);
-  refuse_other_study(plan, progress_of(plan.runs));
-  looks_so_far(study, job.directory);
+  record_to_go_on(study, job.out);
   const std::size_t runs = (study.growing ? study.growing->max : study.seeds.size()) * study.variants.size();
   job.tasks = std::min(static_cast<std::size_t>(options.tasks), runs);
   job.workers = static_cast<std::size_t>(options.workers);

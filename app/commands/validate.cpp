@@ -8,6 +8,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"
+#include "ffn/study/compare_plan.hpp"
 
 namespace ffn::app {
 
@@ -17,7 +18,9 @@ namespace {
 void check_file(const std::string& file, const std::vector<std::string>& overrides) {
   const Document document = load_with_overrides(file, overrides);
   if (is_study(document)) {
-    check_study(read_study(document, file), file, overrides.empty());
+    const auto study = read_study(document, file);
+    warn_of_few_inputs(study);
+    check_study(study, file, overrides.empty());
   } else {
     const auto config = read_run_config(document, file);
     task_shape(config.task);

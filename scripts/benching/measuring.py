@@ -31,9 +31,9 @@ def run_together(commands, replace, env):
 def losses_of_runs(directory):
     """Final validation losses per variant ("relu 4"), from the run directories that we left."""
     losses = {}
-    for summary in sorted(directory.glob("**/summary.json")):
-        ffn = json.loads((summary.parent / "config.json").read_text())["model"]["ffn"]
-        final = json.loads(summary.read_text())["metrics"]["val/loss"]["final"]
+    for path in sorted(directory.glob("**/run.json")):
+        record = json.loads(path.read_text())
+        ffn, final = record["config"]["model"]["ffn"], record["summary"]["metrics"]["val/loss"]["final"]
         losses.setdefault(f"{ffn['activation']} {ffn['expansion']:g}", []).append(final)
     return losses
 

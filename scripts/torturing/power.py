@@ -9,10 +9,9 @@ on it: what it had called finished must not be trained again; anything else it m
 import errno
 import os
 import pathlib
-import shutil
-import time
+import threading
 
-from torturing.bench import Failure, Try, bits, differences
+from torturing.bench import Failure, Try, born
 
 
 class Record:
@@ -124,12 +123,15 @@ class Record:
 
 
 records = {}
+recording = threading.Lock()
 
 
 def record_of(t, study, jobs):
     """The changes of an undisturbed study; of one that was resumed, too."""
     key = (study, jobs)
-    if key not in records:
+    with recording:
+        if key in records:
+            return records[key]
         base = t.bench.undisturbed(study)
         place = base.place / f"power-{jobs}"
         place.mkdir()
@@ -143,13 +145,6 @@ def record_of(t, study, jobs):
         if len(records[key].changes) < 50:
             raise Failure(f"the shim wrote down {len(records[key].changes)} changes only; is the program linked statically?")
     return records[key]
-
-
-def born(path):
-    try:
-        return path.stat().st_ino, path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return None
 
 
 def power(t, random):
@@ -166,22 +161,11 @@ def power(t, random):
         (disk / "out").rename(t.place / "out")
     t.note = f"power cut after change {count} of {total}, {'ordered' if ordered else 'unordered'} directory changes"
     wanted = t.bench.undisturbed(study).runs
-    kept = {run: born(t.place / "out" / run / "model.safetensors") for run in wanted} if count == total else {}
+    kept = {run: born(t.place / "out" / run / "run.json") for run in wanted} if count == total else {}
     try:
-        if ordered or count == total:
-            t.restart_and_judge(study)
-            again = [run for run, before in kept.items() if before is None or born(t.place / "out" / run / "model.safetensors") != before]
-            if again:
-                raise Failure(f"the study had ended, and {again[0]} was trained again ({len(again)} such)")
-            return
-        # Where nothing is promised about directories, a run that is left without the files that name it is said to be none of ours.
-        first = t.train()
-        refused = [run for run in wanted if f"{run} is no run" in first.err]
-        for run in refused:
-            shutil.rmtree(t.place / "out" / run)
-        if first.code != 0 and not refused:
-            raise Failure(f"the restart fails: {first.tail()}")
         t.restart_and_judge(study)
+        if again := [run for run, before in kept.items() if before is None or born(t.place / "out" / run / "run.json") != before]:
+            raise Failure(f"the study had ended, and {again[0]} was trained again ({len(again)} such)")
     except Failure as failure:
         raise Failure(f"{t.note}: {failure}") from None
 
@@ -212,44 +196,9 @@ def faults(t, random):
             raise Failure(f"exit code {result.code} without a word")
         if result.code == 0:
             t.same_bits(study)
-        t.restart_and_judge(study, litter=kind != "unlink")
+        t.restart_and_judge(study)
         for path, before in finished.items():
             if born(path) != before:
                 raise Failure(f"the intact finished run {path.parent.relative_to(t.place)} was {'trained again' if path.exists() else 'lost'}")
     except Failure as failure:
         raise Failure(f"{t.note}: {failure}") from None
-
-
-def evaluations(t, random):
-    """Memory over a run that evaluates at every step: five times as many evaluations, and hardly more of it."""
-    t.take("tiny")
-    peaks = []
-    for steps in (10_000, 50_000):
-        process = t.start("--config", "study.json", "-o", f"out-{steps}", "-q", "-j", "1", "seeds=1", "model.ffn.activation=relu", f"train.steps={steps}",
-                          "train.eval_every=1", "train.checkpoint_every=1000000", wrap=("sh", "-c", '"$@" & wait $!; code=$?; exit $code', "sh"))
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, peak_of_group(process.pid))
-            time.sleep(0.02)
-        result = t.end(process, limit=120)
-        if result.code != 0:
-            raise Failure(f"{steps} evaluations: {result.tail()}")
-        peaks.append(peak)
-    t.note = f"{peaks[0] / 1024:.1f} MB at 10,000 evaluations, {peaks[1] / 1024:.1f} MB at 50,000"
-    if peaks[1] - peaks[0] > 3 * 1024:
-        raise Failure(f"memory grows with the number of evaluations: {t.note}")
-
-
-def peak_of_group(group):
-    """The largest VmHWM of its processes, in kB."""
-    peak = 0
-    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rsplit(")", 1)[1].split()
-            if int(fields[2]) == group:
-                for line in (status.parent / "status").read_text().splitlines():
-                    if line.startswith("VmHWM"):
-                        peak = max(peak, int(line.split()[1]))
-        except (OSError, IndexError, ValueError):
-            pass
-    return peak

@@ -1,5 +1,6 @@
-"""Kills, starts at once, stops, machines that sleep, and clocks that are wrong."""
+"""Kills, starts at once, stops, machines that sleep, directories that vanish."""
 import os
+import shutil
 import signal
 import time
 
@@ -121,18 +122,28 @@ def sleep(t, random):
     t.same_bits("long")
 
 
-def clock(t, random):
-    """The wall clock jumps with every look at it, mostly backwards; twice, with a kill between."""
-    base = t.take(random.choice(("xor", "long")))
-    environment = {"LD_PRELOAD": t.bench.shim, "FFN_SHIM_CLOCK": str(random.randrange(1 << 31))}
-    process = t.start("--config", "study.json", "-o", "out", "-q", environment=environment)
-    time.sleep(random.uniform(0.005, base.seconds))
-    kill_group(process)
-    t.end(process, killed=True)
-    result = t.train(environment=environment)
-    if result.code != 0:
-        raise Failure(f"with a clock that jumps: {result.tail()}")
-    t.same_bits(base.name)
-    again = t.train(environment=environment)
-    if again.code != 0 or "trained" in again.err:
-        raise Failure(f"a finished study, started with a clock that jumps: {again.tail()}")
+def vanish(t, random):
+    """Directories are removed or moved while the study runs: no wrong result, and the same command ends in the undisturbed bits."""
+    base = t.take("long", random.choice(("none", "none", "half")))
+    process = t.start("--config", "study.json", "-o", "out", "-q", "-j", random.choice((1, 2)))
+    time.sleep(random.uniform(0.01, base.seconds))
+    out = t.place / "out"
+    choices = [out, out / "study", *(out / "study").glob("*/"), *(out / "study").glob("*/seed-*")]
+    target = random.choice([c for c in choices if c.exists()] or [out])
+    action = random.choice(("remove", "move", "move and back", "replace"))
+    try:
+        if action == "remove":
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            target.rename(t.place / "aside")
+            if action == "replace":
+                target.mkdir()
+            if action == "move and back":
+                time.sleep(random.uniform(0, 0.2))
+                (t.place / "aside").rename(target)
+    except OSError:
+        pass
+    result = t.end(process, limit=60)
+    if result.code not in (0, 1, 3, 4) or (result.code != 0 and not result.err.strip()):
+        raise Failure(f"{action} {target.relative_to(t.place)} while it ran: {result.tail()}")
+    t.restart_and_judge("long", note=f"after {action} of {target.relative_to(t.place)}: ")

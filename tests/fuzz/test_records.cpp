@@ -1,4 +1,4 @@
-// Damaged status, summary, metrics, meta, checkpoint and study files. Bytes that are damaged are told by the checksum: what is
+// Damaged records, metrics, checkpoints and study files. Bytes that are damaged are told by the checksum: what is
 // read all the same says what was written. And because whoever writes nonsense may seal it, nonsense is sealed, too.
 #include <filesystem>
 #include <fstream>
@@ -7,9 +7,7 @@
 #include "ffn/compare/compare.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
-#include "ffn/store/run_standing.hpp"
 #include "ffn/store/safetensors.hpp"
 #include "fuzz/damage.hpp"
 #include "store/pretended_training.hpp"
@@ -68,18 +66,11 @@ void harness(const std::string& good, std::uint64_t key, Read read, Say say) {
 
 }  // namespace
 
-TEST_CASE("a damaged status is told, whatever is damaged") {
+TEST_CASE("a damaged record is told, whatever is damaged") {
   const Written written;
   harness(
-      content(written.ended() / "status.json"), 10, [](const std::string& text) { return parse_status(text, "status"); },
-      [](const RunStatus& status) { return status_json(status).dump(); });
-}
-
-TEST_CASE("a damaged summary is told, whatever is damaged") {
-  const Written written;
-  harness(
-      content(written.ended() / "summary.json"), 20, [](const std::string& text) { return parse_summary(text, "summary"); },
-      [](const RunSummary& summary) { return summary_json(summary).dump(); });
+      content(written.ended() / "run.json"), 10, [](const std::string& text) { return parse_record(text, "run.json"); },
+      [](const RunRecord& record) { return dump_json(*record.config) + summary_json(record.summary.value()).dump() + record.identity; });
 }
 
 TEST_CASE("damaged metrics are read or refused, never worse") {
@@ -102,7 +93,7 @@ TEST_CASE("a damaged checkpoint is told, and one of sealed nonsense is read or r
   const std::string good = content(path);
   const auto read = [&](const std::string& bytes) {
     put(path, bytes);
-    return run.directory.read_checkpoint(run.config, run.identity);
+    return run.directory.read_checkpoint(run.config.train.steps, run.identity);
   };
   const auto before = read(good);
   REQUIRE(before);
@@ -128,48 +119,61 @@ TEST_CASE("a damaged checkpoint is told, and one of sealed nonsense is read or r
       read);
 }
 
-TEST_CASE("whatever stands in a run's files, looking at it ends in a verdict") {
+TEST_CASE("whatever stands in a run's files, checking it ends in a verdict") {
   const Written written;
   const RecordedRun& run = written.runs[0];
-  const std::vector<std::string> names = {"status.json", "summary.json", "config.json", "meta.json", "metrics.jsonl", "model.safetensors"};
+  const std::vector<std::string> names = {"run.json", "metrics.jsonl", "model.safetensors"};
   std::map<std::string, std::string> good;
   for (const auto& name : names) good[name] = content(written.ended() / name);
   for (std::uint64_t trial = 0; trial < trials(1'000); ++trial) {
     RandomStream random(50, trial);
     const auto& name = names[index(random, names.size())];
-    const bool json = name.find(".json") != std::string::npos && name != "metrics.jsonl";
+    const bool sealed = name == "run.json" && index(random, 2) == 0;
     CAPTURE(trial, name);
-    const std::string bytes = json && index(random, 2) == 0 ? resealed(good[name], random) : damaged(good[name], random);
+    const std::string bytes = sealed ? resealed(good[name], random) : damaged(good[name], random);
     put(written.ended() / name, bytes);
-    RunLook look;
-    REQUIRE_NOTHROW(look = look_at(run.directory, run.config, run.identity));
-    REQUIRE_NOTHROW(check_run(run.directory));
+    RunCheck check;
+    REQUIRE_NOTHROW(check = check_run(run.directory, run.identity));
+    REQUIRE_NOTHROW(check_run_closely(run.directory));
     // Everything that a finished run's result rests on is told when it was damaged.
-    if (bytes != good[name] && name != "meta.json" && !json) REQUIRE(!look.is_whole());
+    if (bytes != good[name] && name != "run.json") REQUIRE(check.verdict == RunCheck::Verdict::damaged);
     put(written.ended() / name, good[name]);
   }
-  CHECK(look_at(run.directory, run.config, run.identity).is_whole());
+  CHECK(check_run(run.directory, run.identity).is_whole());
 }
 
 TEST_CASE("a damaged study.json hides no run and ends no comparison") {
   const Written written;
-  const fs::path study = written.ended().parent_path();
-  const std::string good =
-      dump_json(Json{{"schema_version", 1},
-                     {"name", "small"},
-                     {"seeds", {0, 1}},
-                     {"variants", {{{"name", "activation=relu"}, {"assignments", {{"model.ffn.activation", "relu"}}}}}},
-                     {"document", {{"name", "small"}, {"compare", {{"metric", "val/loss"}}}}}},
-                2);
-  const auto read = [&](const std::string& bytes) {
-    put(study / "study.json", bytes);
+  const fs::path study = written.ended().parent_path().parent_path();
+  std::vector<std::string> identities;
+  for (const auto& run : written.runs) identities.push_back(run.identity);
+  const std::string good = dump_json(Json{{"schema_version", 3},
+                                          {"name", "small"},
+                                          {"seeds", {0, 1}},
+                                          {"variants",
+                                           {{{"name", "small"},
+                                             {"label", ""},
+                                             {"assignments", {{"model.ffn.activation", "relu"}}},
+                                             {"width", Json::object()},
+                                             {"identities", identities}}}},
+                                          {"compare", {{"metric", "val/loss"}}},
+                                          {"document", {{"name", "small"}}}},
+                                     2);
+  const auto read = [&](const Json& json) {
+    put(study / "study.json", json.is_object() ? record_detail::sealed_text(json) : json.dump());
     const auto found = find_runs({study});
     const auto done = std::count_if(found.runs.begin(), found.runs.end(), [](const FoundRun& run) { return run.state == RunState::done; });
     const bool unlisted = std::count(found.extra.begin(), found.extra.end(), written.ended().string()) == 1;
-    REQUIRE((done == 1) != unlisted);  // a file without a checksum may list it or not
+    REQUIRE((done == 1) != unlisted);
   };
+  read(parse_json(good));
   attempt(
-      500, 60, [&](RandomStream& random) { return damaged(good, random); }, read);
+      500, 60, [&](RandomStream& random) { return damaged(good, random); },
+      [&](const std::string& bytes) {
+        put(study / "study.json", bytes);
+        REQUIRE(find_runs({study}).runs.size() == 2);  // its checksum is missing: every run below counts
+      });
   attempt(
-      500, 61, [&](RandomStream& random) { return with_odd_value(parse_json(good), random).dump(); }, read);
+      500, 61, [&](RandomStream& random) { return with_odd_value(parse_json(good), random).dump(); },
+      [&](const std::string& bytes) { read(parse_json(bytes)); });
 }

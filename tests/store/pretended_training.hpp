@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/run_recorder.hpp"
 #include "ffn/store/safetensors.hpp"
@@ -41,27 +43,30 @@ inline void pretend_to_train(TrainObserver& observer, const std::vector<Recorded
   for (std::size_t run = 0; run < runs.size(); ++run) observer.finished(run, result);
 }
 
-inline std::vector<RecordedRun> two_runs(const std::filesystem::path& root) {
+inline std::vector<RecordedRun> two_runs(const std::filesystem::path& root, const std::string& keep = "all") {
   std::vector<RecordedRun> runs;
+  make_directory(root / "small");
   for (const std::int64_t seed : {0, 1}) {
-    const RunConfig config = small_run(seed);
-    runs.push_back({RunDirectory(single_run_path(root, config.name, seed)), config, run_identity(config), std::nullopt, {}});
+    RunConfig config = small_run(seed);
+    config.keep = keep;
+    runs.push_back({RunDirectory(root / config.name / run_directory_name(seed, run_identity(config))), config, run_identity(config), std::nullopt, {}});
   }
   return runs;
 }
 
 inline std::optional<Checkpoint> checkpoint_of(const RecordedRun& run) {
-  const auto stored = run.directory.read_checkpoint(run.config, run.identity);
+  const auto stored = run.directory.read_checkpoint(run.config.train.steps, run.identity);
   return stored ? std::optional<Checkpoint>(stored->checkpoint) : std::nullopt;
 }
 
 /// The same runs, as they go on from their checkpoints.
-inline std::vector<RecordedRun> resuming(const std::filesystem::path& root) {
-  auto runs = two_runs(root);
+inline std::vector<RecordedRun> resuming(const std::filesystem::path& root, const std::string& keep = "all") {
+  auto runs = two_runs(root, keep);
   for (auto& run : runs) {
-    const auto stored = run.directory.read_checkpoint(run.config, run.identity).value();
+    const auto stored = run.directory.read_checkpoint(run.config.train.steps, run.identity).value();
     run.resumed_at = stored.checkpoint.step;
     run.metrics = stored.metrics;
+    run.sessions = read_record(run.directory.path())->sessions;
   }
   return runs;
 }
@@ -76,6 +81,8 @@ inline std::set<std::string> names_in(const std::filesystem::path& directory) {
   return names;
 }
 
+inline RunRecord record_of(const RecordedRun& run) { return read_record(run.directory.path()).value(); }
+
 /// The undisturbed run's files, to compare with.
 struct Reference {
   ScratchDirectory scratch;
@@ -89,13 +96,14 @@ struct Reference {
 
 inline void check_same_results(const Reference& reference, const std::vector<RecordedRun>& runs) {
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    for (const char* name : {"config.json", "metrics.jsonl", "summary.json", "model.safetensors"}) {
+    for (const char* name : {"metrics.jsonl", "model.safetensors"}) {
       INFO("run " << run << " " << name);
       CHECK_FALSE(reference.file(run, name).empty());
       CHECK(content(runs[run].directory.path() / name) == reference.file(run, name));
     }
     CHECK(names_in(runs[run].directory.path()) == names_in(reference.runs[run].directory.path()));
-    CHECK(read_status(runs[run].directory.path())->state == RunState::done);
+    CHECK(record_of(runs[run]).state == RunState::done);
+    CHECK(summary_json(*record_of(runs[run]).summary) == summary_json(*record_of(reference.runs[run]).summary));
   }
 }
 

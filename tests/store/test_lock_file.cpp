@@ -5,7 +5,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/store/lock_file.hpp"
-#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_check.hpp"
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"
 
@@ -19,7 +19,6 @@ TEST_CASE("locks exclude each other byte by byte, within a process and between t
   CHECK_FALSE(is_locked(path));
   CHECK(first.try_lock(Hold::alone));
   CHECK(is_locked(path));
-  CHECK(first.why_locks_do_not_hold().empty());
   {
     LockFile second(path);
     CHECK_FALSE(second.try_lock(Hold::alone));
@@ -32,12 +31,6 @@ TEST_CASE("locks exclude each other byte by byte, within a process and between t
   CHECK(first.try_lock(Hold::alone));
 }
 
-TEST_CASE("a lock that nobody holds does not keep a child out, and that is noticed") {
-  const ScratchDirectory scratch;
-  const LockFile file(scratch.path() / "lock");
-  CHECK_FALSE(file.why_locks_do_not_hold().empty());
-}
-
 TEST_CASE("a lock file follows no link, opens nothing but a file, and cuts nothing off") {
   const ScratchDirectory scratch;
   const auto target = scratch.path() / "target", link = scratch.path() / "link", pipe = scratch.path() / "pipe";
@@ -47,8 +40,7 @@ TEST_CASE("a lock file follows no link, opens nothing but a file, and cuts nothi
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(message_of<SystemError>([&] { LockFile{pipe}; }).find("no regular file") != std::string::npos);
   CHECK(message_of<SystemError>([&] { LockFile{scratch.path()}; }).find("Is a directory") != std::string::npos);
-  CHECK(LockFile(target).content() == "precious");
-  LockFile(target).write("p");
+  CHECK(LockFile(target).try_lock(Hold::alone));
   CHECK(content(target) == "precious");
   CHECK_FALSE(is_locked(scratch.path() / "nothing"));
   CHECK_FALSE(std::filesystem::exists(scratch.path() / "nothing"));
@@ -72,9 +64,6 @@ TEST_CASE("the mount table tells which locks stay on one machine") {
   const auto local = [&](const char* path) { return lock_reach(table, path).one_machine; };
   for (const char* path : {"/old/runs", "/posix", "/lustre/x/y", "/with space/z", "/share/a"}) CHECK(local(path));
   for (const char* path : {"/home/me", "/half/x", "/good/lustre/x", "/home/local/x", "/oldest", "/", "/bind/x"}) CHECK_FALSE(local(path));
-  CHECK(lock_reach(table, "/bind/x").shared);
-  CHECK(lock_reach(table, "/home/me").shared);
-  CHECK_FALSE(lock_reach(table, "/home/local/x").shared);
   CHECK(lock_reach(table, "/lustre/x").mount == "lustre with localflock on /lustre");
   CHECK_FALSE(lock_reach("", "/x").one_machine);
 }

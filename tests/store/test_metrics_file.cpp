@@ -113,24 +113,6 @@ TEST_CASE("what a checkpoint rests on is the beginning of the file, bit for bit"
   CHECK_FALSE(message_of<DataError>([&] { read_metrics_up_to(path, facts); }).empty());
 }
 
-TEST_CASE("a checkpoint of version 0.1 needs an evaluation for every interval before it") {
-  const ScratchDirectory scratch;
-  const auto path = scratch.path() / "metrics.jsonl";
-  const std::string start = R"({"step":0,"time_s":0.0,"tokens":0})"
-                            "\n";
-  const auto up_to = [&](const std::string& text, std::int64_t step) {
-    put(path, text);
-    return read_metrics_up_to(path, step, 100);
-  };
-  CHECK(up_to(start + kFirst + kSecond + "{\"ste", 199) == start + kFirst);
-  CHECK(up_to(start + kFirst + kSecond, 200) == start + kFirst + kSecond);
-  CHECK(up_to(start + kFirst.substr(0, kFirst.size() - 1), 150) == start + kFirst);
-  CHECK(message_of<DataError>([&] { up_to(start + kSecond, 250); }) ==
-        path.string() + ": no evaluation of step 100, the checkpoint is of step 250");
-  CHECK_FALSE(message_of<DataError>([&] { up_to("", 50); }).empty());
-  CHECK_FALSE(message_of<DataError>([&] { up_to(start + kFirst, 200); }).empty());
-}
-
 TEST_CASE("a metrics file that cannot be opened is an error with path and reason") {
   const ScratchDirectory scratch;
   const auto path = scratch.path() / "no such directory" / "metrics.jsonl";

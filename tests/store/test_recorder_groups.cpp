@@ -61,31 +61,30 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
   std::vector<std::filesystem::path> results;
   std::multiset<std::string> expected;
   for (const auto& run : runs) {
-    for (const char* name : {"model.safetensors", "summary.json", "status.json"}) results.push_back(run.directory.path() / name);
+    for (const auto& path : {run.directory.weights_path(), run.directory.record_path()}) results.push_back(path);
   }
-  // Config and status are not waited for: after a power cut they are written again from the summary and the plan.
   for (const auto& run : runs) {
-    for (const auto& path : {run.directory.weights_path(), run.directory.metrics_path(), run.directory.path() / "summary.json"})
+    for (const auto& path : {run.directory.weights_path(), run.directory.metrics_path(), run.directory.record_path()})
       expected.insert(path.string());
   }
-  const std::string before = content(results[2]) + content(results[5]);
+  const std::string before = content(results[1]) + content(results[3]);
   FlushWatch watch(results);
 
   observer.finished(0, {});
   CHECK(watch.flushed.empty());
-  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
+  CHECK(record_of(runs[0]).state == RunState::running);
   CHECK_FALSE(std::filesystem::exists(results[0]));
   CHECK_FALSE(observer.summary(0));
   observer.finished(1, {});
 
   CHECK(watch.flushed == expected);
   for (const auto& run : runs) CHECK(watch.directories.count(run.directory.path().string()) == 1);
-  CHECK(watch.seen == std::set<std::string>{before});  // the statuses "running", and nothing else
+  CHECK(watch.seen == std::set<std::string>{before});  // the records say "running"
   for (std::size_t run : {0, 1}) {
     CHECK(observer.summary(run));
-    CHECK(read_status(runs[run].directory.path())->state == RunState::done);
+    CHECK(record_of(runs[run]).state == RunState::done);
     CHECK(names_in(runs[run].directory.path()) ==
-          std::set<std::string>{"config.json", "meta.json", "metrics.jsonl", "model.safetensors", "status.json", "summary.json"});
+          std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
   }
 }
 
@@ -136,8 +135,7 @@ TEST_CASE("checkpoints of one step appear together, when the metrics are on the 
   CHECK(watch.seen == std::set<std::string>{""});
   for (const auto& run : runs) {
     CHECK(checkpoint_of(run)->step == 50);
-    CHECK(read_status(run.directory.path())->step == 50);
-    CHECK(names_in(run.directory.checkpoint_path().parent_path()).size() == 1);
+    CHECK(record_of(run).step == 50);
   }
 }
 
@@ -148,40 +146,37 @@ TEST_CASE("a run that ends before its neighbours does not wait for them longer t
   pretend_to_train(observer, runs, {0, 120, false});
 
   observer.finished(0, {});
-  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
+  CHECK(record_of(runs[0]).state == RunState::running);
   CHECK(checkpoint_of(runs[0]));
   observer.stepped(121, 0.5);
-  CHECK(read_status(runs[0].directory.path())->state == RunState::done);
+  CHECK(record_of(runs[0]).state == RunState::done);
   CHECK_FALSE(checkpoint_of(runs[0]));
 
   observer.checkpointed(1, {200, {}, some_weights()});  // the last one left: nobody to wait for
   CHECK(checkpoint_of(runs[1])->step == 200);
 }
 
-TEST_CASE("no run is done without its weights and summary, whichever of the files cannot be put in place") {
-  for (const char* name : {"model.safetensors", "summary.json"}) {
-    INFO(name);
-    const ScratchDirectory scratch;
-    const auto runs = two_runs(scratch.path());
-    auto observer = recorder(runs);
-    pretend_to_train(observer, runs, {0, 120, false});
-    std::filesystem::create_directories(runs[1].directory.path() / name / "in the way");
+TEST_CASE("no run is done without its weights") {
+  const ScratchDirectory scratch;
+  const auto runs = two_runs(scratch.path());
+  auto observer = recorder(runs);
+  pretend_to_train(observer, runs, {0, 120, false});
+  std::filesystem::create_directories(runs[1].directory.weights_path() / "in the way");
 
-    observer.finished(0, {});
-    const auto problem = message_of<SystemError>([&] { observer.finished(1, {}); });
-    CHECK(problem == "cannot replace " + (runs[1].directory.path() / name).string() + ": Is a directory");
-    CHECK(read_status(runs[1].directory.path())->state == RunState::running);
+  observer.finished(0, {});
+  const auto problem = message_of<SystemError>([&] { observer.finished(1, {}); });
+  CHECK(problem == "cannot replace " + (runs[1].directory.weights_path()).string() + ": Is a directory");
+  CHECK(record_of(runs[1]).state == RunState::running);
 
-    observer.fail_unfinished(problem);
-    for (std::size_t run : {0, 1}) {
-      const auto status = read_status(runs[run].directory.path());
-      CHECK(status->state == RunState::failed);
-      CHECK(status->reason == problem);
-      CHECK(status->step == 100);  // and not what the run that could not be recorded had reached
-      CHECK(checkpoint_of(runs[run])->step == 100);
-      CHECK_FALSE(observer.summary(run));
-      for (const auto& file : names_in(runs[run].directory.path())) CHECK(file.find(".tmp-") == std::string::npos);
-    }
+  observer.fail_unfinished(problem);
+  for (std::size_t run : {0, 1}) {
+    const auto status = record_of(runs[run]);
+    CHECK(status.state == RunState::failed);
+    CHECK(status.reason == problem);
+    CHECK(status.step == 100);  // and not what the run that could not be recorded had reached
+    CHECK(checkpoint_of(runs[run])->step == 100);
+    CHECK_FALSE(observer.summary(run));
+    for (const auto& file : names_in(runs[run].directory.path())) CHECK(file.find(".tmp-") == std::string::npos);
   }
 }
 
@@ -202,7 +197,6 @@ TEST_CASE("what waits for its neighbours while the process is killed leaves no t
 
   for (const auto& run : runs) {
     CHECK(names_in(run.directory.path()) ==
-          std::set<std::string>{"checkpoint", "config.json", "meta.json", "metrics.jsonl", "notes.txt", "status.json"});
-    CHECK(names_in(run.directory.checkpoint_path().parent_path()) == std::set<std::string>{"state.safetensors"});
+          std::set<std::string>{"checkpoint.safetensors", "metrics.jsonl", "notes.txt", "run.json"});
   }
 }

@@ -34,73 +34,45 @@ RunSummary full_summary() {
 
 }  // namespace
 
-TEST_CASE("runs lie where the design says") {
-  CHECK(single_run_path("runs", "xor", 3) == std::filesystem::path("runs/xor/seed-3"));
-  CHECK(study_run_path("runs", "activations", "relu-x4", 0) == std::filesystem::path("runs/activations/relu-x4/seed-0"));
+TEST_CASE("a run's directory carries its identity, and a path without it finds it") {
+  const ScratchDirectory scratch;
+  const auto place = [&](const std::string& name) {
+    std::filesystem::create_directories(scratch.path() / name);
+    return scratch.path() / name;
+  };
+  CHECK(run_directory_name(3, kIdentity) == "seed-3.01234567");
+  CHECK(is_run_directory_name("seed-3.01234567"));
+  for (const char* name : {"seed-3", "seed-3.0123456", "seed-3.0123456g", "seed-3.01234567.damaged-1", "x.01234567"})
+    CHECK_FALSE(is_run_directory_name(name));
+
+  const auto short_name = scratch.path() / "seed-3";
+  CHECK(named_directory(short_name) == short_name);  // nothing is there
+  const auto first = place("seed-3.01234567");
+  place("seed-33.01234567");
+  place("seed-3.01234567.damaged-1");
+  CHECK(named_directory(short_name) == first);
+  CHECK(named_directory(short_name.string() + "/") == first);
+  const auto second = place("seed-3.89abcdef");
+  const auto several = message_of<UsageError>([&] { named_directory(short_name); });
+  CHECK(several.find(first.string() + ", " + second.string()) != std::string::npos);
+  place("seed-3");
+  CHECK(named_directory(short_name) == short_name);
 }
 
-TEST_CASE("any of a run's small files tells of it, and nothing else does") {
+TEST_CASE("a study's run is found under another label, unless it is another run of the study") {
   const ScratchDirectory scratch;
-  put(scratch.path() / "config.json", "{}");
-  CHECK_FALSE(holds_run(scratch.path()));
-  CHECK_FALSE(holds_run(scratch.path() / "none"));
-  for (const char* name : {"status.json", "summary.json", "meta.json"}) {
-    put(scratch.path() / name, "");  // damaged
-    CHECK(holds_run(scratch.path()));
-    std::filesystem::remove(scratch.path() / name);
-  }
-}
+  const auto& study = scratch.path();
+  const std::string name = run_directory_name(0, kIdentity);
+  std::filesystem::create_directories(study / "activation=relu" / name);
+  std::filesystem::create_directories(study / "tuning" / run_directory_name(1, kIdentity));
 
-TEST_CASE("config.json is the resolved config and trains the same run") {
-  const ScratchDirectory scratch;
-  const RunDirectory run(scratch.path() / "deep" / "run");
-  run.create();
-  const RunConfig config = small_run(7);
+  const auto now = run_directories(study, {{"activation=relu+bits=2", 0, kIdentity}, {"activation=relu+bits=2", 1, kIdentity}});
+  CHECK(now[0] == study / "activation=relu" / name);
+  CHECK(now[1] == study / "activation=relu+bits=2" / run_directory_name(1, kIdentity));
 
-  run.write_config(config);
-  const RunConfig again = read_run_config(load_document(run.config_path().string()), "again");
-
-  CHECK(content(run.config_path()) == resolved_json(config).dump(2) + "\n");
-  CHECK(run_identity(again) == run_identity(config));
-  CHECK(again.seed == 7);
-}
-
-TEST_CASE("meta.json tells where a run came from") {
-  const ScratchDirectory scratch;
-  const RunDirectory run(scratch.path());
-
-  run.write_meta({{"ffn-train", "--config", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", {}});
-  const Json meta = Json::parse(content(scratch.path() / "meta.json"));
-
-  CHECK(meta["schema_version"] == kSchemaVersion);
-  CHECK(meta["argv"] == Json{"ffn-train", "--config", "x\xef\xbf\xbd.json"});
-  CHECK(meta["engine"] == "fused");
-  CHECK(meta["kernel_isa"] == "x86-64-v3");
-  CHECK(meta["started"] == "2026-01-31T12:00:00Z");
-  CHECK(meta["host"] == host_name());
-  CHECK(meta["cores"].get<int>() >= 1);
-  for (const char* key : {"version", "git_commit", "compiler", "kernel", "cpu"}) CHECK_FALSE(meta.at(key).get<std::string>().empty());
-  CHECK_FALSE(meta.contains("resumed_at_step"));
-}
-
-TEST_CASE("a resumed run keeps the record of its earlier sessions") {
-  const ScratchDirectory scratch;
-  const RunDirectory run(scratch.path());
-
-  run.write_meta({{"first"}, {}, "t1", {}});
-  run.write_meta({{"second"}, {}, "t2", 100});
-  run.write_meta({{"third"}, {}, "t3", 200});
-  const Json meta = Json::parse(content(scratch.path() / "meta.json"));
-
-  CHECK(meta["started"] == "t3");
-  CHECK(meta["resumed_at_step"] == 200);
-  REQUIRE(meta["earlier_sessions"].size() == 2);
-  CHECK(meta["earlier_sessions"][0]["argv"] == Json{"first"});
-  CHECK(meta["earlier_sessions"][1]["resumed_at_step"] == 100);
-  CHECK_FALSE(meta["earlier_sessions"][1].contains("earlier_sessions"));
-
-  run.write_meta({{"fresh"}, {}, "t4", {}});
-  CHECK_FALSE(Json::parse(content(scratch.path() / "meta.json")).contains("earlier_sessions"));
+  const auto twins = run_directories(study, {{"activation=relu", 0, kIdentity}, {"match=params", 0, kIdentity}});
+  CHECK(twins[0] == study / "activation=relu" / name);
+  CHECK(twins[1] == study / "match=params" / name);
 }
 
 TEST_CASE("the time is ISO 8601 in UTC") {
@@ -112,43 +84,68 @@ TEST_CASE("the time is ISO 8601 in UTC") {
   CHECK(now > "2024");
 }
 
-TEST_CASE("every state of a run is written and read") {
+TEST_CASE("a run's record comes back as it was written, in every state") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
-  CHECK_FALSE(read_status(scratch.path()));
+  CHECK_FALSE(read_record(scratch.path()));
+  CHECK_FALSE(holds_run(scratch.path()));
 
   for (const auto state :
        {RunState::pending, RunState::running, RunState::done, RunState::diverged, RunState::failed, RunState::interrupted}) {
-    run.write_status({state, "because \"so\"", kIdentity, 42, 0, "", "", "xxh3:1"});
-    const auto status = read_status(scratch.path());
-    REQUIRE(status);
-    CHECK(status->state == state);
-    CHECK(status->reason == "because \"so\"");
-    CHECK(status->identity == kIdentity);
-    CHECK(status->step == 42);
-    CHECK(status->pid == ::getpid());
-    CHECK(status->host == host_name());
-    CHECK(status->updated.size() == 20);
-    CHECK(status->config_checksum == "xxh3:1");
-    CHECK(content(scratch.path() / "status.json").find(std::string("\"state\": \"") + to_string(state) + "\"") != std::string::npos);
+    RunRecord record = new_record(small_run(7), kIdentity);
+    record.state = state;
+    record.reason = "because \"so\"";
+    record.step = 42;
+    if (is_finished(state)) record.summary = full_summary();
+    record.sessions->push_back(session_json({"ffn-train", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", 100));
+    run.write_record(record, Durability::cached);
+    const auto back = read_record(scratch.path());
+    REQUIRE(back);
+    CHECK(back->state == state);
+    CHECK(back->reason == record.reason);
+    CHECK(back->identity == kIdentity);
+    CHECK(back->step == 42);
+    CHECK(back->tokens_per_step == 64);
+    CHECK(back->pid == ::getpid());
+    CHECK(back->host == host_name());
+    CHECK(back->updated.size() == 20);
+    CHECK(*back->config == resolved_json(small_run(7)));
+    CHECK(run_identity(config_of(*back, run)) == run_identity(small_run(7)));
+    CHECK(back->summary.has_value() == is_finished(state));
+    const Json& session = back->sessions->at(0);
+    CHECK(session["argv"] == Json{"ffn-train", "x\xef\xbf\xbd.json"});
+    CHECK(session["engine"] == "fused");
+    CHECK(session["kernel_isa"] == "x86-64-v3");
+    CHECK(session["resumed_at_step"] == 100);
+    CHECK(session["cores"].get<int>() >= 1);
+    for (const char* key : {"version", "git_commit", "compiler", "kernel", "cpu"}) CHECK_FALSE(session.at(key).get<std::string>().empty());
   }
+  CHECK(holds_run(scratch.path()));
 }
 
-TEST_CASE("a status file that cannot be understood is an error that names it") {
+TEST_CASE("threads leave no trace in a run's record") {
+  RunConfig config = small_run();
+  config.compute.threads = 4;
+  CHECK(*new_record(config, kIdentity).config == resolved_json(small_run()));
+}
+
+TEST_CASE("a record that cannot be understood is an error that names it") {
   const ScratchDirectory scratch;
-  const auto path = scratch.path() / "status.json";
+  const auto path = scratch.path() / "run.json";
   const auto problem = [&](const std::string& text) {
     put(path, text);
-    return message_of<DataError>([&] { read_status(scratch.path()); });
+    return message_of<DataError>([&] { read_record(scratch.path()); });
   };
 
   CHECK(problem("{") == path.string() + ": no JSON object");
-  CHECK(problem("{}") == path.string() + ": key 'state' not found");
-  CHECK(problem(R"({"state":"asleep"})") == path.string() + ": unknown state \"asleep\"");
-  CHECK(problem(R"({"schema_version":3})") == path.string() + ": schema_version 3, this ffn-train reads up to 2");
-  CHECK(problem(R"({"schema_version":2})") == path.string() + ": damaged: its checksum is missing");
+  CHECK(problem("{}") == path.string() + ": key 'identity' not found");
+  CHECK(problem(R"({"identity":"","state":"asleep"})") == path.string() + ": unknown state \"asleep\"");
+  CHECK(problem(R"({"schema_version":4})") == path.string() + ": schema_version 4, this ffn-train reads up to 3");
+  CHECK(problem(R"({"schema_version":3})") == path.string() + ": damaged: its checksum is missing");
   CHECK(problem("") == path.string() + ": empty");
-  CHECK(problem(R"({"state":3})").rfind(path.string() + ": ", 0) == 0);
+  RunRecord record = new_record(small_run(), kIdentity);
+  record.state = RunState::done;
+  CHECK(problem(record_text(record)) == path.string() + ": its state and its summary contradict each other");
 }
 
 TEST_CASE("a summary has the last and the best value of each metric, the best by the metric's own direction") {
@@ -190,15 +187,13 @@ TEST_CASE("an evaluation whose loss is not finite has no best value") {
 }
 
 TEST_CASE("a summary is written for people and programs and comes back the same") {
-  const ScratchDirectory scratch;
-  const RunDirectory run(scratch.path());
-  CHECK_FALSE(read_summary(scratch.path()));
+  RunRecord record = new_record(small_run(), kIdentity);
+  record.state = RunState::diverged;
+  record.summary = full_summary();
+  const std::string text = record_text(record);
+  const Json json = Json::parse(text)["summary"];
+  const auto back = parse_record(text, "run.json").summary;
 
-  run.write_summary(full_summary());
-  const Json json = Json::parse(content(scratch.path() / "summary.json"));
-  const auto back = read_summary(scratch.path());
-
-  CHECK(json["schema_version"] == kSchemaVersion);
   CHECK(json["end"] == "diverged");
   CHECK(json["parameters"] == 10);
   CHECK(json["active_parameters"] == 8);
@@ -207,30 +202,24 @@ TEST_CASE("a summary is written for people and programs and comes back the same"
   CHECK(json["hit"] == Json{{"step", 200}, {"time_s", 50.0}, {"tokens", 12800}});
   CHECK(json["divergence"]["grad_norm"] == "inf");
   REQUIRE(back);
-  Json without_checksum = json;
-  without_checksum.erase("checksum");
-  CHECK(summary_json(*back) == without_checksum);
+  CHECK(summary_json(*back) == json);
+  CHECK(back->identity == kIdentity);
   CHECK(back->files.at("metrics.jsonl").bytes == 123);
   CHECK(back->end == RunEnd::diverged);
   CHECK(back->divergence->step == 250);
 }
 
 TEST_CASE("a run that never hit and never diverged says null") {
-  const ScratchDirectory scratch;
-  RunDirectory(scratch.path()).write_summary(summarize(kIdentity, {}, {}, {}));
-
-  const auto back = read_summary(scratch.path());
-
-  CHECK(Json::parse(content(scratch.path() / "summary.json"))["hit"].is_null());
-  CHECK_FALSE(back->hit);
-  CHECK_FALSE(back->divergence);
+  const Json json = summary_json(summarize(kIdentity, {}, {}, {}));
+  CHECK(json["hit"].is_null());
+  CHECK(json["divergence"].is_null());
 }
 
 TEST_CASE("weights carry the config that made them") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
 
-  run.write_weights(small_run(5), kIdentity, 400, some_weights());
+  run.write_weights(resolved_json(small_run(5)), kIdentity, 400, some_weights());
   const TensorFile file = read_safetensors(run.weights_path());
 
   REQUIRE(file.tensors.size() == 1);
@@ -247,7 +236,7 @@ TEST_CASE("a checkpoint comes back bit for bit") {
   const ScratchDirectory scratch;
   const RunDirectory run(scratch.path());
   const RunConfig config = small_run();
-  CHECK_FALSE(run.read_checkpoint(config, kIdentity));
+  CHECK_FALSE(run.read_checkpoint(config.train.steps, kIdentity));
   Checkpoint checkpoint;
   checkpoint.step = 123;
   checkpoint.numbers = {
@@ -257,7 +246,7 @@ TEST_CASE("a checkpoint comes back bit for bit") {
 
   put(run.metrics_path(), "abcdef");
   run.write_checkpoint(checkpoint, kIdentity, {4, checksum_of("abcd")});
-  const auto stored = run.read_checkpoint(config, kIdentity);
+  const auto stored = run.read_checkpoint(config.train.steps, kIdentity);
 
   REQUIRE(stored);
   CHECK(stored->metrics == "abcd");
@@ -276,8 +265,8 @@ TEST_CASE("a checkpoint comes back bit for bit") {
   CHECK(back->tensors[1].bytes == "12345678");
 
   run.remove_checkpoint();
-  CHECK_FALSE(run.read_checkpoint(config, kIdentity));
-  CHECK_FALSE(std::filesystem::exists(scratch.path() / "checkpoint"));
+  CHECK_FALSE(run.read_checkpoint(config.train.steps, kIdentity));
+  CHECK_FALSE(std::filesystem::exists(run.checkpoint_path()));
 }
 
 TEST_CASE("a checkpoint of another config or of nobody is refused, and so is a step that the run does not have") {
@@ -287,24 +276,27 @@ TEST_CASE("a checkpoint of another config or of nobody is refused, and so is a s
   const std::string path = run.checkpoint_path().string();
   run.write_checkpoint({}, kIdentity, {0, checksum_of("")});
   const auto refused = [&](const std::string& identity) {
-    return message_of<CheckpointError>([&] { run.read_checkpoint(config, identity); });
+    return message_of<CheckpointError>([&] { run.read_checkpoint(config.train.steps, identity); });
   };
-  CHECK(refused("ffff") == path + ": belongs to another config (identity 0123456789abcdef, this one is ffff)");
+  CHECK(refused("ffff") == path + ": belongs to another run (identity 0123456789abcdef, this one is ffff)");
 
   const auto problem = [&](const std::map<std::string, std::string>& metadata) {
-    put(path, safetensors_bytes({{}, metadata}));
+    TensorFile file{{}, metadata};
+    add_checksum(file);
+    put(path, safetensors_bytes(file));
     return refused(kIdentity);
   };
-  CHECK(problem({}) == path + ": no checkpoint of ffn-train: its metadata has no \"state\"");
+  CHECK(problem({}) == path + ": no checkpoint of ffn-train: its metadata lacks the state or the checksum");
   CHECK(problem({{"state", "{}"}}) == path + ": key 'identity' not found");
-  CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 2");
-  CHECK(problem({{"state", R"({"schema_version":2})"}}) == path + ": damaged: its checksum is missing");
-  CHECK(problem({{"state", R"({"identity":"0123456789abcdef","step":1,"numbers":{"x":"huge"}})"}}) ==
-        path + ": expected a number, got \"huge\"");
+  CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 3");
+  const auto with_step = [&](const std::string& step, const std::string& numbers = "{}") {
+    return problem({{"state", R"({"identity":"0123456789abcdef","computed_by":[],"metrics":{"bytes":0,"checksum":""},"numbers":)" + numbers +
+                                  R"(,"step":)" + step + "}"}});
+  };
+  CHECK(with_step("1", R"({"x":"huge"})") == path + ": expected a number, got \"huge\"");
   for (const char* step : {"400", "-5", "100000", "1e300", "9223372036854775808", "1.5", "null"}) {
     INFO(step);
-    const std::string state = std::string(R"({"identity":"0123456789abcdef","numbers":{},"step":)") + step + "}";
-    CHECK_FALSE(problem({{"state", state}}).empty());
+    CHECK_FALSE(with_step(step).empty());
   }
 }
 
@@ -320,7 +312,7 @@ TEST_CASE("no bit of a checkpoint can change unnoticed") {
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
     put(run.checkpoint_path(), flipped);
     std::optional<StoredCheckpoint> read;
-    const auto problem = message_of<CheckpointError>([&] { read = run.read_checkpoint(config, kIdentity); });
+    const auto problem = message_of<CheckpointError>([&] { read = run.read_checkpoint(config.train.steps, kIdentity); });
     CHECK(problem.empty() == read.has_value());
     if (!problem.empty()) continue;
     // Spaces that fill up the header may be others.
@@ -329,37 +321,10 @@ TEST_CASE("no bit of a checkpoint can change unnoticed") {
   }
 }
 
-TEST_CASE("what a run left is removed in two steps") {
-  const ScratchDirectory scratch;
-  const RunDirectory run(scratch.path());
-  const auto fill = [&] {
-    std::filesystem::remove(run.metrics_path());
-    Checksum written;
-    append_metrics(run.metrics_path(), {evaluation(1, 0, 0)}, written);
-    run.write_summary(full_summary());
-    run.write_weights(small_run(), kIdentity, 1, {});
-    run.write_checkpoint({}, kIdentity, {});
-    put(scratch.path() / "notes.txt", "mine");
-  };
-
-  fill();
-  run.remove_final_results();
-  CHECK(std::filesystem::exists(run.metrics_path()));
-  CHECK(std::filesystem::exists(run.checkpoint_path()));
-  CHECK_FALSE(std::filesystem::exists(run.weights_path()));
-  CHECK_FALSE(read_summary(scratch.path()));
-
-  fill();
-  run.remove_results();
-  CHECK(content(scratch.path() / "notes.txt") == "mine");
-  CHECK(std::distance(std::filesystem::directory_iterator(scratch.path()), {}) == 1);
-}
-
 TEST_CASE("a run directory in a place that cannot be is an error with the path") {
   const ScratchDirectory scratch;
   put(scratch.path() / "file", "");
   const RunDirectory run(scratch.path() / "file" / "run");
-
-  CHECK(message_of<SystemError>([&] { run.create(); }).rfind("cannot create the directory " + run.path().string(), 0) == 0);
-  CHECK(message_of<SystemError>([&] { run.write_status({}); }).rfind("cannot create " + run.path().string() + "/status.json", 0) == 0);
+  const auto problem = message_of<SystemError>([&] { run.write_record(new_record(small_run(), kIdentity), Durability::cached); });
+  CHECK(problem.rfind("cannot create " + run.record_path().string(), 0) == 0);
 }

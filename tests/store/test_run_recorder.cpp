@@ -1,7 +1,4 @@
 // What the recorder leaves of runs that finish, stop, diverge, fail or go on.
-#include <sys/resource.h>
-
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/accounting.hpp"
@@ -17,13 +14,13 @@ TEST_CASE("a finished run leaves exactly the files of the design and no checkpoi
   const RunDirectory& run = reference.runs[1].directory;
 
   CHECK(names_in(run.path()) ==
-        std::set<std::string>{"config.json", "meta.json", "metrics.jsonl", "model.safetensors", "status.json", "summary.json"});
+        std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
   CHECK(read_metrics(run.metrics_path()).size() == 9);
-  const auto status = read_status(run.path());
-  CHECK(status->state == RunState::done);
-  CHECK(status->step == 400);
-  CHECK(status->identity == reference.runs[1].identity);
-  const auto summary = read_summary(run.path());
+  const auto record = record_of(reference.runs[1]);
+  CHECK(record.state == RunState::done);
+  CHECK(record.step == 400);
+  CHECK(record.identity == reference.runs[1].identity);
+  const auto& summary = record.summary;
   CHECK(summary->identity == reference.runs[1].identity);
   CHECK(summary->find("val/loss")->final_value == pretended_loss(1, 400));
   CHECK(summary->hit->step == 150);
@@ -38,28 +35,9 @@ TEST_CASE("a run is running, with a config and no results, before its first step
 
   const auto observer = recorder(runs);
 
-  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"config.json", "meta.json", "status.json"});
-  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
+  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"run.json"});
+  CHECK(record_of(runs[0]).state == RunState::running);
   CHECK_FALSE(observer.summary(0));
-}
-
-TEST_CASE("the status of a run that begins is there before its meta file") {
-  const ScratchDirectory scratch;
-  const auto runs = two_runs(scratch.path());
-  rlimit usual{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &usual) == 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1 << 16, usual.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const std::string error = message_of<SystemError>([&] {
-    RunRecorder(runs, {std::string(1 << 17, 'x')}, {"fused", "isa"});
-  });  // a long command line
-  ::setrlimit(RLIMIT_FSIZE, &usual);
-  std::signal(SIGXFSZ, handler);
-  CHECK(error.find("meta.json") != std::string::npos);
-  CHECK(names_in(runs[0].directory.path()) ==
-        std::set<std::string>{"config.json", "status.json"});  // what a kill at this moment would leave
-  CHECK(read_status(runs[0].directory.path())->state == RunState::running);
 }
 
 TEST_CASE("a run that was killed resumes from its checkpoint to the files of an undisturbed one") {
@@ -73,13 +51,13 @@ TEST_CASE("a run that was killed resumes from its checkpoint to the files of an 
 
   const auto runs = resuming(scratch.path());
   REQUIRE(runs[0].resumed_at == 200);
-  put(runs[0].directory.path() / "summary.json", "of a config that was longer once");
   auto observer = recorder(runs);
-  CHECK_FALSE(read_summary(runs[0].directory.path()));
   pretend_to_train(observer, runs, {200, 400, true});
 
   check_same_results(reference, runs);
-  CHECK(Json::parse(content(runs[0].directory.path() / "meta.json"))["resumed_at_step"] == 200);
+  const auto sessions = record_of(runs[0]).sessions;
+  REQUIRE(sessions->size() == 2);
+  CHECK((*sessions)[1]["resumed_at_step"] == 200);
 }
 
 TEST_CASE("a resumed run does not write through a link in the place of its metrics") {
@@ -127,7 +105,7 @@ TEST_CASE("a run that starts again from 0 leaves nothing of the earlier attempt"
   }
   const auto runs = two_runs(scratch.path());
   auto observer = recorder(runs);
-  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"config.json", "meta.json", "status.json"});
+  CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"run.json"});
   pretend_to_train(observer, runs, {});
 
   check_same_results(reference, runs);
@@ -148,12 +126,12 @@ TEST_CASE("an interrupted run keeps its checkpoint and has no summary") {
   for (std::size_t run : {0, 1}) observer.checkpointed(run, {149, {}, {}});
   for (std::size_t run : {0, 1}) observer.finished(run, result);
 
-  const auto status = read_status(runs[0].directory.path());
-  CHECK(status->state == RunState::interrupted);
-  CHECK(status->reason == "stopped on request at step 149; start again to resume");
-  CHECK(status->step == 149);
+  const auto status = record_of(runs[0]);
+  CHECK(status.state == RunState::interrupted);
+  CHECK(status.reason == "stopped on request at step 149; start again to resume");
+  CHECK(status.step == 149);
   CHECK(checkpoint_of(runs[0])->step == 149);
-  CHECK_FALSE(read_summary(runs[0].directory.path()));
+  CHECK_FALSE(record_of(runs[0]).summary);
   CHECK_FALSE(observer.summary(0));
 }
 
@@ -170,12 +148,12 @@ TEST_CASE("a diverged run is summed up, says why, and cannot be resumed") {
   observer.finished(0, result);
   observer.stepped(121, 0.5);
 
-  const auto status = read_status(runs[0].directory.path());
-  CHECK(status->state == RunState::diverged);
-  CHECK(status->reason == "not finite at step 120: loss inf, learning rate 0.5, gradient norm 1e+12");
-  CHECK(read_summary(runs[0].directory.path())->end == RunEnd::diverged);
+  const auto status = record_of(runs[0]);
+  CHECK(status.state == RunState::diverged);
+  CHECK(status.reason == "not finite at step 120: loss inf, learning rate 0.5, gradient norm 1e+12");
+  CHECK(record_of(runs[0]).summary->end == RunEnd::diverged);
   CHECK_FALSE(checkpoint_of(runs[0]));
-  CHECK(read_status(runs[1].directory.path())->state == RunState::running);
+  CHECK(record_of(runs[1]).state == RunState::running);
 }
 
 TEST_CASE("an error marks the runs that had not finished, and only those") {
@@ -187,11 +165,11 @@ TEST_CASE("an error marks the runs that had not finished, and only those") {
 
   observer.fail_unfinished("out of memory");
 
-  CHECK(read_status(runs[0].directory.path())->state == RunState::done);
-  const auto status = read_status(runs[1].directory.path());
-  CHECK(status->state == RunState::failed);
-  CHECK(status->reason == "out of memory");
-  CHECK(status->step == 100);
+  CHECK(record_of(runs[0]).state == RunState::done);
+  const auto status = record_of(runs[1]);
+  CHECK(status.state == RunState::failed);
+  CHECK(status.reason == "out of memory");
+  CHECK(status.step == 100);
   CHECK(checkpoint_of(runs[1]));
 }
 
@@ -209,12 +187,12 @@ TEST_CASE("a run whose metrics cannot be written ends as failed, with the reason
   }
   CHECK(reason.find("metrics.jsonl") != std::string::npos);
   for (const auto& run : runs) {
-    CHECK(read_status(run.directory.path())->state == RunState::failed);
-    CHECK(read_status(run.directory.path())->reason == reason);
+    CHECK(record_of(run).state == RunState::failed);
+    CHECK(record_of(run).reason == reason);
   }
 }
 
-TEST_CASE("a run does not write into a directory that took the place of its own") {
+TEST_CASE("a run whose directory is removed, or made anew, ends in an error and leaves no results there") {
   const ScratchDirectory scratch;
   const auto runs = two_runs(scratch.path());
   auto observer = recorder(runs);
@@ -222,15 +200,39 @@ TEST_CASE("a run does not write into a directory that took the place of its own"
   const auto& path = runs[0].directory.path();
 
   std::filesystem::remove_all(path);
-  const auto gone = message_of<SystemError>([&] { observer.finished(0, {}); });
-  CHECK(gone == path.string() + " was removed or replaced while it was trained in");
+  CHECK_FALSE(message_of<SystemError>([&] { observer.finished(0, {}); }).empty());
   CHECK_FALSE(std::filesystem::exists(path));
   std::filesystem::create_directories(path);  // the file system may give it the inode that became free
-  CHECK(message_of<SystemError>([&] { observer.checkpointed(0, {130, {}, {}}); }) == gone);
+  observer.evaluated(0, evaluation(150, 1, 1));
+  const auto gone = message_of<SystemError>([&] { observer.checkpointed(0, {150, {}, {}}); });
+  CHECK(gone.find("metrics.jsonl") != std::string::npos);
   observer.fail_unfinished(gone);
 
-  CHECK(std::filesystem::is_empty(path));
-  CHECK(read_status(runs[1].directory.path())->state == RunState::failed);
+  CHECK(names_in(path) == std::set<std::string>{"run.json"});
+  CHECK(record_of(runs[0]).state == RunState::failed);
+  CHECK(record_of(runs[1]).state == RunState::failed);
+}
+
+TEST_CASE("a run that keeps its summary alone leaves run.json, also when it was resumed") {
+  const Reference reference;
+  for (const bool killed : {false, true}) {
+    const ScratchDirectory scratch;
+    auto runs = two_runs(scratch.path(), "summary");
+    if (killed) {
+      auto observer = recorder(runs);
+      pretend_to_train(observer, runs, {0, 270, false});
+      CHECK(names_in(runs[0].directory.path()) == std::set<std::string>{"checkpoint.safetensors", "metrics.jsonl", "run.json"});
+      runs = resuming(scratch.path(), "summary");
+    }
+    auto observer = recorder(runs);
+    pretend_to_train(observer, runs, {killed ? 200 : 0, 400, true});
+    for (std::size_t run : {0, 1}) {
+      CHECK(names_in(runs[run].directory.path()) == std::set<std::string>{"run.json"});
+      RunSummary expected = *record_of(reference.runs[run]).summary;
+      expected.files.clear();
+      CHECK(summary_json(*record_of(runs[run]).summary) == summary_json(expected));
+    }
+  }
 }
 
 TEST_CASE("metrics that someone else has shortened, or lengthened, are no history to go on with") {

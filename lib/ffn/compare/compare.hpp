@@ -15,7 +15,7 @@
 #include "ffn/stats/sequential.hpp"
 #include "ffn/stats/summary.hpp"
 #include "ffn/stats/verdict.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 
 namespace ffn {
 
@@ -28,6 +28,8 @@ struct FoundRun {
   std::string label;                        ///< what people call it; may be empty
   std::map<std::string, std::string> keys;  ///< the config, flattened: dotted key → value as text
   RunState state = RunState::pending;
+  std::string reason;                 ///< why it failed or diverged
+  std::string text;                   ///< SHA-256 of the text that it learned; empty for other tasks
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
@@ -38,29 +40,20 @@ struct FoundRun {
 /// A run that is planned: as find_runs would report it before it has begun.
 FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
 
-/// Runs that chose values for a tuned study, and judge nothing.
-struct TuningRuns {
-  std::size_t count = 0;
-  std::vector<std::string> studies;  ///< paths
-};
-
 struct FoundRuns {
-  /// A study's in the order of its plan, others by path; those that are damaged, strangers or missing stand among them as pending.
+  /// A study's in the order of its plan, others by path; those that are damaged or missing stand among them as pending.
   std::vector<FoundRun> runs;
   std::vector<std::string> left_out;   ///< damaged runs: path and reason, for a person
-  std::vector<std::string> strangers;  ///< runs in a place of the study that are not what it trains there, and what they are: for a person
   std::vector<std::string> missing;    ///< paths of runs that a study.json lists and the disk lacks
   std::vector<std::string> extra;      ///< paths of runs in a study's directory that its study.json does not list
   std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
-  TuningRuns tuning;                         ///< left out
 };
 
-/// Runs in a study's directory that its study.json does not list: an earlier single run, another sweep under the same name.
+/// Runs in a study's directory that its study.json does not list: of another config or sweep under the same name.
 enum class Extras { leave_out, include };
 
-/// Every run below the directories, directories that were moved aside left out. A run counts if its config is the one that it was
-/// trained with and its summary is as it was written. Tuning runs beside others are left out: their seeds judge nothing. Throws DataError
-/// for a directory that is not there.
+/// Every run below the directories, without earlier results, damaged runs and, unless they are named, tuning runs, whose seeds judge
+/// nothing. A run counts if run.json is as it was written. Paths may lack the identity. Throws DataError for a directory that is not there.
 FoundRuns find_runs(const std::vector<std::filesystem::path>& directories, Extras extras = Extras::leave_out);
 
 /// The directories of the runs below these, and of those that a study.json lists and the disk lacks.
@@ -68,14 +61,12 @@ struct RunPlaces {
   std::vector<std::filesystem::path> there, missing;
   std::vector<std::filesystem::path> studies;  ///< whose study.json can be read
   std::vector<std::string> damaged_studies;    ///< as in FoundRuns
-  TuningRuns tuning;                           ///< left out
 };
-RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories);
-/// The same without tuning runs that lie beside others.
-RunPlaces find_judging_places(const std::vector<std::filesystem::path>& directories);
+enum class TuningRuns { leave_out, include };
+RunPlaces find_run_places(const std::vector<std::filesystem::path>& directories, TuningRuns tuning = TuningRuns::leave_out);
 
-/// What a comparison has to say about runs that could not be found whole: one note each for those left out, strangers, those missing and
-/// those that are extra.
+/// What a comparison has to say about runs that could not be found whole: one note each for those left out, those missing and those that
+/// are extra.
 std::vector<std::string> notes_about(const FoundRuns& found);
 
 /// How a sequential design is judged. Its seeds follow each other.

@@ -42,7 +42,7 @@ Member read_member(const fs::path& study) {
 
 std::map<fs::path, Member> members_of(const Comparison& c) {
   std::map<fs::path, Member> members;
-  std::map<fs::path, std::set<fs::path>> listed;
+  std::map<fs::path, std::map<fs::path, std::string>> listed;  // study → run → variant
   for (const auto& [place, seed] : c.places) {
     const fs::path path = fs::absolute(place).lexically_normal(), study = path.parent_path().parent_path();
     const auto [at, is_new] = members.try_emplace(study);
@@ -50,15 +50,17 @@ std::map<fs::path, Member> members_of(const Comparison& c) {
     if (is_new) {
       member = read_member(study);
       if (member.file) {
-        for (const auto& planned : member.file->run_directories(study)) listed[study].insert(planned.lexically_normal());
+        const auto runs = member.file->run_directories(study);
+        for (std::size_t i = 0; i < runs.size(); ++i)
+          listed[study].emplace(runs[i].lexically_normal(), member.file->variants[i % member.file->variants.size()].name);
       }
     }
     ++member.runs;
-    const bool is_listed = listed[study].count(path) > 0;
-    member.unlisted += !is_listed;
-    if (!is_listed) continue;
+    const auto is_listed = listed[study].find(path);
+    member.unlisted += is_listed == listed[study].end();
+    if (is_listed == listed[study].end()) continue;
     member.seeds.insert(seed);
-    member.variants.insert(key_of(*member.file, path.parent_path().filename().string()));
+    member.variants.insert(key_of(*member.file, is_listed->second));
   }
   return members;
 }

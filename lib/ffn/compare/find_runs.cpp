@@ -1,22 +1,19 @@
 // Run directories → FoundRun.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ffn/base/checksum.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
-#include "ffn/data/run_identity.hpp"
 #include "ffn/data/task.hpp"
-#include "ffn/store/differing_keys.hpp"
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/misplaced.hpp"
-#include "ffn/store/moved_aside.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -30,272 +27,226 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.path = path;
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);
-  const auto count = [&](const char* pointer, std::int64_t otherwise, std::int64_t most) {
-    return record_detail::count_from(config.value(Json::json_pointer(pointer), Json(otherwise)), most);
-  };
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;  // products of two do not overflow
   run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
   run.label = config.value("label", "");
-  run.budget_steps = count("/train/steps", 0, record_detail::kLargestCount);
-  run.tokens_per_step = count("/train/batch_size", 1, kMostTokens);
-  const std::string kind = run.keys["task.kind"];
-  if (kind == "sequence_xor") run.tokens_per_step *= count("/task/length", 1, kMostTokens);
-  if (kind == "text") {
-    run.tokens_per_step *= count("/task/context", 1, kMostTokens);
-    run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
-  }
-  for (const char* key : {"seed", "name", "label", "train.checkpoint_every", "log.tensorboard", "log.layers"})
-    run.keys.erase(key);  // what makes no other run
-}
-
-// Its config is what status and summary vouch for; where they do not (version 0.1), what the identity says.
-void check_config(const std::string& text, const fs::path& file, const RunStatus& status) {
-  if (!status.config_checksum.empty()) {
-    if (checksum_of(text) != status.config_checksum) throw DataError(file.string() + ": damaged: its checksum differs");
-    return;
-  }
-  std::string identity;
-  try {
-    identity = run_identity(read_run_config(parse_document(text, file.string(), file.parent_path().string()), file.string()));
-  } catch (const ConfigError&) {
-    throw;
-  } catch (const Error&) {
-    return;  // its text is not here: nothing to check against
-  }
-  if (identity != status.identity)
-    throw DataError(file.string() + ": not the config that was trained (identity " + identity + ", not " + status.identity + ")");
-}
-
-// A whole run in a place that a study has for another.
-class Stranger : public DataError {
-  using DataError::DataError;
-};
-
-// `order`: what the study that lists it trains there, or null.
-FoundRun read_run(const fs::path& path, const StudyOrder* order) {
-  const auto status = read_status(path);
-  const RunDirectory directory(path);
-  if (!status) throw DataError(directory.status_path().string() + ": missing");
-  FoundRun run;
-  const fs::path file = directory.config_path();
-  const std::string text = directory.read_config_text();
-  check_config(text, file, *status);
-  const Json config = parse_json(text);
-  if (!config.is_object()) throw DataError(file.string() + ": no JSON object");
-  const std::string what = order ? misplaced(path, config, status->identity, order) : "";
-  try {
-    take_config(order && what.empty() ? order->in_its_words(path.parent_path().filename().string(), config) : config, path, run);
-  } catch (const Json::exception& error) {
-    throw DataError(file.string() + ": " + error.what());
-  }
-  run.state = status->state;
-  run.identity = status->identity;
-  if (status->state == RunState::done || status->state == RunState::diverged) {
-    run.summary = read_summary(path);
-    if (!run.summary) throw DataError(directory.summary_path().string() + ": missing");
-    if (run.summary->identity != run.identity) throw DataError(directory.summary_path().string() + ": of another config");
-    if (run.summary->steps > run.budget_steps)
-      throw DataError(directory.summary_path().string() + ": of " + std::to_string(run.summary->steps) + " steps in a run of " +
-                      std::to_string(run.budget_steps));
-    run.flops_per_token = run.summary->cost.flops;
-  }
-  if (!what.empty()) throw Stranger(path.string() + " " + what);
-  return run;
+  run.budget_steps = record_detail::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
+  if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
+  for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
+    run.keys.erase(key);  // they make no other run
 }
 
 // ---- where runs are
 
-struct RunPlace {
+/// One place, and what the study around it says belongs there.
+struct FoundPlace {
   fs::path path;
-  bool listed_only = false;                           // by a study.json; nothing is there
-  bool extra = false;                                 // it lies in a study's directory, and the study does not list it
-  std::shared_ptr<const StudyOrder> order = nullptr;  // of the study that lists it
+  bool listed_only = false;  // by a study.json; nothing is there
+  bool extra = false;        // it lies in a study's directory, and the study does not list it
+  std::shared_ptr<const StudyFile> study = nullptr;
+  std::size_t index = 0;  // among the study's runs
+
+  const StudyFile::Variant& variant() const { return study->variants[index % study->variants.size()]; }
+  const std::string& identity() const { return variant().identities[index / study->variants.size()]; }
 };
 
-struct Places {
-  std::vector<RunPlace> all;
-  std::vector<fs::path> studies;
-  std::vector<std::string> damaged_studies;
-  std::set<std::string> searched;  // links may lead back
-};
+// In the study's words: its label, and its width, which may have been trained as another key.
+Json in_words_of(const StudyFile::Variant& variant, Json config) {
+  config["label"] = variant.label;
+  const Json::json_pointer ffn("/model/ffn");
+  if (!config.contains(ffn) || variant.width->empty()) return config;
+  for (const char* key : kWidthKeys) {
+    if (variant.width->contains(key)) config[ffn][key] = (*variant.width)[key];
+    else config[ffn].erase(key);
+  }
+  return config;
+}
+
+bool tunes_width(const StudyFile& study) {
+  const auto& keys = study.tuned ? study.tuned->keys : std::vector<std::string>();
+  return std::any_of(keys.begin(), keys.end(), [](const std::string& key) { return key.rfind("model.ffn", 0) == 0; });
+}
+
+FoundRun read_run(const FoundPlace& place) {
+  const RunDirectory directory(place.path);
+  auto record = read_record(place.path);
+  const std::string file = directory.record_path().string();
+  if (!record) throw DataError(file + ": missing");
+  if (place.study && record->identity != place.identity())
+    throw DataError(file + ": of another run (identity " + record->identity + ", not " + place.identity() + ")");
+  FoundRun run;
+  try {
+    const bool rewords = place.study && !tunes_width(*place.study);
+    take_config(rewords ? in_words_of(place.variant(), std::move(*record->config)) : *record->config, place.path, run);
+  } catch (const Json::exception& error) {
+    throw DataError(file + ": " + error.what());
+  }
+  if (place.study) run.variant = place.variant().name;
+  run.state = record->state;
+  run.identity = record->identity;
+  run.reason = record->reason;
+  run.text = record->text;
+  run.tokens_per_step = record->tokens_per_step;
+  run.summary = std::move(record->summary);
+  if (run.summary) {
+    if (run.summary->steps > run.budget_steps)
+      throw DataError(file + ": of " + std::to_string(run.summary->steps) + " steps in a run of " + std::to_string(run.budget_steps));
+    run.flops_per_token = run.summary->cost.flops;
+  }
+  return run;
+}
+
+/// A directory by its inode: links may lead back, and one run may be reached twice. Empty where there is none.
+std::string inode_of(const fs::path& directory) {
+  struct stat status = {};
+  return ::stat(directory.c_str(), &status) == 0 ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) : "";
+}
 
 constexpr std::size_t kMostDirectories = 50'000;  // that hold no run themselves
 
-// What was lost, what is done instead, and the remedy.
-std::string lost_study(const std::string& problem, const std::string& remedy) {
-  return problem +
-         "; not known without it: which runs are the study's, its reference, smallest difference that matters, tuning and looks; every run below it counts instead; " +
-         remedy;
-}
+class Search {
+ public:
+  explicit Search(TuningRuns tuning) : tuning_(tuning) {}
 
-using Listed = std::map<fs::path, bool>;  // whether there is a run
+  std::vector<FoundPlace> all;
+  std::vector<fs::path> studies;
+  std::vector<std::string> damaged_studies;
 
-// `around`: what the study around this directory lists, if there is one.
-void search(const fs::path& directory, const Listed* around, Places& places) {
-  const auto known = around ? around->find(directory) : Listed::const_iterator();
-  const bool listed = around && known != around->end();  // then it stands among the places already
-  if (listed ? known->second : holds_run(directory)) {
-    if (!listed) places.all.push_back({directory, false, around != nullptr});
-    return;
+  void below(const fs::path& directory) { look_in(directory, nullptr); }
+
+  /// The same directory, reached twice.
+  void drop_copies() {
+    std::set<std::string> seen;
+    const auto is_copy = [&](const FoundPlace& place) { return !place.listed_only && !seen.insert(inode_of(place.path)).second; };
+    all.erase(std::remove_if(all.begin(), all.end(), is_copy), all.end());
   }
-  const std::string mark = RunDirectory(directory).mark();
-  if (!mark.empty() && !places.searched.insert(mark).second) return;
-  if (places.searched.size() > kMostDirectories + places.all.size())
-    throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(),
-                    "name the directory that results went to");
-  Listed of_study;
-  try {
-    if (auto study = read_study_file(directory)) {
+
+  /// Of a run or a variant that is named by itself, the study around it says what belongs there, too.
+  void find_studies_above() {
+    std::map<fs::path, std::map<fs::path, std::size_t>> listed;
+    std::map<fs::path, std::shared_ptr<const StudyFile>> known;
+    for (auto& place : all) {
+      if (place.study || place.extra || place.listed_only) continue;
+      const fs::path path = fs::absolute(place.path).lexically_normal(), study = path.parent_path().parent_path();
+      if (known.find(study) == known.end()) {
+        known[study] = nullptr;
+        try {
+          if (auto file = read_study_file(study)) {
+            const auto runs = file->run_directories(study);
+            for (std::size_t i = 0; i < runs.size(); ++i) listed[study].emplace(runs[i], i);
+            known[study] = std::make_shared<const StudyFile>(std::move(*file));
+          }
+        } catch (const Error&) {  // whoever names the study hears of it
+        }
+      }
+      const auto at = listed[study].find(path);
+      if (at == listed[study].end()) continue;
+      place.study = known[study];
+      place.index = at->second;
+    }
+  }
+
+ private:
+  using Listed = std::map<fs::path, bool>;  // whether there is a run
+
+  // `around`: what the study around this directory lists, if there is one.
+  void look_in(const fs::path& directory, const Listed* around) {
+    const auto known = around ? around->find(directory) : Listed::const_iterator();
+    const bool listed = around && known != around->end();  // then it stands among the places already
+    if (listed ? known->second : holds_run(directory)) {
+      if (!listed) all.push_back({directory, false, around != nullptr});
+      return;
+    }
+    if (!searched_.insert(inode_of(directory)).second) return;
+    if (searched_.size() > kMostDirectories + all.size())
+      throw DataError("more than " + std::to_string(kMostDirectories) + " directories to search; the last one was " + directory.string(),
+                      "name the directory that results went to");
+    Listed of_study;
+    if (take_study(directory, of_study)) around = &of_study;
+    for (const auto& [path, type] : entries_of(directory)) {
+      const std::string name = path.filename().string();
+      const bool is_directory = type == fs::file_type::directory || (type == fs::file_type::symlink && directory_exists(path));
+      const bool tunes = name == kTuningDirectory && around == &of_study && tuning_ == TuningRuns::leave_out;
+      if (is_directory && !is_no_result(name) && !tunes) look_in(path, around);
+    }
+  }
+
+  // Whether this is a study's directory, and its runs.
+  bool take_study(const fs::path& directory, Listed& of_study) {
+    try {
+      auto file = read_study_file(directory);
+      if (!file && path_exists(comparison_path(directory)))
+        throw DataError(study_file_path(directory).string() + ": missing, and so is its copy", kLostStudyRemedy);
+      if (!file) return false;
+      const auto study = std::make_shared<const StudyFile>(std::move(*file));
       const auto runs = study->run_directories(directory);
-      const std::string lost = study->lost;
-      const auto order = std::make_shared<const StudyOrder>(std::move(*study));
-      for (const auto& run : runs) {
-        if (of_study.count(run)) continue;
-        const bool there = of_study[run] = holds_run(run);
-        places.all.push_back({run, !there, false, order});
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const bool is_there = holds_run(runs[i]);
+        if (of_study.emplace(runs[i], is_there).second) all.push_back({runs[i], !is_there, false, study, i});
       }
-      around = &of_study;
-      places.studies.push_back(directory);
-      if (!lost.empty())
-        places.damaged_studies.push_back(lost +
-                                         "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
+      studies.push_back(directory);
+      if (!study->lost.empty())
+        damaged_studies.push_back(study->lost +
+                                  "; its copy, study.json.bak, is read instead; starting the study again writes the file anew");
+      return true;
+    } catch (const Error& error) {
+      damaged_studies.push_back(std::string(error.what()) +
+                                "; not known without it: which runs are the study's, its reference, smallest difference that matters, "
+                                "tuning and interim analyses; every run below it counts instead; " +
+                                error.hint());
+      return false;
     }
-  } catch (const Error& error) {
-    places.damaged_studies.push_back(lost_study(error.what(), error.hint()));
   }
-  for (const auto& [path, type] : entries_of(directory)) {
-    // Directories that were moved aside hold earlier results, not this study's; a copy that was killed left no result.
-    const bool is_directory = type == fs::file_type::directory || (type == fs::file_type::symlink && directory_exists(path));
-    if (is_directory && !is_never_a_result(path.filename().string())) search(path, around, places);
-  }
-}
 
-// The same directory, reached twice. Where one place of a study leads to another one, the study lacks a run.
-void drop_copies(std::vector<RunPlace>& places) {
-  std::map<std::string, RunPlace> seen;
-  std::vector<RunPlace> kept;
-  for (auto& place : places) {
-    const std::string mark = place.listed_only ? "" : RunDirectory(place.path).mark();
-    const auto [first, is_new] = seen.insert({mark.empty() ? place.path.string() : mark, place});
-    const bool leads_to_another = !is_new && place.order && place.order == first->second.order && place.path != first->second.path;
-    if (leads_to_another) place.listed_only = true;
-    if (is_new || leads_to_another) kept.push_back(std::move(place));
-  }
-  places = std::move(kept);
-}
+  TuningRuns tuning_;
+  std::set<std::string> searched_;
+};
 
-// Whether this is where a study was: its comparison is there, or the run says so, which is named after the study and not its variant.
-bool was_study(const fs::path& directory, const fs::path& run) {
-  if (path_exists(comparison_path(directory))) return true;
-  try {
-    const Json config = parse_json(RunDirectory(run).read_config_text());
-    return config.is_object() && config.value("name", Json()) == directory.filename().string() &&
-           directory.filename() != run.parent_path().filename();
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Studies that lost their study.json and its copy.
-void note_lost_studies(Places& places) {
-  std::set<fs::path> seen;
-  for (const auto& place : places.all) {
-    const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
-    if (!seen.insert(study).second || has_study_file(study) || !was_study(study, place.path)) continue;
-    const fs::path named = place.path.parent_path().parent_path();
-    places.damaged_studies.push_back(
-        lost_study(study_file_path(named.empty() ? study : named).string() + ": missing, and so is its copy", kLostStudyRemedy));
-  }
-}
-
-// Of a run or a variant that is named by itself, the study around it says what belongs there, too.
-void find_orders(std::vector<RunPlace>& places) {
-  std::map<fs::path, std::shared_ptr<const StudyOrder>> orders;
-  for (auto& place : places) {
-    if (place.order || place.extra || place.listed_only) continue;
-    const fs::path study = fs::absolute(place.path).lexically_normal().parent_path().parent_path();
-    const auto [known, is_new] = orders.insert({study, nullptr});
-    if (is_new) {
-      try {
-        if (auto file = read_study_file(study)) known->second = std::make_shared<const StudyOrder>(std::move(*file));
-      } catch (const Error&) {  // whoever looks at the study hears of it
-      }
-    }
-    place.order = known->second;
-  }
-}
-
-Places places_below(const std::vector<fs::path>& directories) {
-  Places places;
-  for (const auto& directory : directories) {
+Search places_below(const std::vector<fs::path>& directories, TuningRuns tuning) {
+  Search search(tuning);
+  for (const auto& given : directories) {
+    const fs::path directory = named_directory(given);
     if (!directory_exists(directory)) throw DataError("no directory " + directory.string());
-    search(directory.lexically_normal(), nullptr, places);
+    search.below(directory.lexically_normal());
   }
-  drop_copies(places.all);
-  find_orders(places.all);
-  note_lost_studies(places);
-  return places;
-}
-
-// NAME-tuning/VARIANT/seed-N, N a tuning seed: it chose a value for the study NAME.
-bool is_tuning_run(const fs::path& run) {
-  const auto seed = seed_of_directory(run.filename().string());
-  const std::string study = fs::absolute(run).parent_path().parent_path().filename().string();
-  const std::size_t begin = study.size() - std::min(study.size(), std::strlen(kTuningSuffix));
-  return study.substr(begin) == kTuningSuffix && seed && *seed >= kFirstTuningSeed;
-}
-
-// Tuning runs judge nothing beside others.
-TuningRuns drop_tuning(std::vector<RunPlace>& places) {
-  TuningRuns dropped;
-  const auto tuning = std::stable_partition(places.begin(), places.end(), [](const RunPlace& place) { return !is_tuning_run(place.path); });
-  if (tuning == places.begin()) return dropped;
-  for (auto place = tuning; place != places.end(); ++place) {
-    const std::string study = place->path.parent_path().parent_path().string();
-    if (place->listed_only) continue;
-    if (++dropped.count == 1 || dropped.studies.back() != study) dropped.studies.push_back(study);
-  }
-  places.erase(tuning, places.end());
-  return dropped;
+  search.drop_copies();
+  search.find_studies_above();
+  return search;
 }
 
 // One text has one name, wherever it lay and whatever it was called when a run was trained; two texts have two, also where one took the
 // other's place.
-void name_texts(const std::vector<bool>& counted, const std::vector<RunPlace>& places, std::vector<FoundRun>& runs) {
+void name_texts(std::vector<FoundRun>& runs) {
   std::map<std::string, std::string> names;  // by text
   std::set<std::string> taken;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!counted[i] || !places[i].order) continue;
-    const std::string text = places[i].order->text_of(runs[i].variant);
-    const auto file = runs[i].keys.find("task.file");
-    if (text.empty() || file == runs[i].keys.end()) continue;
-    const auto [known, is_new] = names.insert({text, file->second});
-    if (is_new && !taken.insert(known->second).second) known->second += " (" + text.substr(0, 8) + ")";
+  for (auto& run : runs) {
+    const auto file = run.keys.find("task.file");
+    if (run.text.empty() || file == run.keys.end()) continue;
+    const auto [known, is_new] = names.insert({run.text, file->second});
+    if (is_new && !taken.insert(known->second).second) known->second += " (" + run.text.substr(0, 8) + ")";
     file->second = known->second;
   }
 }
 
 // Runs that cannot be counted stand for themselves as pending, with the config of another of their variant: a table says what
 // lacks. Those without such another go.
-void stand_in(const std::vector<bool>& counted, const std::vector<RunPlace>& places, std::vector<FoundRun>& runs) {
+void stand_in(const std::vector<bool>& counted, const std::vector<FoundPlace>& places, std::vector<FoundRun>& runs) {
   if (std::find(counted.begin(), counted.end(), false) == counted.end()) return;
-  std::map<fs::path, std::size_t> by_variant;
+  std::map<std::pair<const StudyFile*, std::string>, std::size_t> by_variant;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (counted[i]) by_variant.insert({places[i].path.parent_path(), i});
+    if (counted[i] && places[i].study) by_variant.insert({{places[i].study.get(), places[i].variant().name}, i});
   }
   std::vector<FoundRun> out;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto& path = places[i].path;
     if (counted[i]) {
       out.push_back(runs[i]);
       continue;
     }
-    const auto sibling = by_variant.find(path.parent_path());
-    const auto seed = seed_of_directory(path.filename().string());
-    if (sibling == by_variant.end() || !seed) continue;
+    if (!places[i].study) continue;
+    const auto sibling = by_variant.find({places[i].study.get(), places[i].variant().name});
+    if (sibling == by_variant.end()) continue;
     FoundRun run = runs[sibling->second];
-    run.path = path;
-    run.seed = *seed;
+    run.path = places[i].path;
+    run.seed = places[i].study->seeds[places[i].index / places[i].study->variants.size()];
     run.state = RunState::pending;
     run.identity.clear();
     run.summary.reset();
@@ -315,67 +266,52 @@ std::string list_of(const std::vector<std::string>& names) {
 
 FoundRun pending_run(const RunConfig& config, const fs::path& path) {
   FoundRun run;
+  const auto shape = task_shape(config.task);
   take_config(resolved_json(config), path, run);
-  run.flops_per_token = model_cost(config.model, task_shape(config.task)).total.flops;
+  run.tokens_per_step = config.train.batch_size * shape.sequence_length;
+  run.flops_per_token = model_cost(config.model, shape).total.flops;
   return run;
 }
 
 FoundRuns find_runs(const std::vector<fs::path>& directories, Extras extras) {
-  auto found_places = places_below(directories);
+  auto search = places_below(directories, TuningRuns::leave_out);
   FoundRuns found;
-  found.damaged_studies = std::move(found_places.damaged_studies);
-  auto& places = found_places.all;
-  found.tuning = drop_tuning(places);
+  found.damaged_studies = std::move(search.damaged_studies);
+  auto& places = search.all;
   if (extras == Extras::leave_out) {
     for (const auto& place : places) {
       if (place.extra) found.extra.push_back(place.path.string());
     }
-    places.erase(std::remove_if(places.begin(), places.end(), [](const RunPlace& place) { return place.extra; }), places.end());
+    places.erase(std::remove_if(places.begin(), places.end(), [](const FoundPlace& place) { return place.extra; }), places.end());
   }
   found.runs.resize(places.size());
-  std::vector<std::string> problems(places.size()), strangers(places.size());
+  std::vector<std::string> problems(places.size());
   constexpr std::size_t kThreads = 8, kRunsPerThread = 32;
   side_by_side(std::min(kThreads, 1 + places.size() / kRunsPerThread), places.size(), [&](std::size_t i) {
     if (places[i].listed_only) return;
     try {
-      found.runs[i] = read_run(places[i].path, places[i].order.get());
-    } catch (const Stranger& stranger) {
-      strangers[i] = stranger.what();
+      found.runs[i] = read_run(places[i]);
     } catch (const Error& error) {  // one damaged run must not hide the others
       problems[i] = error.what();
     }
   });
   std::vector<bool> counted(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    counted[i] = !places[i].listed_only && problems[i].empty() && strangers[i].empty();
+    counted[i] = !places[i].listed_only && problems[i].empty();
     if (places[i].listed_only) found.missing.push_back(places[i].path.string());
-    else if (!strangers[i].empty()) found.strangers.push_back(strangers[i]);
     else if (!counted[i]) found.left_out.push_back(problems[i]);
   }
-  name_texts(counted, places, found.runs);
+  name_texts(found.runs);
   stand_in(counted, places, found.runs);
   return found;
 }
 
-namespace {
-
-RunPlaces sorted_places(Places places) {
+RunPlaces find_run_places(const std::vector<fs::path>& directories, TuningRuns tuning) {
+  auto search = places_below(directories, tuning);
   RunPlaces out;
-  for (auto& place : places.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
-  out.studies = std::move(places.studies);
-  out.damaged_studies = std::move(places.damaged_studies);
-  return out;
-}
-
-}  // namespace
-
-RunPlaces find_run_places(const std::vector<fs::path>& directories) { return sorted_places(places_below(directories)); }
-
-RunPlaces find_judging_places(const std::vector<fs::path>& directories) {
-  auto places = places_below(directories);
-  auto tuning = drop_tuning(places.all);
-  auto out = sorted_places(std::move(places));
-  out.tuning = std::move(tuning);
+  for (auto& place : search.all) (place.listed_only ? out.missing : out.there).push_back(std::move(place.path));
+  out.studies = std::move(search.studies);
+  out.damaged_studies = std::move(search.damaged_studies);
   return out;
 }
 
@@ -385,18 +321,12 @@ std::vector<std::string> notes_about(const FoundRuns& found) {
   for (const auto& problem : found.damaged_studies) notes.push_back(problem);
   if (!found.left_out.empty())
     notes.push_back(runs(found.left_out.size()) + "left out, for damage: " + list_of(found.left_out) +
-                    " (the command that trained them repairs or repeats them; `ffn-train check` says more)");
-  if (!found.strangers.empty())
-    notes.push_back(runs(found.strangers.size()) + "not what the study trains in that place, and left out: " + list_of(found.strangers) +
-                    " (move them away; the study's command then trains what lacks)");
+                    " (the command that trained them trains them again; `ffn-train check` says more)");
   if (!found.missing.empty())
     notes.push_back(runs(found.missing.size()) + "not there, but listed in study.json: " + list_of(found.missing));
   if (!found.extra.empty())
     notes.push_back(runs(found.extra.size()) + "left out, being no part of the study (study.json): " + list_of(found.extra) +
                     "; --all takes them in");
-  if (found.tuning.count > 0)
-    notes.push_back(runs(found.tuning.count) + "left out: tuning runs choose values on seeds of their own, and judge nothing (" +
-                    list_of(found.tuning.studies) + "; named alone, a tuning study is compared)");
   return notes;
 }
 

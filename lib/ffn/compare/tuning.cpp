@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 namespace {
 
 stats::Outcome outcome_of_run(const fs::path& run, const std::string& metric) {
-  const auto summary = read_summary(run);
-  if (!summary) return std::nullopt;
+  const auto record = read_record(run);
+  if (!record || !record->summary) return std::nullopt;
+  const auto& summary = record->summary;
   if (metric == "steps_to_target") return summary->hit ? stats::Outcome(static_cast<double>(summary->hit->step)) : std::nullopt;
   if (summary->end != RunEnd::done) return std::nullopt;
   const auto* found = summary->find(metric);
@@ -109,7 +110,7 @@ TuningChoices choose_points(const Study& study, const std::vector<fs::path>& run
   const std::size_t points = tune.num_points(), per_seed_runs = study.variants.size() * points;
   const Chooser chooser(study);
   TuningChoices out;
-  out.result.study = study.name + kTuningSuffix;
+  out.result.study = kTuningDirectory;
   out.result.metric = tune.metric;
   out.result.per_seed = tune.per_seed;
   out.result.seeds = tune.seeds;

@@ -6,8 +6,7 @@
 
 namespace ffn {
 
-inline constexpr std::size_t kLongestName = 128;                    ///< of a run or study: its directory's
-inline constexpr std::size_t kLongestTunedName = kLongestName - 7;  ///< the tuning runs are NAME-tuning
+inline constexpr std::size_t kLongestName = 128;  ///< of a run or study: its directory's
 
 /// A path as overrides take it: "model.ffn[moe].top_k" → "model.ffn.top_k".
 std::string override_path(const std::string& documented);

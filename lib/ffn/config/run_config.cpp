@@ -27,9 +27,9 @@ bool is_path_safe(const std::string& name) {
 
 // Reserved names: moved-aside directories, temporaries, the files of runs and studies.
 bool is_reserved(const std::string& name) {
-  static const char* const kFiles[] = {"config.json",       "meta.json",   "status.json", "summary.json",   "metrics.jsonl",
-                                       "model.safetensors", "checkpoint",  "study.json",  "study.json.bak", "log.txt",
-                                       "compare.json",      "report.html", "runs.csv",    "curves.csv",     "tensorboard"};
+  static const char* const kFiles[] = {"run.json", "metrics.jsonl", "model.safetensors", "checkpoint.safetensors", "study.json",
+                                       "study.json.bak", "log.txt", "compare.json", "report.html", "runs.csv", "curves.csv",
+                                       "tensorboard"};
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
@@ -52,6 +52,8 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"train", "how it is trained"}, train);
   v.group({"compute", "engine, device and threads; not part of the run's identity"}, compute);
   v.group({"log", "further logs beside metrics.jsonl; not part of the run's identity"}, log);
+  v.choice({"keep", "files that stay when a run has finished; not part of the run's identity"}, keep,
+           {{"all", "run.json, metrics and weights"}, {"summary", "run.json alone"}});
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
@@ -117,7 +119,7 @@ Json resolved_json(const RunConfig& config) { return write_json(config); }
 
 std::string cohort_key(const RunConfig& config) {
   Json json = write_json(config);
-  for (const char* key : {"name", "label", "seed"}) json.erase(key);
+  for (const char* key : {"name", "label", "seed", "keep"}) json.erase(key);
   json.erase("log");
   json["model"]["ffn"].erase("dropout");
   json["train"]["optimizer"].erase("lr");

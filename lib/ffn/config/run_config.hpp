@@ -24,6 +24,7 @@ struct RunConfig {
   TrainConfig train;
   ComputeConfig compute;
   LogConfig log;
+  std::string keep = "all";  ///< "summary": neither metrics nor weights stay; no part of a run's identity
   void describe(FieldVisitor& v);
 };
 

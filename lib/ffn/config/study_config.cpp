@@ -327,10 +327,6 @@ Study read_study(const Document& document, const std::string& source) {
   study.seeds = study.growing ? study.growing->seeds(GrowingSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
-  if (study.tune && study.name.size() > kLongestTunedName)
-    expansion.problem("/name", "the tuning runs are the study NAME" + std::string(kTuningSuffix) +
-                                   ", so the name of a tuned study has at most " + std::to_string(kLongestTunedName) + " characters, not " +
-                                   std::to_string(study.name.size()));
   const auto combinations = expansion.combinations(study.config.sweep);
   std::set<std::string> keys;
   for (const auto& combination : combinations) {

@@ -34,8 +34,8 @@ std::string tuning_metric(const std::string& judged);
 
 /// Tuning seeds begin here, and judging seeds end here.
 constexpr std::int64_t kFirstTuningSeed = 1'000'000;
-/// The tuning runs of the study NAME are the study NAME-tuning.
-inline constexpr const char* kTuningSuffix = "-tuning";
+/// Tuning runs are a study of their own, in this directory inside the study's.
+inline constexpr const char* kTuningDirectory = "tuning";
 
 /// Those of one judging seed, or for all of them; `seed` does not matter if there is one choice for all.
 std::vector<std::int64_t> tuning_seeds(const TuningConfig& tune, std::int64_t seed);

@@ -21,7 +21,8 @@ Study tuning_study(const Study& study) {
   const auto& tune = study.tune.value();
   Document document = *study.common;
   Json& tree = document.tree();
-  tree["name"] = study.name + kTuningSuffix;
+  tree["name"] = kTuningDirectory;
+  tree["keep"] = "summary";
   tree.erase("label");
   tree["question"] = "which values suit each variant of " + study.name + "?";
   tree["compare"] = {{"by", "variant"}, {"metric", tune.metric}};

@@ -21,6 +21,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json.erase("label");
   json.erase("compute");
   json.erase("log");
+  json.erase("keep");
   json["train"].erase("checkpoint_every");
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert)

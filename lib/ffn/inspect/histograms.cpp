@@ -33,7 +33,8 @@ std::vector<double> numbers_of(const TensorData& tensor) {
 std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
 std::string activation_events(const FoundRun& run, const TensorFile& weights, double wall_time) {
-  const auto config = RunDirectory(run.path).read_config();
+  const RunDirectory directory(run.path);
+  const auto config = config_of(read_record(run.path).value(), directory);
   inspect::TrainedNetwork trained(config, weights);
   const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config, weights)));
   const auto blocks = inspect::capture(trained.model(), trained.network(), trained.row(), inspect::training_inputs(config, weights, most));
@@ -54,7 +55,7 @@ std::string activation_events(const FoundRun& run, const TensorFile& weights, do
 Histograms histograms_of(const FoundRun& run, double wall_time) {
   Histograms out;
   try {
-    require_as_trained(RunDirectory(run.path));
+    require_trained(RunDirectory(run.path));
   } catch (const DataError& error) {
     out.note = std::string("no histograms: ") + error.what();
     return out;

@@ -54,12 +54,12 @@ std::vector<fs::path> places_of(const std::vector<FoundRun>& runs) {
   return paths;
 }
 
-// When the first session of a run began; 0 where meta.json does not say.
+// When the first session of a run began; 0 where run.json does not say.
 double start_of(const fs::path& run) {
   try {
-    Json meta = parse_json(read_file(RunDirectory(run).meta_path(), "meta file", ExitCode::data, 1 << 24));
-    if (meta.is_object() && meta.contains("earlier_sessions") && !meta["earlier_sessions"].empty()) meta = meta["earlier_sessions"][0];
-    return seconds_of(meta.value("started", std::string())).value_or(0);
+    const auto record = read_record(run);
+    if (!record || record->sessions->empty()) return 0;
+    return seconds_of(record->sessions->front().value("started", std::string())).value_or(0);
   } catch (const Error&) {
   } catch (const Json::exception&) {
   }

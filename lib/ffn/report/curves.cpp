@@ -27,8 +27,10 @@ struct RunValues {
 void read_rows(const std::vector<std::string>& names, RunValues& out) {
   const auto path = RunDirectory(out.run->path).metrics_path();
   const auto facts = out.run->files.find("metrics.jsonl");
+  const bool has_ended = is_finished(out.run->state);
+  if (has_ended && facts == out.run->files.end()) return;  // keep: summary
   try {
-    out.rows = read_metric_rows(path, names, facts == out.run->files.end() ? nullptr : &facts->second);
+    out.rows = read_metric_rows(path, names, has_ended ? &facts->second : nullptr);
   } catch (const Error& error) {
     out.problem = error.what();
   }

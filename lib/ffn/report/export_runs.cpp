@@ -24,7 +24,7 @@ std::vector<Evaluation> curve_of(const FoundRun& run) {
   const auto path = RunDirectory(run.path).metrics_path();
   if (!run.summary) return read_metrics(path);
   const auto facts = run.summary->files.find(path.filename());
-  if (facts == run.summary->files.end()) return read_metrics(path);  // version 0.1
+  if (facts == run.summary->files.end()) return {};  // keep: summary
   std::vector<Evaluation> out;
   for_each_evaluation(read_metrics_up_to(path, facts->second), path, [&](const Evaluation& evaluation) { out.push_back(evaluation); });
   return out;

@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "ffn/base/files.hpp"
-#include "ffn/store/differing_keys.hpp"
+#include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/metrics_file.hpp"
 

@@ -7,7 +7,6 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
-#include "ffn/store/run_files.hpp"
 #include "ffn/store/text.hpp"
 
 namespace ffn::record_detail {
@@ -106,3 +105,27 @@ void read_json_text(const std::string& text, const std::string& source, const st
 }
 
 }  // namespace ffn::record_detail
+
+namespace ffn {
+
+namespace {
+
+void flatten(const Json& value, const std::string& prefix, std::map<std::string, std::string>& out) {
+  if (!value.is_object()) {
+    const bool whole =
+        value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>() && std::abs(value.get<double>()) < 1e15;
+    out[prefix] = value.is_string() ? value.get<std::string>() : whole ? std::to_string(value.get<std::int64_t>()) : dump_json(value);
+    return;
+  }
+  for (const auto& item : value.items()) flatten(item.value(), prefix.empty() ? item.key() : prefix + "." + item.key(), out);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> flat_keys(const Json& config) {
+  std::map<std::string, std::string> keys;
+  flatten(config, "", keys);
+  return keys;
+}
+
+}  // namespace ffn

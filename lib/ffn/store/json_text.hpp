@@ -1,11 +1,12 @@
-// How this module's JSON files write numbers and how they are read back with clear errors. Internal to ffn/record.
+// How this module's JSON files write numbers and how they are read back with clear errors.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "ffn/base/json.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 
 namespace ffn::record_detail {
 
@@ -47,3 +48,10 @@ void read_json_text(const std::string& text, const std::string& source, const st
                     bool sealed = true);
 
 }  // namespace ffn::record_detail
+
+namespace ffn {
+
+/// Dotted key → value as text.
+std::map<std::string, std::string> flat_keys(const Json& config);
+
+}  // namespace ffn

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -82,32 +80,6 @@ bool LockFile::try_lock(Hold hold, std::int64_t byte) {
   throw SystemError("the file system of " + path_.parent_path().string() + " has no locks (" + std::strerror(reason) +
                         "), without which two " + "processes may train the same run",
                     kWithoutLocksHint);
-}
-
-std::string LockFile::why_locks_do_not_hold() const {
-  const pid_t child = ::fork();
-  if (child < 0) return "";  // too many processes: the study will say so itself
-  if (child == 0) {
-    const int fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    struct flock lock = lock_of(F_WRLCK, 0);
-    ::_exit(fd >= 0 && ::fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 1 : 0);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) == 0) return "";
-  return "two processes get the same lock";
-}
-
-std::string LockFile::content() const {
-  char buffer[4096];
-  const ssize_t got = ::pread(fd_, buffer, sizeof buffer, 0);
-  if (got < 0) fail("read", path_, errno);
-  return std::string(buffer, static_cast<std::size_t>(got));
-}
-
-void LockFile::write(const std::string& bytes) {
-  const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), 0);
-  if (written != static_cast<ssize_t>(bytes.size())) fail("write", path_, written < 0 ? errno : ENOSPC);
 }
 
 bool is_locked(const fs::path& path) {
@@ -206,10 +178,6 @@ LockReach lock_reach(const std::string& mountinfo, const fs::path& canonical) {
     reach.one_machine = *option == '\0' || mount.option(option) != nullptr;
     if (reach.one_machine && *option != '\0') with = std::string(" with ") + option;
   }
-  static const char* const kOfOneMachine[] = {"ext2",  "ext3", "ext4",    "xfs",  "btrfs", "tmpfs",    "overlay", "zfs",     "f2fs",
-                                              "ramfs", "jfs",  "fuseblk", "vfat", "exfat", "bcachefs", "rootfs",  "reiserfs"};
-  reach.shared = !reach.one_machine && !mount.type.empty() &&
-                 std::none_of(std::begin(kOfOneMachine), std::end(kOfOneMachine), [&](const char* type) { return mount.type == type; });
   reach.mount = mount.type + with + " on " + mount.point.string();
   return reach;
 }

@@ -25,14 +25,6 @@ class LockFile {
   /// do_without_locks() was called.
   bool try_lock(Hold hold, std::int64_t byte = 0);
 
-  /// Why a lock that is held here does not keep other processes out; empty if it does. Tries it with a child process.
-  std::string why_locks_do_not_hold() const;
-
-  /// At most 4 kB from the beginning.
-  std::string content() const;
-  /// Over the beginning of the file. Throws SystemError.
-  void write(const std::string& bytes);
-
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -53,7 +45,6 @@ extern const char* const kWithoutLocksHint;
 /// What the mount table (the text of /proc/self/mountinfo) tells about fcntl() locks below a canonical path.
 struct LockReach {
   bool one_machine = false;  ///< they are known to hold among the processes of one machine only
-  bool shared = false;       ///< other machines may see the files, and whether they see the locks is not known
   std::string mount;         ///< "nfs4 with local_lock=all on /data", for a person
 };
 LockReach lock_reach(const std::string& mountinfo, const std::filesystem::path& canonical);

@@ -210,7 +210,9 @@ void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, boo
     if (is_new) earlier.push_back(other);
     return is_new;
   };
-  if (!(declared == look)) std::for_each(own.looks.begin(), own.looks.end(), add);
+  for (const auto& other : own.looks) {
+    if (!(declared == look) && share_variants(other.variants, look.variants)) add(other);
+  }
   std::vector<std::string> names;
   for (const auto& sibling : beside) {
     bool any = false;

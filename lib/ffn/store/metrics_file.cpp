@@ -90,7 +90,6 @@ std::optional<Evaluation> parse_line(const std::string& text) {
   return out;
 }
 
-// Calls take(evaluation, end): the offset behind its newline, or behind the text if that ends without one.
 template <class Take>
 void parse_lines(const std::string& text, const fs::path& path, Take take) {
   for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
@@ -103,7 +102,7 @@ void parse_lines(const std::string& text, const fs::path& path, Take take) {
           path.string() + ":" + std::to_string(number) + ": no evaluation: " + shortened(Json(text.substr(begin, newline - begin))),
           "the file was changed by hand or damaged");
     }
-    take(*evaluation, end);
+    take(*evaluation);
     begin = end;
   }
 }
@@ -156,7 +155,7 @@ std::vector<Evaluation> read_metrics(const fs::path& path) {
 }
 
 void for_each_evaluation(const std::string& text, const fs::path& path, const std::function<void(const Evaluation&)>& take) {
-  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t) { take(evaluation); });
+  parse_lines(text, path, take);
 }
 
 namespace {
@@ -222,23 +221,6 @@ std::string read_metrics_up_to(const fs::path& path, const FileFacts& facts) {
     throw DataError(path.string() + ": " + std::to_string(text.size()) + " bytes, the checkpoint rests on " + std::to_string(facts.bytes));
   text.resize(facts.bytes);
   if (checksum_of(text) != facts.checksum) throw DataError(path.string() + ": damaged: its checksum differs");
-  return text;
-}
-
-std::string read_metrics_up_to(const fs::path& path, std::int64_t step, std::int64_t eval_every) {
-  std::string text = read_text(path);
-  std::size_t kept = 0;
-  std::int64_t expected = 0;
-  parse_lines(text, path, [&](const Evaluation& evaluation, std::size_t end) {
-    if (evaluation.step > step || evaluation.step != expected) return;
-    expected += eval_every;
-    kept = end;
-  });
-  if (expected <= step)
-    throw DataError(path.string() + ": no evaluation of step " + std::to_string(expected) + ", the checkpoint is of step " +
-                    std::to_string(step));
-  text.resize(kept);
-  if (!text.empty() && text.back() != '\n') text += '\n';
   return text;
 }
 

@@ -9,7 +9,7 @@
 
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/files.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 #include "ffn/train/interface.hpp"
 
 namespace ffn {
@@ -40,9 +40,5 @@ std::vector<MetricValues> read_metric_rows(const std::filesystem::path& path, co
 
 /// The first `facts.bytes` bytes of the file. Throws DataError if they are not what they were.
 std::string read_metrics_up_to(const std::filesystem::path& path, const FileFacts& facts);
-
-/// The lines up to `step`, for a checkpoint that does not say how much of the file belongs to it (version 0.1). Throws DataError
-/// unless there is one for every `eval_every` steps before.
-std::string read_metrics_up_to(const std::filesystem::path& path, std::int64_t step, std::int64_t eval_every);
 
 }  // namespace ffn

@@ -4,92 +4,88 @@
 
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
-#include "ffn/store/json_text.hpp"
-#include "ffn/store/misplaced.hpp"
-#include "ffn/store/run_reading.hpp"
-#include "ffn/store/run_standing.hpp"
-#include "ffn/store/safetensors.hpp"
+#include "ffn/store/cleanup.hpp"
+#include "ffn/store/log.hpp"
 #include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
 
-using record_detail::file_differences;
-using record_detail::read_json_text;
-using record_detail::read_or_nothing;
-using record_detail::status_or_damage;
-using record_detail::summary_or_damage;
-
 namespace {
 
-constexpr std::uintmax_t kMaxMetaBytes = 1 << 24;
+constexpr std::uintmax_t kMaxRunFileBytes = std::uintmax_t{1} << 36;
 
-// The config of a run on disk, if it is what the run's status vouches for.
-std::optional<RunConfig> config_of(const RunDirectory& directory, const std::string& checksum, std::vector<std::string>& damage) {
-  const std::string name = directory.config_path().filename().string();
-  const std::string text = read_or_nothing(directory.config_path());
-  if (text.empty() || (!checksum.empty() && checksum_of(text) != checksum)) {
-    damage.push_back(name + (text.empty() ? ": missing or empty" : ": damaged: its checksum differs"));
-    return std::nullopt;
-  }
-  try {
-    return read_run_config(parse_document(text, name, directory.path().string()), name);
-  } catch (const Error& error) {
-    damage.emplace_back(error.what());
-    return std::nullopt;
-  }
+std::string difference_of(const fs::path& path, const FileFacts& facts) {
+  const std::string name = path.filename().string();
+  const auto type = type_of(path);
+  if (type == fs::file_type::not_found) return name + ": missing";
+  if (type != fs::file_type::regular) return name + ": no regular file";
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  if (error) throw ReadError("cannot read " + path.string() + ": " + error.message());
+  if (bytes != facts.bytes) return name + ": " + std::to_string(bytes) + " bytes instead of " + std::to_string(facts.bytes);
+  const bool same = checksum_of(read_file(path, name, ExitCode::data, kMaxRunFileBytes)) == facts.checksum;
+  return same ? "" : name + ": damaged: its checksum differs";
 }
 
-// What is wrong with the file that tells which machine and which build made the run; empty if nothing is.
-std::string damage_of_meta(const RunDirectory& directory) {
-  if (!path_exists(directory.meta_path())) return "meta.json: missing";
-  try {
-    read_json_text(read_file(directory.meta_path(), "meta file", ExitCode::data, kMaxMetaBytes), "meta.json", [](const Json&) {});
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-RunCheck check_closely(const RunDirectory& directory) {
-  using Verdict = RunCheck::Verdict;
-  const fs::path& run = directory.path();
-  const auto status = status_or_damage(run);
-  const auto summary = summary_or_damage(run);
-  const std::string identity = status.value ? status.value->identity : summary.value ? summary.value->identity : "";
-  RunCheck out;
-  auto look = look_at(directory, RunConfig(), identity);
-  if (look.standing == Standing::finished) {
-    out.damage = std::move(look.damage);
-    if (!out.damage.empty()) out.verdict = look.mendable ? Verdict::mendable : Verdict::repeated;
-    else if (look.summary->files.empty()) out.verdict = Verdict::old;
-    if (const std::string damage = out.verdict == Verdict::old ? "" : damage_of_meta(directory); !damage.empty()) {
-      if (out.damage.empty()) out.verdict = Verdict::marred;
-      out.damage.push_back(damage);
-    }
-    return out;
-  }
-  if (!look.about.empty()) out.damage.push_back(look.about);
-  const auto config = config_of(directory, status.value ? status.value->config_checksum : "", out.damage);
-  bool goes_on = false;
-  try {
-    goes_on = config && directory.read_checkpoint(*config, identity);
-  } catch (const CheckpointError& error) {
-    out.damage.emplace_back(error.what());
-  }
-  out.verdict = out.damage.empty() || goes_on ? Verdict::unfinished : Verdict::repeated;
-  return out;
+std::string without_prefix(std::string what, const fs::path& directory) {
+  const std::string prefix = directory.string() + "/";
+  return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
 }
 
 }  // namespace
 
-RunCheck check_run(const RunDirectory& directory) {
+std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary) {
+  std::vector<std::string> out;
+  for (const auto& [name, facts] : summary.files) {
+    // No path from a file leads out of the run's directory.
+    const std::string what = name.find('/') != std::string::npos ? "run.json names a file " + record_detail::shown(name)
+                                                                 : difference_of(directory.path() / name, facts);
+    if (!what.empty()) out.push_back(what);
+  }
+  return out;
+}
+
+RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
+  using Verdict = RunCheck::Verdict;
+  const auto type = type_of(directory.path());
+  if (type == fs::file_type::not_found) return {};
+  if (type != fs::file_type::directory) return {Verdict::damaged, {"no directory"}};
+  RunCheck out;
   try {
-    RunCheck out = check_closely(directory);
-    if (const std::string what = misplaced(directory.path()); !what.empty()) {
-      out.verdict = RunCheck::Verdict::misplaced;
-      out.damage.push_back("config.json: this " + what);
+    out.record = read_record(directory.path());
+  } catch (const DataError& error) {
+    return {Verdict::damaged, {without_prefix(error.what(), directory.path())}};
+  }
+  if (!out.record) {
+    const auto results = {directory.metrics_path(), directory.weights_path(), directory.checkpoint_path()};
+    if (std::none_of(results.begin(), results.end(), path_exists)) return {};
+    return {Verdict::damaged, {"run.json: missing"}};
+  }
+  const RunRecord& record = *out.record;
+  if (!identity.empty() && record.identity != identity) {
+    out.damage = {"run.json: of another run (identity " + record.identity + ", not " + identity + ")"};
+  } else if (record.summary) {
+    out.damage = file_differences(directory, *record.summary);
+  }
+  out.verdict = !out.damage.empty()                    ? Verdict::damaged
+                : record.summary                       ? Verdict::whole
+                : record.state == RunState::failed     ? Verdict::failed
+                                                       : Verdict::unfinished;
+  return out;
+}
+
+RunCheck check_run_closely(const RunDirectory& directory) {
+  try {
+    RunCheck out = check_run(directory);
+    if (out.verdict != RunCheck::Verdict::unfinished && out.verdict != RunCheck::Verdict::failed) return out;
+    try {
+      directory.read_checkpoint(config_of(*out.record, directory).train.steps, out.record->identity);
+    } catch (const Error& error) {
+      out.verdict = RunCheck::Verdict::damaged;
+      out.damage.push_back(without_prefix(error.what(), directory.path()));
     }
     return out;
   } catch (const ReadError& error) {
@@ -97,40 +93,49 @@ RunCheck check_run(const RunDirectory& directory) {
   }
 }
 
-namespace {
-
-std::string not_as_trained_hint(const RunDirectory& directory) {
-  return "the command that trained the run mends it, or trains it again; ffn-train check " + directory.path().string() + " says which";
+std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity,
+                                           RunCheck& check) {
+  if (check.verdict == RunCheck::Verdict::unfinished || check.verdict == RunCheck::Verdict::failed) {
+    try {
+      auto stored = directory.read_checkpoint(steps, identity);
+      return stored && stored->checkpoint.step > 0 ? std::move(stored) : std::nullopt;
+    } catch (const CheckpointError& error) {
+      check = {RunCheck::Verdict::damaged, {without_prefix(error.what(), directory.path())}};
+    }
+  }
+  if (check.verdict == RunCheck::Verdict::damaged) {
+    const auto renamed = move_aside(directory.path(), kDamagedMark);
+    log_warning(directory.path().string() + " is damaged: " + join(check.damage, "; ") + "; renamed to " + renamed.filename().string() +
+                ", the run is trained again");
+    check = {};
+  }
+  return std::nullopt;
 }
 
-std::string metadata_of(const RunDirectory& directory, const std::string& key) {
-  const auto file = read_safetensors(directory.weights_path());
-  const auto at = file.metadata.find(key);
-  return at == file.metadata.end() ? "" : at->second;
+RunRecord require_trained(const RunDirectory& directory) {
+  auto record = read_record(directory.path());
+  const std::string run = directory.path().string();
+  if (!record || !record->summary)
+    throw DataError(run + " has no trained weights yet", "finish the training first, with the command that started it");
+  const auto facts = record->summary->files.find(directory.weights_path().filename());
+  if (facts == record->summary->files.end())
+    throw DataError(run + " kept no weights (its config has keep: summary)", "train it with keep=all under another name");
+  const std::string what = difference_of(directory.weights_path(), facts->second);
+  if (!what.empty())
+    throw DataError(run + "/" + what, "the command that trained the run trains it again");
+  return std::move(*record);
 }
 
-}  // namespace
+// The same in every version and build, which may all be at work in one directory. 60 bits: no two runs share a byte.
+static std::int64_t byte_of(const std::string& name) { return std::stoll(sha256_hex(name).substr(0, 15), nullptr, 16); }
 
-void require_as_trained(const RunDirectory& directory) {
-  auto summary = read_summary(directory.path());
-  if (!summary) {  // lost, or not written yet: the status tells whose the directory is
-    const auto status = read_status(directory.path());
-    if (!status || status->config_checksum.empty()) return;
-    if (checksum_of(read_or_nothing(directory.config_path())) != status->config_checksum)
-      throw DataError(directory.config_path().string() + ": damaged: its checksum differs", not_as_trained_hint(directory));
-    if (path_exists(directory.weights_path()) && metadata_of(directory, "identity") != status->identity)
-      throw DataError(directory.weights_path().string() + ": of another run", not_as_trained_hint(directory));
-    return;
-  }
-  if (summary->files.empty()) return;  // version 0.1
-  const auto needed = {directory.config_path().filename().string(), directory.weights_path().filename().string()};
-  for (auto file = summary->files.begin(); file != summary->files.end();) {
-    const bool kept = std::find(needed.begin(), needed.end(), file->first) != needed.end();
-    file = kept ? std::next(file) : summary->files.erase(file);
-  }
-  const auto damage = file_differences(directory, *summary);
-  if (damage.empty()) return;
-  throw DataError(directory.path().string() + "/" + join(damage, "; "), not_as_trained_hint(directory));
+std::optional<RunClaim> RunClaim::take(const fs::path& run) {
+  // Beside the run's directory: one that is renamed must not take the lock along. One file for all runs beside each other, each of which
+  // has a byte of it (that need not exist).
+  if (!path_exists(run.parent_path())) make_directory(run.parent_path());
+  LockFile file(run.parent_path() / ".lock");
+  if (!file.try_lock(LockFile::Hold::alone, byte_of(run.filename().string()))) return std::nullopt;
+  return RunClaim(std::move(file));
 }
 
 }  // namespace ffn

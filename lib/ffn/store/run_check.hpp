@@ -1,33 +1,56 @@
-// Whether a run that nobody is about to train is as it was written. Depends on run_standing.
+// Whether a run is as it was written: for whoever trains it, compares it, merges it or asks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ffn/store/lock_file.hpp"
 #include "ffn/store/run_directory.hpp"
 
 namespace ffn {
 
-/// What is wrong with a run that nobody is about to train, and what the command that trained it would do about it.
 struct RunCheck {
   enum class Verdict {
+    absent,      ///< nothing is there, or nothing but an empty directory
+    unfinished,  ///< goes on from its checkpoint, or begins again
+    failed,      ///< ended in an error; goes on likewise
     whole,       ///< finished, and everything is as it was written
-    unfinished,  ///< goes on where its checkpoint is, or begins
-    marred,      ///< finished, and the results are as they were written; what is told beside them is not
-    mendable,    ///< finished; what is damaged is written again from what is intact
-    repeated,    ///< has to be trained again
-    unreadable,  ///< there is something that cannot be read
-    old,         ///< finished under version 0.1, without checksums: nothing visible is wrong
-    misplaced,   ///< another run's directory
+    damaged,     ///< has to be trained again
+    unreadable,  ///< something cannot be read now
   };
-  Verdict verdict = Verdict::whole;
-  std::vector<std::string> damage;  ///< file and what is wrong with it, one line each
+  Verdict verdict = Verdict::absent;
+  std::vector<std::string> damage = {};         ///< file and what is wrong with it, one line each
+  std::optional<RunRecord> record = {};         ///< where run.json is whole
+
+  bool is_whole() const { return verdict == Verdict::whole; }
 };
 
-/// Reads everything that the run left.
-RunCheck check_run(const RunDirectory& directory);
+/// Reads run.json and compares the files that it vouches for. `identity`: of the run that belongs there; empty: any. Throws ReadError.
+RunCheck check_run(const RunDirectory& directory, const std::string& identity = {});
+/// Opens the checkpoint of an unfinished run, too, and throws nothing.
+RunCheck check_run_closely(const RunDirectory& directory);
 
-/// For whoever uses what was trained: throws DataError where config or weights are not those that the run's summary vouches for.
-void require_as_trained(const RunDirectory& directory);
+/// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
+std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary);
+
+/// For whoever holds the run's claim and is going to train it: where it goes on, or nothing if it begins. Renames the directory of a
+/// damaged run, with a warning.
+std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity, RunCheck& check);
+
+/// The record of a run whose weights are those that were trained. Throws DataError where they are not, or are not there.
+RunRecord require_trained(const RunDirectory& directory);
+
+/// Who trains a run: a lock that the system releases when its holder dies, however that happens.
+class RunClaim {
+ public:
+  /// Takes the run, or returns nothing when another process (or another claim of this one) has it. Creates the directory
+  /// that the run's own stands in, not those above.
+  static std::optional<RunClaim> take(const std::filesystem::path& run);
+
+ private:
+  explicit RunClaim(LockFile file) : file_(std::move(file)) {}
+  LockFile file_;
+};
 
 }  // namespace ffn

@@ -1,5 +1,5 @@
 // A run's directory: which file lies where, and how each is written so that a crash at any moment costs nothing that was
-// there before. Layout: DESIGN §5. Depends on core, config and the engine's structs.
+// there before. Its name carries the run's identity, so that no other run stands in its place.
 #pragma once
 
 #include <filesystem>
@@ -10,40 +10,34 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/store/metrics_file.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 
 namespace ffn {
 
-/// "seed-3", a run's own directory.
-std::string seed_directory(std::int64_t seed);
-/// 3 of such a name; nothing of one that begins otherwise.
-std::optional<std::int64_t> seed_of_directory(const std::string& name);
+/// "seed-3.1a2b3c4d", the name of a run's own directory.
+std::string run_directory_name(std::int64_t seed, const std::string& identity);
+/// Whether it has such a name.
+bool is_run_directory_name(const std::string& name);
 
-/// `root/name/seed-k`: a single run.
-std::filesystem::path single_run_path(const std::filesystem::path& root, const std::string& name, std::int64_t seed);
+/// Where a study has one of its runs.
+struct RunPlace {
+  std::string label;  ///< of the directory above the run's: the variant's name
+  std::int64_t seed = 0;
+  std::string identity;
+};
+/// The directories of a study's runs: STUDY/LABEL/seed-K.IDENTITY. A run that is not there is found under another label, which its variant
+/// had before the sweep gained or lost a key, unless that is another of these runs.
+std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study, const std::vector<RunPlace>& runs);
 
-/// `root/study/variant/seed-k`: a run of a study.
-std::filesystem::path study_run_path(const std::filesystem::path& root, const std::string& study, const std::string& variant,
-                                     std::int64_t seed);
-/// The same within a study's directory, whatever that is called.
-std::filesystem::path run_path_within(const std::filesystem::path& study, const std::string& variant, std::int64_t seed);
-
-/// config.json, as text.
-std::string config_text(const RunConfig& config);
-
-/// Any of these tells of a run.
-inline constexpr const char* kRunFiles[] = {"status.json", "summary.json", "meta.json"};
+/// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
+/// there are several; the path itself where it exists or nothing is meant.
+std::filesystem::path named_directory(const std::filesystem::path& path);
 
 /// Whether there is a run, or what is left of one. Also where looking is refused: reading it then says why.
 bool holds_run(const std::filesystem::path& directory);
 
-/// Whether a run ended there: it has been summed up.
-bool holds_ended_run(const std::filesystem::path& directory);
-
-/// Nothing if there is no such file in the run's directory. Throw DataError for one that cannot be understood.
-std::optional<RunStatus> read_status(const std::filesystem::path& run);
-std::optional<RunSummary> read_summary(const std::filesystem::path& run);
-std::vector<Evaluation> read_run_metrics(const std::filesystem::path& run);
+/// Nothing if there is no run.json. Throws DataError for one that is damaged.
+std::optional<RunRecord> read_record(const std::filesystem::path& run);
 
 /// A checkpoint, and the part of metrics.jsonl that belongs to it.
 struct StoredCheckpoint {
@@ -58,51 +52,38 @@ class RunDirectory {
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path config_path() const { return path_ / "config.json"; }
+  std::filesystem::path record_path() const { return path_ / "run.json"; }
   std::filesystem::path metrics_path() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path weights_path() const { return path_ / "model.safetensors"; }
-  std::filesystem::path checkpoint_path() const { return path_ / "checkpoint" / "state.safetensors"; }
-  std::filesystem::path meta_path() const { return path_ / "meta.json"; }
-  std::filesystem::path status_path() const { return path_ / "status.json"; }
-  std::filesystem::path summary_path() const { return path_ / "summary.json"; }
-  std::filesystem::path log_path() const { return path_ / "log.txt"; }
+  std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
 
-  /// False if it was there.
-  bool create() const;
-  /// Tells this directory from any other that takes its place later; empty where there is none.
-  std::string mark() const;
-  /// Removes what writing that was killed left half-done.
-  void remove_temporaries() const;
-  /// Removes what earlier training left (metrics, summary, weights, checkpoint): nothing stale beside a new run.
+  /// Removes what earlier training left unfinished: nothing stale beside a run that begins again.
   void remove_results() const;
-  /// Removes the results that only a finished run has; metrics and checkpoint stay.
-  void remove_final_results() const;
+  void remove_checkpoint() const;
+  /// Removes what writing that was killed left half-done. For whoever has the run's claim.
+  void remove_temporaries() const { ffn::remove_temporaries(path_); }
 
-  /// The complete config; `ffn-train --config` on it trains the same run.
-  FileFacts write_config(const RunConfig& config) const;
-  /// Throw DataError where it cannot be read, ConfigError where it is none.
-  std::string read_config_text() const;
-  RunConfig read_config() const;
-  /// On a resume the record of the earlier sessions is kept, under "earlier_sessions".
-  void write_meta(const RunMeta& meta) const;
-  /// Fills in `updated`, `pid` and `host`.
-  void write_status(RunStatus status, FileGroup* group = nullptr) const;
-  void write_summary(const RunSummary& summary, FileGroup* group = nullptr) const;
+  void write_record(const RunRecord& record, Durability durability, FileGroup* group = nullptr) const {
+    write_file(record_path(), record_text(record), durability, group);
+  }
   /// Metadata: the config as JSON, identity, step, and format "pt" (torch.nn layout) as Python's loaders expect it.
   /// `more` is what else a user of the weights needs (RunResult::metadata).
-  FileFacts write_weights(const RunConfig& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
+  FileFacts write_weights(const Json& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
                           const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
-
   /// `metrics` is of metrics.jsonl, on which the checkpoint rests: what was appended there reaches the disk first.
   void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
                         FileGroup* group = nullptr) const;
   /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.
   /// Throws CheckpointError for one that is damaged, of another run, or whose metrics.jsonl is not what it was.
-  std::optional<StoredCheckpoint> read_checkpoint(const RunConfig& config, const std::string& identity) const;
-  void remove_checkpoint() const;
+  std::optional<StoredCheckpoint> read_checkpoint(std::int64_t steps, const std::string& identity) const;
 
  private:
   std::filesystem::path path_;
 };
+
+/// Of a run that begins. How many threads there were leaves no trace in its config.
+RunRecord new_record(RunConfig config, const std::string& identity);
+/// The config that is kept in a record, or another version's DataError.
+RunConfig config_of(const RunRecord& record, const RunDirectory& directory);
 
 }  // namespace ffn

@@ -21,15 +21,15 @@ struct RecordedRun {
   std::string identity;                    ///< run_identity(config)
   std::optional<std::int64_t> resumed_at;  ///< step of the checkpoint that it goes on from; none: it starts at 0
   std::string metrics = {};                ///< StoredCheckpoint::metrics of a run that resumes
+  JsonValue sessions = JsonValue::array();  ///< RunRecord::sessions of those who trained it before
 };
 
-/// On construction every run gets its directory, config, meta and the status "running". A run that starts at 0 loses what
-/// an earlier attempt left; one that resumes keeps the metrics up to its checkpoint, so that the files come out as if it
-/// had never stopped (times aside).
+/// On construction every run gets its directory and a run.json that says "running". A run that starts at 0 loses what an earlier attempt
+/// left; one that resumes keeps the metrics up to its checkpoint, so that the files come out as if it had never stopped (times aside).
+/// A run of which the summary alone is kept has metrics.jsonl only while a checkpoint rests on it.
 /// What the runs of a cohort finish or checkpoint at the same step is written as it comes but appears together, after one
 /// flush: as soon as no run is left that could add to it, at the latest with the next stepped().
-/// Everything that is written can throw SystemError, out of the engine's train(); so does a directory that is not the one
-/// that the run began in.
+/// Everything that is written can throw SystemError, out of the engine's train(); so does a directory that is gone.
 class RunRecorder final : public TrainObserver {
  public:
   RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::string>& argv, const EngineInfo& engine);
@@ -55,34 +55,28 @@ class RunRecorder final : public TrainObserver {
 
   const std::vector<RecordedRun>& runs() const { return runs_; }
   /// What the run came to; nothing before it is done or diverged.
-  const std::optional<RunSummary>& summary(std::size_t run) const { return progress_.at(run).summary; }
+  const std::optional<RunSummary>& summary(std::size_t run) const { return progress_.at(run).record.summary; }
 
  private:
   struct Progress {
-    std::string mark;  // RunDirectory::mark()
-    FileFacts config;
+    RunRecord record;
     MetricTally tally;
     std::vector<Evaluation> unwritten;  // of what is in the tally
     Checksum metrics;                   // of what is on file
-    std::int64_t safe_step = 0;
     bool has_checkpoint = false;
-    bool finished = false;  // and its files in place
-    std::optional<RunSummary> summary;
+    bool finished = false;            // and its files in place
     std::optional<EventFile> events;  // where the config asks for one
   };
   /// A run whose files are written, but not in place before commit().
   struct Waiting {
-    std::int64_t safe_step = 0;
+    RunRecord record;
     std::optional<RunResult> result;  // of a run that has ended, but for the weights; none: it goes on from a checkpoint
-    std::optional<RunSummary> summary;
   };
 
-  void require_own_directory(std::size_t run) const;
   void write_metrics(std::size_t run, FileGroup* group = nullptr);
   FileFacts metrics_facts(std::size_t run) const;
   void clear_for(std::size_t run);
-  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason = {});
-  void write_status(std::size_t run, RunState state, std::int64_t step, const std::string& reason, FileGroup* group);
+  bool keeps_all(std::size_t run) const { return runs_[run].config.keep == "all"; }
   void commit();
   void commit_if_all_wait();
 

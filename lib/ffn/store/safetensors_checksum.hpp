@@ -1,4 +1,4 @@
-// What the checksum in a safetensors file's metadata is of. Internal to ffn/record.
+// What the checksum in a safetensors file's metadata is of.
 #pragma once
 
 #include <string>

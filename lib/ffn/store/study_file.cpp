@@ -1,13 +1,11 @@
 #include "ffn/store/study_file.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
-#include "ffn/data/run_identity.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "ffn/store/text.hpp"
@@ -36,15 +34,6 @@ std::string first_compared(const std::vector<Assignment>& assignments, const Com
     if (assignment.key != compare.over && assignment.key != "label") return assignment.key;
   }
   return "";
-}
-
-// Version 0.1 did not write down what came of the study's wish.
-CompareConfig compare_of_document(const StudyFile& study, const std::string& source) {
-  const Json& document = *study.document;
-  CompareConfig compare;
-  if (document.is_object() && document.contains("compare")) compare = compare_from(document["compare"], source);
-  if (compare.by.empty() && !study.variants.empty()) compare.by = first_compared(study.variants[0].assignments, compare);
-  return compare;
 }
 
 Json looks_json(const SequentialRecord& record) {
@@ -90,25 +79,20 @@ TuningResult tuned_from(const Json& json, const std::string& source) {
   return out;
 }
 
-RunConfigs configs_from(const Json& json, const std::string& source) {
-  RunConfigs configs;
-  if (json.is_string()) configs.all = json.get<std::string>();
-  else if (!json.is_object()) throw DataError(source + ": configs: expected a text, or one for each seed");
-  else {
-    for (const auto& item : json.items()) configs.of_seed[std::strtoll(item.key().c_str(), nullptr, 10)] = item.value().get<std::string>();
-  }
-  return configs;
-}
-
 StudyFile study_from(const Json& json, const std::string& source) {
   StudyFile study;
+  if (json.value("schema_version", 0) < 3)
+    throw DataError(source + ": of an earlier version of ffn-train", "ffn-train import DIR -o NEW brings its results into this one's form");
   json.at("name").get_to(study.name);
   json.at("seeds").get_to(study.seeds);
   for (const auto& item : json.at("variants")) {
-    StudyFile::Variant variant{item.at("name").get<std::string>(), {}};
+    StudyFile::Variant variant{item.at("name").get<std::string>(), item.value("label", std::string()), {}, item.at("width"), {}};
+    item.at("identities").get_to(variant.identities);
     if (variant.name.find('/') != std::string::npos || variant.name == "..")
       throw DataError(source + ": names a variant " + record_detail::shown(variant.name));
     for (const auto& assignment : item.at("assignments").items()) variant.assignments.push_back({assignment.key(), assignment.value()});
+    if (variant.identities.size() != study.seeds.size())
+      throw DataError(source + ": " + record_detail::shown(variant.name) + " has another number of runs than of seeds");
     study.variants.push_back(std::move(variant));
   }
   study.document = json.at("document");
@@ -116,25 +100,21 @@ StudyFile study_from(const Json& json, const std::string& source) {
   if (variants > 0 && static_cast<std::int64_t>(study.seeds.size()) > kMostRuns / variants)
     throw DataError(source + ": more than " + std::to_string(kMostRuns) + " runs");
   if (json.contains("tuning")) study.tuned = tuned_from(json["tuning"], source);
-  if (json.contains("texts")) study.texts = json["texts"].get<std::map<std::string, std::string>>();
-  if (json.contains("configs")) {
-    for (const auto& item : json["configs"].items()) study.configs[item.key()] = configs_from(item.value(), source);
-  }
   if (json.contains("sequential"))
     study.sequential = sequential_from(json["sequential"], source, variants * variants);  // more than all pairs
   study.history = StudyHistory::from(json);
-  study.compare = json.contains("compare") ? compare_from(json["compare"], source) : compare_of_document(study, source);
+  study.compare = compare_from(json.at("compare"), source);
   return study;
 }
 
 }  // namespace
 
 std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
-  std::vector<fs::path> out;
-  for (const auto seed : seeds) {
-    for (const auto& variant : variants) out.push_back(run_path_within(study, variant.name, seed));
+  std::vector<RunPlace> runs;
+  for (std::size_t s = 0; s < seeds.size(); ++s) {
+    for (const auto& variant : variants) runs.push_back({variant.name, seeds[s], variant.identities[s]});
   }
-  return out;
+  return ffn::run_directories(study, runs);
 }
 
 CompareConfig comparison_of(const Study& study) {
@@ -147,38 +127,25 @@ fs::path study_file_path(const fs::path& study) { return study / "study.json"; }
 
 std::string study_text(const Json& study) { return record_detail::sealed_text(study); }
 
-namespace {
-
-// The document does not tell which runs are a variant's: defaults follow from what was tuned, and formulas can lie in a file.
-Json configs_of(const Study& study) {
-  Json configs = Json::object();
-  for (const auto& variant : study.variants) {
-    Json& its = configs[variant.name];
-    if (variant.of_seed.empty()) its = config_identity(variant.config);
-    for (std::size_t i = 0; i < variant.of_seed.size(); ++i) its[std::to_string(study.seeds[i])] = config_identity(variant.of_seed[i]);
-  }
-  return configs;
-}
-
-}  // namespace
-
-// A run's identity covers its text, but tells nobody which one: a path does not either, since what it names can change.
-Json study_json(const Study& study, const std::map<std::string, std::string>& texts) {
+Json study_json(const Study& study, const std::vector<std::string>& identities) {
   Json variants = Json::array();
-  for (const auto& variant : study.variants) {
-    Json assignments = Json::object();
+  for (std::size_t v = 0; v < study.variants.size(); ++v) {
+    const auto& variant = study.variants[v];
+    Json assignments = Json::object(), width = Json::object(), own = Json::array();
     for (const auto& [key, value] : variant.assignments) assignments[key] = *value;
-    variants.push_back({{"name", variant.name}, {"assignments", assignments}});
+    const Json config = resolved_json(variant.config), &ffn = config["model"]["ffn"];
+    for (const char* key : kWidthKeys) {
+      if (ffn.contains(key)) width[key] = ffn[key];
+    }
+    for (std::size_t i = v; i < identities.size(); i += study.variants.size()) own.push_back(identities[i]);
+    variants.push_back(
+        {{"name", variant.name}, {"label", variant.config.label}, {"assignments", assignments}, {"width", width}, {"identities", own}});
   }
   Json out = {{"schema_version", kSchemaVersion},
               {"name", study.name},
               {"seeds", study.seeds},
               {"variants", variants},
-              {"compare", write_json(comparison_of(study))},
-              {"configs", configs_of(study)}};
-  for (const auto& variant : study.variants) {  // in their order
-    if (const auto text = texts.find(variant.name); text != texts.end()) out["texts"][variant.name] = text->second;
-  }
+              {"compare", write_json(comparison_of(study))}};
   if (study.sequential) out["sequential"] = looks_json(*study.sequential);
   out["document"] = *study.document;
   if (study.tuned) out["tuning"] = to_json(*study.tuned);
@@ -233,8 +200,8 @@ Json read_study_json(const fs::path& study, std::string* lost) {
 
 std::string study_copy_damage(const fs::path& study) {
   std::string lost;
-  const Json file = read_study_json(study, &lost);
-  if (!lost.empty() || file.value("schema_version", 0) < 2) return "";
+  read_study_json(study, &lost);
+  if (!lost.empty()) return "";
   try {
     read_whole(study_copy_path(study));
   } catch (const DataError& error) {

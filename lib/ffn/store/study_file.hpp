@@ -12,16 +12,16 @@
 
 namespace ffn {
 
-/// config_identity() of a variant's runs: of all, or of each seed's where each was tuned for itself.
-struct RunConfigs {
-  std::string all;
-  std::map<std::int64_t, std::string> of_seed;
-};
+/// Keys of model.ffn that say how wide it is.
+inline constexpr const char* kWidthKeys[] = {"d_ff", "expansion", "match", "match_tolerance"};
 
 struct StudyFile {
   struct Variant {
     std::string name;                     ///< of its directory
+    std::string label;                    ///< what people call it; may be empty
     std::vector<Assignment> assignments;  ///< in the order of the axes
+    JsonValue width;                      ///< keys of model.ffn that say it: d_ff 32 and expansion 4 of 8 are one run
+    std::vector<std::string> identities;  ///< of its runs, one for each seed
   };
   std::string name;
   std::vector<std::int64_t> seeds;
@@ -29,13 +29,11 @@ struct StudyFile {
   CompareConfig compare;                       ///< with the key that is compared, where the study has one
   std::optional<TuningResult> tuned;           ///< what its variants were tuned to
   JsonValue document;                          ///< as read, overrides applied
-  std::optional<SequentialRecord> sequential;  ///< of a study that adds seeds until settled
-  std::map<std::string, std::string> texts;    ///< SHA-256 of the text that a variant's runs learn, by its name; none in older files
-  std::map<std::string, RunConfigs> configs;   ///< by a variant's name; none in older files
+  std::optional<SequentialRecord> sequential;  ///< of a sequential design
   StudyHistory history;
   std::string lost;  ///< what is wrong with study.json, where its copy was read in its place; empty if nothing is
 
-  /// Directories of its runs, seed by seed as they are planned.
+  /// Directories of its runs, seed by seed as they are planned: run i is variant i modulo their number, of seed i divided by it.
   std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study) const;
 };
 
@@ -51,8 +49,8 @@ bool has_study_file(const std::filesystem::path& study);
 /// Where its comparison is written.
 std::filesystem::path comparison_path(const std::filesystem::path& study);
 
-/// What stands in it, but for its history. `texts`: as in StudyFile.
-Json study_json(const Study& study, const std::map<std::string, std::string>& texts);
+/// What stands in it, but for its history. `identities`: of its runs, seed by seed as they are planned.
+Json study_json(const Study& study, const std::vector<std::string>& identities);
 /// Its text, with a checksum.
 std::string study_text(const Json& study);
 
@@ -60,13 +58,12 @@ std::string study_text(const Json& study);
 void write_study_file(const std::filesystem::path& study, const std::string& text);
 
 /// What to do where both are lost.
-constexpr const char* kLostStudyRemedy =
-    "put study.json back from where you keep a copy, or start the study's command again: where the number of seeds is fixed, it writes the file anew";
+constexpr const char* kLostStudyRemedy = "put study.json back from a copy of yours, or start the study's command again, which writes it anew";
 
 /// What stands in the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
 Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);
 
-/// What is wrong with the copy while the file itself is whole; empty if nothing is. Version 0.1 wrote none.
+/// What is wrong with the copy while the file itself is whole; empty if nothing is.
 std::string study_copy_damage(const std::filesystem::path& study);
 
 /// Nothing if there is neither. Throws DataError naming the file if it is damaged, and so is the copy.

@@ -1,4 +1,4 @@
-// Small helpers around files and their errors. Internal to ffn/record.
+// Small helpers around files and their errors.
 #pragma once
 
 #include <filesystem>

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ffn/base/error.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 #include "ffn/store/study_file.hpp"
 
 namespace ffn {
@@ -55,7 +55,8 @@ bool is_about(const StudyHistory& history, const std::vector<std::string>& keys)
 bool is_the_start_of(const StudyFile& there, const Study& study, const std::map<std::string, std::string>& keys) {
   const bool same_first = there.sequential && !there.seeds.empty() && study.growing && there.seeds[0] == study.growing->first;
   const bool same_seeds = study.growing ? same_first : there.seeds == study.seeds;
-  return !there.history.looks.empty() || (same_seeds && there.history.keys == keys);
+  const bool was_asked = !there.history.looks.empty() && is_about(there.history, values_of_keys(keys));
+  return was_asked || (same_seeds && there.history.keys == keys);
 }
 
 bool were_looked_at(const std::vector<std::string>& keys, const std::vector<std::int64_t>& seeds, const std::vector<Sibling>& beside) {
@@ -108,6 +109,8 @@ StudyHistory history_at_start(const Plan& plan, bool any_finished) {
   StudyHistory out;
   if (auto there = file_there(plan.directory)) out = std::move(there->history);
   out.keys = variant_keys(plan.study);
+  // Another config under the same name: its question was not declared then.
+  if (out.declared && !share_variants(out.declared->variants, values_of_keys(out.keys))) out.declared.reset();
   out.follow_up = plan.study.follow_up;
   if (any_finished) {
     if (!out.claims) out.claims = Json::array();  // all of them came later

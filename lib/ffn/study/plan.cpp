@@ -22,26 +22,29 @@ std::vector<std::string> identities_of(const Variant& variant, const std::string
 
 }  // namespace
 
-Plan make_plan(Study study, const std::filesystem::path& out) {
+std::vector<std::string> Plan::identities() const {
+  std::vector<std::string> out;
+  for (const auto& run : runs) out.push_back(run.identity);
+  return out;
+}
+
+Plan make_plan(Study study, const std::filesystem::path& directory) {
   Plan plan;
-  plan.directory = out / study.name;
+  plan.directory = directory;
   std::vector<std::vector<std::string>> identities;  // of each variant
-  for (const auto& variant : study.variants) {
-    const std::string text = text_now(variant.config);
-    if (!text.empty()) plan.texts[variant.name] = text;
-    identities.push_back(identities_of(variant, text, study.seeds));
-  }
-  plan.runs.reserve(study.seeds.size() * study.variants.size());
+  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, text_now(variant.config), study.seeds));
+  std::vector<RunPlace> places;
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
-    const auto seed = study.seeds[s];
     for (std::size_t v = 0; v < study.variants.size(); ++v) {
       const auto& variant = study.variants[v];
       PlannedRun run{v, variant.of_seed.empty() ? variant.config : variant.of_seed.at(s), std::move(identities[v][s]), {}};
-      run.config.seed = seed;
-      run.directory = study_run_path(out, study.name, study.variants[v].name, seed);
+      run.config.seed = study.seeds[s];
+      places.push_back({variant.name, run.config.seed, run.identity});
       plan.runs.push_back(std::move(run));
     }
   }
+  auto directories = run_directories(directory, places);
+  for (std::size_t i = 0; i < directories.size(); ++i) plan.runs[i].directory = std::move(directories[i]);
   plan.study = std::move(study);
   return plan;
 }

@@ -20,12 +20,14 @@ struct PlannedRun {
 
 struct Plan {
   Study study;
-  std::filesystem::path directory;           ///< out/<study>
-  std::map<std::string, std::string> texts;  ///< SHA-256 of the text that a variant's runs are named by; none for other tasks
-  std::vector<PlannedRun> runs;              ///< seed-major: the first seed of every variant, then the second, …
+  std::filesystem::path directory;  ///< the study's
+  std::vector<PlannedRun> runs;     ///< seed-major: the first seed of every variant, then the second, …
+
+  std::vector<std::string> identities() const;  ///< of the runs
 };
 
-Plan make_plan(Study study, const std::filesystem::path& out);
+/// Runs that the directory has already are found there, under whatever name of their variant.
+Plan make_plan(Study study, const std::filesystem::path& directory);
 
 /// Indices into Plan::runs that one worker trains together.
 using PlannedCohort = std::vector<std::size_t>;

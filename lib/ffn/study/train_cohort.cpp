@@ -6,15 +6,13 @@
 #include <map>
 #include <set>
 
-#include "ffn/base/checksum.hpp"
 #include "ffn/base/error.hpp"
 #include "ffn/base/side_by_side.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/run_claim.hpp"
+#include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
-#include "ffn/store/run_standing.hpp"
 
 namespace ffn {
 namespace {
@@ -26,9 +24,10 @@ bool is_still_itself(const PlannedRun& run) { return run_identity(run.config) ==
 }  // namespace
 
 Progress progress_of(const PlannedRun& run) {
-  const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
-  if (look.is_whole()) return Progress::finished;
-  return look.standing == Standing::failed ? Progress::failed : look.standing == Standing::another ? Progress::another : Progress::pending;
+  const auto check = check_run(RunDirectory(run.directory), run.identity);
+  if (check.is_whole())
+    return computed_as_asked(run.config.compute, check.record->summary->computed_by) ? Progress::finished : Progress::other_engine;
+  return check.verdict == RunCheck::Verdict::failed ? Progress::failed : Progress::pending;
 }
 
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
@@ -95,24 +94,20 @@ struct ReadyRun {
 // The run with its directory made ready; nothing where there is nothing to train any more, or it cannot be.
 std::optional<ReadyRun> ready_run(const PlannedRun& run, std::size_t index, const CohortHooks& hooks, CohortOutcome& outcome) {
   const RunDirectory directory(run.directory);
-  const auto look = look_at(directory, run.config, run.identity);
-  if (look.is_whole()) return std::nullopt;  // by another process, since the cohort was formed
+  auto check = check_run(directory, run.identity);
+  if (check.is_whole()) return std::nullopt;  // by another process, since the cohort was formed
   try {
-    if (look.standing == Standing::finished && look.mendable) {
-      mend(directory, run.config, look);
-      ++outcome.mended;
-      return std::nullopt;
-    }
     ReadyRun out{{directory, run.config, run.identity, std::nullopt, {}}, std::nullopt};
-    if (auto stored = make_ready(directory, run.config, run.identity, look)) {
+    auto stored = make_ready(directory, run.config.train.steps, run.identity, check);
+    if (check.record) out.run.sessions = std::move(check.record->sessions);
+    if (stored) {
       out.run.resumed_at = stored->checkpoint.step;
       out.run.metrics = std::move(stored->metrics);
       out.checkpoint = std::move(stored->checkpoint);
     }
     return out;
   } catch (const Error& error) {
-    const std::string what = reason_of(error);  // may have lines of its own
-    log_error(what + (error.hint().empty() ? "" : (what.find('\n') == std::string::npos ? "; " : "\n") + error.hint()));
+    log_error(reason_of(error) + (error.hint().empty() ? "" : "; " + error.hint()));
     record_failure(index, hooks, outcome);
     return std::nullopt;
   }
@@ -138,7 +133,7 @@ void train_session(Session& session, Engine& engine, const std::vector<std::stri
   } catch (const ReadError&) {  // what was trained goes on from its checkpoint once the file can be read
     throw;
   } catch (const std::exception& error) {
-    // One session's error is not its neighbours': the cohort goes on, and the status says what happened.
+    // One session's error is not its neighbours': the cohort goes on, and run.json says what happened.
     log_error(reason_of(error));
     try {
       if (recorder) recorder->fail_unfinished(reason_of(error));
@@ -170,16 +165,13 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
     throw DataError(
         "the text of " + first.directory.string() +
-        " changed since the study was started; put the text back, or start with --fresh, or under another name=..., to train on it as it is");
+        " changed since the study was started; put the text back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<RunClaim> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
   for (const auto index : cohort) {
     const PlannedRun& run = plan.runs[index];
-    // What a claim makes on its way would be a study's directory of which nobody knows.
-    if (!hooks.study_mark.empty() && RunDirectory(plan.directory).mark() != hooks.study_mark)
-      throw SystemError(plan.directory.string() + " was removed or replaced while the study ran");
     auto claim = RunClaim::take(run.directory);
     if (!claim) {
       ++outcome.elsewhere;

@@ -9,10 +9,10 @@
 namespace ffn {
 
 /// Where a run stands on disk.
-enum class Progress { pending, finished, failed, another };
+enum class Progress { pending, finished, failed, other_engine };
 
-/// finished: done or diverged with this identity, and everything it left is as it was written. failed: ended in an error.
-/// another: results of another config or engine are in its place.
+/// finished: done or diverged, and everything it left is as it was written. failed: ended in an error. other_engine: finished by another
+/// engine than its config asks for.
 Progress progress_of(const PlannedRun& run);
 /// Of many at once, by several threads.
 std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs);
@@ -23,14 +23,12 @@ struct CohortHooks {
   std::function<void(std::size_t run, const RunResult& result, double val_loss)> finished;
   std::function<void(std::size_t run)> failed;
   std::function<bool()> stop;
-  std::string study_mark;  ///< of the study's directory (RunDirectory::mark): no run begins in another's; empty: in any
 };
 
 struct CohortOutcome {
   std::size_t trained = 0;    ///< brought to an end here
   std::size_t elsewhere = 0;  ///< claimed by another process
-  std::size_t failed = 0;     ///< ended in an error, which stands in their status where that can be written
-  std::size_t mended = 0;     ///< had finished; what was damaged was written again
+  std::size_t failed = 0;     ///< ended in an error, which stands in run.json where that can be written
   bool interrupted = false;
 };
 
@@ -42,8 +40,8 @@ void give_back_freed_memory();
 /// too.
 std::string other_engine_line(const Checkpoint& checkpoint, const EngineInfo& info);
 
-/// A run fails whose directory holds another config's results, whose engine throws, or whose text changes meanwhile; the others go on.
-/// Throws DataError where the text changed before, SystemError where the study's directory is not the one that it began in, ReadError.
+/// A run fails whose engine throws, or whose text changes meanwhile; the others go on. Throws DataError where the text changed before,
+/// SystemError where the study's directory is gone, ReadError.
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks);
 

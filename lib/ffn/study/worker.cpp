@@ -89,7 +89,6 @@ class Worker {
       m.run = run;
       send(m);
     };
-    hooks.study_mark = task_.study_mark;
     hooks.stop = [this] { return orphaned_ || parent_is_gone || (task_.stop && task_.stop()); };
     return hooks;
   }

@@ -31,7 +31,6 @@ struct WorkerTask {
   Engine& engine;
   const std::vector<std::string>& argv;
   const std::function<bool()>& stop;  ///< asked often; true: checkpoint and end; may be empty
-  const std::string& study_mark;      ///< see CohortHooks
 };
 
 /// Trains every cohort whose number comes from `commands`, with messages on the way, and ends the process when no more can come.

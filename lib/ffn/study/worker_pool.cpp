@@ -18,8 +18,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/run_claim.hpp"
-#include "ffn/store/run_standing.hpp"
+#include "ffn/store/run_check.hpp"
 
 namespace ffn {
 
@@ -56,14 +55,6 @@ struct Child {
   std::size_t cohort = kNone;
 };
 
-std::optional<RunStatus> status_there(const std::filesystem::path& run) {
-  try {
-    return read_status(run);
-  } catch (const Error&) {  // whoever trains the run says so
-    return std::nullopt;
-  }
-}
-
 class Pool {
  public:
   Pool(const Plan& plan, const std::vector<PlannedCohort>& cohorts, Engine& engine, const PoolOptions& options)
@@ -81,7 +72,7 @@ class Pool {
         result_.interrupted = true;
         stop_all();
       }
-      if (stopping_) hurry();
+      if (stopping_) kill_when_late();
     }
     for (const auto& child : children_) {
       // the worker's read ends, and so does the worker
@@ -135,7 +126,7 @@ class Pool {
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
-      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop, mark_}, commands[0], messages[1]);
+      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands[0], messages[1]);
     }
     ::close(commands[0]);
     ::close(messages[1]);
@@ -158,9 +149,8 @@ class Pool {
   void assign(Child& child) {
     child.cohort = kNone;
     if (queue_.empty() || stopping_) return count_at_work();
-    if (RunDirectory(plan_.directory).mark() != mark_) return give_up();
     const std::size_t cohort = queue_.front();
-    if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; bury() will find out
+    if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; reap() will find out
     queue_.pop_front();
     ++attempts_[cohort];
     child.cohort = cohort;
@@ -170,14 +160,6 @@ class Pool {
   void count_at_work() {
     shared_.set_at_work(
         static_cast<std::size_t>(std::count_if(children_.begin(), children_.end(), [](const Child& c) { return c.cohort != kNone; })));
-  }
-
-  // What has not begun is not begun in a directory that is another study's, or that somebody has removed.
-  void give_up() {
-    log_error(plan_.directory.string() + " was removed or replaced while the study ran; it stops here");
-    for (const auto cohort : queue_) result_.failed.insert(cohorts_[cohort].begin(), cohorts_[cohort].end());
-    queue_.clear();
-    result_.directory_lost = true;
   }
 
   bool busy() const {
@@ -197,7 +179,7 @@ class Pool {
       if (fds[i].revents == 0) continue;
       WorkerMessage message;
       if (read_whole(children_[i].messages, &message, sizeof message)) receive(children_[i], message);
-      else bury(children_[i]);
+      else reap(children_[i]);
     }
   }
 
@@ -217,7 +199,6 @@ class Pool {
     if (options_.on_message) options_.on_message(message);
     if (message.kind == Kind::cohort_finished) {
       result_.elsewhere += message.outcome.elsewhere;
-      result_.mended += message.outcome.mended;
       if (message.outcome.failed > 0 && options_.fail_fast) stop_all();
       assign(child);
     } else if (message.kind == Kind::cohort_failed && message.unreadable) {
@@ -232,7 +213,7 @@ class Pool {
   }
 
   // A worker ended without being asked to: killed, crashed, out of memory.
-  void bury(Child& child) {
+  void reap(Child& child) {
     int status = 0;
     ::waitpid(child.pid, &status, 0);
     ::close(child.commands);
@@ -271,20 +252,19 @@ class Pool {
   void mark_failed(std::size_t cohort, const std::string& reason) {
     for (const auto index : cohorts_[cohort]) {
       const auto& run = plan_.runs[index];
-      if (RunDirectory(plan_.directory).mark() != mark_) return;  // it was removed, and is not made again
-      const auto claim = RunClaim::take(run.directory);
-      const auto look = look_at(RunDirectory(run.directory), run.config, run.identity);
-      const bool ours = look.standing == Standing::absent || look.standing == Standing::begun || look.standing == Standing::failed;
-      if (!claim || !ours || look.holds_another) continue;
-      RunStatus status;
-      if (const auto earlier = status_there(run.directory)) status.step = earlier->step;  // a checkpoint may be there to go on from
-      status.state = RunState::failed;
-      status.reason = reason;
-      status.identity = run.identity;
       const RunDirectory directory(run.directory);
-      directory.create();
-      status.config_checksum = directory.write_config(run.config).checksum;
-      directory.write_status(status);
+      try {
+        const auto claim = RunClaim::take(run.directory);
+        auto check = check_run(directory, run.identity);
+        if (!claim || check.is_whole() || check.verdict == RunCheck::Verdict::damaged) continue;
+        RunRecord record = check.record ? *check.record : new_record(run.config, run.identity);
+        record.state = RunState::failed;
+        record.reason = reason;
+        make_directory(run.directory);
+        directory.write_record(record, Durability::flushed);
+      } catch (const SystemError& error) {
+        log_error(error.what());
+      }
     }
   }
 
@@ -305,7 +285,7 @@ class Pool {
 
   // Steps and evaluations may be long, and what a worker that is killed loses are the steps since its last checkpoint. But a
   // worker that hangs must not keep the study from ending.
-  void hurry() {
+  void kill_when_late() {
     const auto waited = std::chrono::steady_clock::now() - stop_time_;
     const auto seconds = [](std::chrono::steady_clock::duration d) {
       return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count()) + " s";
@@ -344,7 +324,6 @@ class Pool {
   const std::vector<PlannedCohort>& cohorts_;
   Engine& engine_;
   const PoolOptions& options_;
-  const std::string mark_ = RunDirectory(plan_.directory).mark();
   std::vector<int> attempts_;
   std::deque<std::size_t> queue_;
   std::set<std::size_t> diverged_;

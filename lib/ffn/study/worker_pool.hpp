@@ -27,11 +27,10 @@ struct PoolOptions {
 };
 
 struct PoolResult {
-  std::size_t trained = 0, diverged = 0, elsewhere = 0, mended = 0;
+  std::size_t trained = 0, diverged = 0, elsewhere = 0;
   std::set<std::size_t> ended;  ///< indices into Plan::runs: done or diverged here
   std::set<std::size_t> failed;
   bool interrupted = false;
-  bool directory_lost = false;  ///< the study's; somebody removed or replaced it
   std::string unreadable;       ///< what a worker could not read, and why; the runs of its cohort are as they were
 };
 

@@ -1,4 +1,4 @@
-// meta.json: the machine and the build that made a run.
+// Provenance of a run: the machine and the build that trained it.
 #include <sys/utsname.h>
 
 #include <ctime>
@@ -7,7 +7,7 @@
 
 #include "ffn/base/cores.hpp"
 #include "ffn/base/version.hpp"
-#include "ffn/store/run_files.hpp"
+#include "ffn/store/run_record.hpp"
 
 namespace ffn {
 namespace {
@@ -62,10 +62,10 @@ std::string host_name() {
   return ::uname(&system) == 0 ? system.nodename : "unknown";
 }
 
-Json meta_json(const RunMeta& meta) {
+Json session_json(const std::vector<std::string>& argv, const EngineInfo& engine, const std::string& started,
+                  std::optional<std::int64_t> resumed_at) {
   static const std::size_t cores = usable_cores();  // read once, as the processor is
-  Json json = {{"schema_version", kSchemaVersion},
-               {"argv", meta.argv},
+  Json json = {{"argv", argv},
                {"version", kVersion},
                {"git_commit", kGitCommit},
                {"compiler", kCompiler},
@@ -73,13 +73,13 @@ Json meta_json(const RunMeta& meta) {
                {"kernel", kernel()},
                {"cpu", cpu_model()},
                {"cores", cores},
-               {"engine", meta.engine.engine},
-               {"engine_reason", meta.engine.reason},
-               {"device", meta.engine.device},
-               {"kernel_isa", meta.engine.kernel_isa},
-               {"libtorch", meta.engine.libtorch},
-               {"started", meta.started}};
-  if (meta.resumed_at) json["resumed_at_step"] = *meta.resumed_at;
+               {"engine", engine.engine},
+               {"engine_reason", engine.reason},
+               {"device", engine.device},
+               {"kernel_isa", engine.kernel_isa},
+               {"libtorch", engine.libtorch},
+               {"started", started}};
+  if (resumed_at) json["resumed_at_step"] = *resumed_at;
   return json;
 }
 

@@ -1,11 +1,15 @@
-// summary.json: what a run came to.
+#include "ffn/store/run_record.hpp"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "ffn/config/metrics.hpp"
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/run_files.hpp"
 
 namespace ffn {
 
@@ -19,23 +23,15 @@ using record_detail::value_from;
 
 namespace {
 
-const char* end_name(RunEnd end) {
-  switch (end) {
-    case RunEnd::done:
-      return "done";
-    case RunEnd::diverged:
-      return "diverged";
-    case RunEnd::interrupted:
-      return "interrupted";
-  }
-  return "?";
-}
+// In the order of RunState and RunEnd.
+constexpr const char* kStates[] = {"pending", "running", "done", "diverged", "failed", "interrupted"};
+constexpr const char* kEnds[] = {"done", "diverged", "interrupted"};
 
-RunEnd end_from(const std::string& name, const std::string& source) {
-  for (const RunEnd end : {RunEnd::done, RunEnd::diverged, RunEnd::interrupted}) {
-    if (name == end_name(end)) return end;
-  }
-  throw DataError(source + ": unknown end \"" + name + "\"");
+template <class Enum, std::size_t n>
+Enum enum_from(const char* const (&names)[n], const std::string& name, const std::string& source, const char* what) {
+  const auto* const found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) throw DataError(source + ": unknown " + what + " \"" + name + "\"");
+  return static_cast<Enum>(found - std::begin(names));
 }
 
 std::optional<bool> higher_is_better(const std::string& metric) {
@@ -78,6 +74,8 @@ MetricSummary metric_from(const std::string& name, const Json& json, std::int64_
 
 }  // namespace
 
+const char* to_string(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
+
 const MetricSummary* RunSummary::find(const std::string& metric) const {
   const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const MetricSummary& m) { return m.name == metric; });
   return found == metrics.end() ? nullptr : &*found;
@@ -95,7 +93,7 @@ bool computed_as_asked(const ComputeConfig& compute, const std::vector<std::stri
 void MetricTally::add(const Evaluation& evaluation) {
   last_step_ = evaluation.step;
   tokens_ = evaluation.tokens;
-  // An accuracy of outputs that are no numbers is none, though it is a number.
+  // An accuracy of outputs that are not finite is none, though it is a number.
   const bool counts = std::all_of(evaluation.metrics.begin(), evaluation.metrics.end(),
                                   [](const auto& m) { return m.first != metric::kValLoss.name || std::isfinite(m.second); });
   for (const auto& [name, value] : evaluation.metrics) {
@@ -121,13 +119,10 @@ RunSummary summarize(const std::string& identity, const Cost& cost, const Metric
 }
 
 Json summary_json(const RunSummary& summary) {
-  Json metrics = Json::object();
+  Json metrics = Json::object(), files = Json::object();
   for (const auto& metric : summary.metrics) metrics[metric.name] = metric_json(metric);
-  Json files = Json::object();
   for (const auto& [name, facts] : summary.files) files[name] = facts_json(facts);
-  return {{"schema_version", kSchemaVersion},
-          {"identity", summary.identity},
-          {"end", end_name(summary.end)},
+  return {{"end", kEnds[static_cast<std::size_t>(summary.end)]},
           {"steps", summary.steps},
           {"tokens", summary.tokens},
           {"train_seconds", summary.train_seconds},
@@ -141,29 +136,69 @@ Json summary_json(const RunSummary& summary) {
           {"files", std::move(files)}};
 }
 
-RunSummary parse_summary(const std::string& text, const std::string& source) {
+RunState record_detail::state_from(const std::string& name, const std::string& source) {
+  return enum_from<RunState>(kStates, name, source, "state");
+}
+
+RunSummary record_detail::summary_from(const Json& json, const std::string& source) {
   RunSummary out;
+  out.end = enum_from<RunEnd>(kEnds, json.at("end").get<std::string>(), source, "end");
+  out.steps = count_from(json.at("steps"));
+  out.tokens = count_from(json.at("tokens"));
+  out.train_seconds = seconds_from(json.at("train_seconds"));
+  out.cost.parameters = count_from(json.at("parameters"));
+  out.cost.active_parameters = count_from(json.at("active_parameters"));
+  out.cost.flops = count_from(json.at("flops_per_token"));
+  out.computed_by = json.value("computed_by", std::vector<std::string>{});
+  for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric, out.steps));
+  if (const Json& hit = json.at("hit"); !hit.is_null())
+    out.hit = Hit{count_from(hit.at("step"), out.steps), seconds_from(hit.at("time_s")), count_from(hit.at("tokens"))};
+  if (const Json& d = json.at("divergence"); !d.is_null())
+    out.divergence = Divergence{count_from(d.at("step"), out.steps), number_from(d.at("loss")), number_from(d.at("learning_rate")),
+                                number_from(d.at("grad_norm"))};
+  if (json.contains("files")) {
+    for (const auto& [name, facts] : json["files"].items()) out.files[name] = facts_from(facts);
+  }
+  return out;
+}
+
+std::string record_text(RunRecord record) {
+  Json json = {{"schema_version", kSchemaVersion},
+               {"identity", record.identity},
+               {"state", to_string(record.state)},
+               {"reason", record.reason},
+               {"step", record.step},
+               {"updated", utc_now()},
+               {"host", host_name()},
+               {"pid", ::getpid()},
+               {"tokens_per_step", record.tokens_per_step}};
+  if (!record.text.empty()) json["text"] = record.text;
+  json["config"] = *record.config;
+  json["summary"] = record.summary ? summary_json(*record.summary) : Json(nullptr);
+  json["sessions"] = *record.sessions;
+  return record_detail::sealed_text(json);
+}
+
+RunRecord parse_record(const std::string& text, const std::string& source) {
+  RunRecord out;
   record_detail::read_json_text(text, source, [&](const Json& json) {
     json.at("identity").get_to(out.identity);
-    out.end = end_from(json.at("end").get<std::string>(), source);
-    out.steps = count_from(json.at("steps"));
-    out.tokens = count_from(json.at("tokens"));
-    out.train_seconds = seconds_from(json.at("train_seconds"));
-    out.cost.parameters = count_from(json.at("parameters"));
-    out.cost.active_parameters = count_from(json.at("active_parameters"));
-    out.cost.flops = count_from(json.at("flops_per_token"));
-    out.computed_by = json.value("computed_by", std::vector<std::string>{});
-    for (const auto& [name, metric] : json.at("metrics").items()) out.metrics.push_back(metric_from(name, metric, out.steps));
-    if (const Json& hit = json.at("hit"); !hit.is_null()) {
-      out.hit = Hit{count_from(hit.at("step"), out.steps), seconds_from(hit.at("time_s")), count_from(hit.at("tokens"))};
+    out.state = record_detail::state_from(json.at("state").get<std::string>(), source);
+    json.at("reason").get_to(out.reason);
+    out.step = count_from(json.at("step"));
+    json.at("updated").get_to(out.updated);
+    json.at("host").get_to(out.host);
+    out.pid = count_from(json.at("pid"));
+    out.tokens_per_step = count_from(json.at("tokens_per_step"), std::int64_t{1} << 40);
+    out.text = json.value("text", std::string());
+    out.config = json.at("config");
+    out.sessions = json.at("sessions");
+    if (!out.config->is_object() || !out.sessions->is_array()) throw DataError(source + ": its config or its sessions are missing");
+    if (const Json& summary = json.at("summary"); !summary.is_null()) {
+      out.summary = record_detail::summary_from(summary, source);
+      out.summary->identity = out.identity;
     }
-    if (const Json& d = json.at("divergence"); !d.is_null()) {
-      out.divergence = Divergence{count_from(d.at("step"), out.steps), number_from(d.at("loss")), number_from(d.at("learning_rate")),
-                                  number_from(d.at("grad_norm"))};
-    }
-    if (json.contains("files")) {
-      for (const auto& [name, facts] : json["files"].items()) out.files[name] = facts_from(facts);
-    }
+    if (is_finished(out.state) != out.summary.has_value()) throw DataError(source + ": its state and its summary contradict each other");
   });
   return out;
 }

@@ -1,0 +1,116 @@
+#include "ffn/store/cleanup.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <system_error>
+
+#include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/event_file.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+bool holds_results(const fs::path& directory) {
+  return holds_run(directory) || has_study_file(directory) || any_entry_below(directory, [](const DirectoryEntry& entry) {
+           return entry.type == fs::file_type::directory && (is_run_directory_name(entry.path.filename().string()) || holds_run(entry.path));
+         });
+}
+
+namespace {
+
+constexpr const char* kRemovedMark = ".removed-";  // hidden: what a killed clean leaves is found by its name
+
+// Whether a name is something's with one of our marks and a number behind it: "xor.old-3", "run.json.tmp-4711-0".
+bool is_marked(const std::string& name, std::initializer_list<const char*> marks) {
+  return std::any_of(marks.begin(), marks.end(), [&](const std::string& mark) {
+    const auto at = name.rfind(mark);
+    const auto number = at + mark.size();
+    return at != std::string::npos && at > 0 && number < name.size() && name.find_first_not_of("0123456789-", number) == std::string::npos;
+  });
+}
+
+bool is_our_file(const std::string& name) {
+  static const std::initializer_list<const char*> kOurs = {"run.json",   "metrics.jsonl",  "model.safetensors", "checkpoint.safetensors",
+                                                           "study.json", "study.json.bak", "compare.json",      "report.html",
+                                                           "log.txt",    ".lock"};
+  const std::string base = name.substr(0, name.find(kTemporaryMark));
+  return std::any_of(kOurs.begin(), kOurs.end(), [&](const char* ours) { return base == ours; }) || name.rfind(kEventFilePrefix, 0) == 0;
+}
+
+bool may_be_removed(const DirectoryEntry& entry) {
+  const std::string name = entry.path.filename().string();
+  if (entry.type == fs::file_type::regular) return is_temporary(name) && is_our_file(name);
+  if (entry.type != fs::file_type::directory) return false;
+  if (name.rfind(kRemovedMark, 0) == 0) return true;
+  if (is_marked(name, {kTemporaryMark, kDamagedMark}) && is_run_directory_name(name.substr(0, name.rfind('.')))) return true;
+  // A person may call a directory so, too.
+  return is_marked(name, {kAsideMark}) && (is_run_directory_name(name.substr(0, name.rfind('.'))) || holds_results(entry.path));
+}
+
+void search(const fs::path& directory, std::vector<Leftover>& found) {
+  for (const auto& entry : entries_of(directory)) {
+    if (may_be_removed(entry))
+      found.push_back({entry.path, bytes_below(entry.path), entry.type == fs::file_type::directory ? foreign_in(entry.path) : ""});
+    else if (entry.type == fs::file_type::directory) search(entry.path, found);
+  }
+}
+
+}  // namespace
+
+fs::path move_aside(const fs::path& path, const std::string& mark) {
+  int n = 1;
+  while (link_type_of(path.string() + mark + std::to_string(n)) != fs::file_type::not_found) ++n;
+  const fs::path aside = path.string() + mark + std::to_string(n);
+  std::error_code error;
+  fs::rename(path, aside, error);
+  if (error) throw SystemError("cannot rename " + path.string() + " to " + aside.string() + ": " + error.message());
+  return aside;
+}
+
+std::vector<Leftover> find_leftovers(const fs::path& directory) {
+  std::vector<Leftover> found;
+  search(directory, found);
+  std::sort(found.begin(), found.end(), [](const Leftover& a, const Leftover& b) { return a.path < b.path; });
+  return found;
+}
+
+void remove_leftover(const fs::path& path) {
+  fs::path doomed = path;
+  std::error_code error;
+  if (path.filename().string().rfind(kRemovedMark, 0) != 0) {
+    doomed = path.parent_path() / (kRemovedMark + path.filename().string());
+    fs::rename(path, doomed, error);
+  }
+  if (!error) fs::remove_all(doomed, error);
+  if (error) throw SystemError("cannot remove " + path.string() + ": " + error.message());
+}
+
+std::string foreign_in(const fs::path& directory) {
+  std::string foreign;
+  any_entry_below(directory, [&](const DirectoryEntry& entry) {
+    const fs::path inside = entry.path.lexically_relative(directory);
+    const bool is_ours = entry.type == fs::file_type::regular && (is_our_file(inside.filename().string()) || *inside.begin() == "slurm");
+    if (entry.type != fs::file_type::directory && !is_ours) foreign = inside.string();
+    return !foreign.empty();
+  });
+  return foreign;
+}
+
+std::uintmax_t bytes_below(const fs::path& path) {
+  std::error_code error;
+  const auto size_of = [](const fs::path& file) {
+    std::error_code unknown;
+    if (!fs::is_regular_file(fs::symlink_status(file, unknown))) return std::uintmax_t{0};
+    const auto bytes = fs::file_size(file, unknown);
+    return unknown ? std::uintmax_t{0} : bytes;
+  };
+  if (!fs::is_directory(fs::symlink_status(path, error))) return size_of(path);
+  std::uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) bytes += size_of(at->path());
+  return bytes;
+}
+
+}  // namespace ffn

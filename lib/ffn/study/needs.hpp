@@ -1,0 +1,29 @@
+// What a study takes: workers, engines, disk. Numbers; the caller says them.
+#pragma once
+
+#include "ffn/config/accounting.hpp"
+#include "ffn/config/study_config.hpp"
+
+namespace ffn {
+
+/// Workers: as many as asked for; with 0 one per core as far as the free memory goes, or one per GPU of a study that trains on GPUs.
+std::size_t job_count(int asked, const Study& study);
+
+/// Memory that the runs of a study that train on the CPU take at least, one of them at a time; in bytes.
+double least_bytes_of_worker(const Study& study);
+
+/// What remains on disk of one run: weights, metrics, and run.json. A checkpoint exists while it trains.
+double disk_bytes(const RunConfig& config, const Cost& cost);
+
+/// The runs of a study that one engine trains for one reason.
+struct EngineShare {
+  std::string engine, device, reason;
+  std::size_t runs = 0;
+  std::int64_t stack = 0;  ///< on a GPU: how many runs train as one stack at most
+};
+std::vector<EngineShare> engine_shares(const Study& study);
+
+/// The FFN's size if its width was solved by `match`, else null.
+const FfnSize* matched_size(const Variant& variant);
+
+}  // namespace ffn

@@ -1,0 +1,153 @@
+#include "ffn/study/sequential_design.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/base/files.hpp"
+#include "ffn/config/json_writer.hpp"
+#include "ffn/stats/sequential.hpp"
+#include "ffn/store/run_directory.hpp"
+#include "ffn/store/study_file.hpp"
+#include "ffn/study/compare_plan.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+static_assert(GrowingSeeds::kFewest == stats::kFirstLook, "a sequential design starts with the seeds of its first interim analysis");
+
+constexpr const char* kNewStudyHint = "name=… makes another study beside it; --fresh renames this one and begins again";
+
+// A study's runs stand two levels below it.
+bool holds_finished_runs(const fs::path& directory) {
+  const auto is_finished_run = [](const fs::path& run) {
+    try {
+      const auto record = read_record(run);
+      return record && record->summary;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (const auto& variant : entries_of(directory)) {
+    for (const auto& run : entries_of(variant.path)) {
+      if (is_run_directory_name(run.path.filename().string()) && is_finished_run(run.path)) return true;
+    }
+  }
+  return false;
+}
+
+// What study.json says. Where it is lost with its copy, runs may have been analysed: a sequential design does not go on then.
+std::optional<StudyFile> study_there(const Study& study, const fs::path& directory) {
+  std::string lost = study_file_path(directory).string() + ": missing";
+  try {
+    auto there = read_study_file(directory);
+    if (there) return there;
+  } catch (const DataError& error) {
+    lost = error.what();
+  }
+  if (!study.growing || !holds_finished_runs(directory)) return std::nullopt;
+  throw DataError(lost +
+                      ", and so is its copy; finished runs are there, and what their interim analyses have used up of the error that "
+                      "verdicts may make is not known",
+                  std::string("put the file back from where you keep a copy; ") + kNewStudyHint);
+}
+
+bool any_finished(const StudyFile& study, const fs::path& directory) {
+  const auto runs = study.run_directories(directory);
+  return std::any_of(runs.begin(), runs.end(), [](const fs::path& run) {
+    try {
+      const auto record = read_record(run);
+      return record && record->summary;
+    } catch (const Error&) {
+      return false;
+    }
+  });
+}
+
+void require_same_question(const Study& study, const StudyFile& there, const fs::path& directory) {
+  std::vector<std::string> differ;
+  const auto require = [&](bool is_same, const std::string& what) {
+    if (!is_same) differ.push_back(what);
+  };
+  const auto names = [](const auto& variants) {
+    std::string all;
+    for (const auto& variant : variants) all += " " + variant.name;
+    return all;
+  };
+  const std::string before = names(there.variants), now = names(study.variants);
+  require(before == now, "variants:" + before + " →" + now);
+  require(before != now || there.history.keys == variant_keys(study), "the config of its runs");
+  const Json ours = write_json(comparison_of(study)), theirs = write_json(there.compare);
+  for (const auto& item : ours.items())
+    require(theirs[item.key()] == item.value(),
+            "compare." + item.key() + ": " + shortened(theirs[item.key()]) + " → " + shortened(item.value()));
+  const std::int64_t first = there.seeds.empty() ? 0 : there.seeds[0];
+  require(first == study.growing->first, "seeds.first: " + std::to_string(first) + " → " + std::to_string(study.growing->first));
+  if (differ.empty()) return;
+  std::string text;
+  for (const auto& line : differ) text += "\n  " + line;
+  throw UsageError(directory.string() + " was analysed with another question, and its error rate is that question's:" + text, kNewStudyHint);
+}
+
+SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& there, const fs::path& out) {
+  const fs::path directory = out / study.name;
+  SequentialRecord fresh{{study.growing->max}, compare_before(study, out).num_comparisons, {}};
+  if (!there || (!there->sequential && !any_finished(*there, directory))) return fresh;
+  if (!there->sequential)
+    throw UsageError(directory.string() + " was declared with " + std::to_string(there->seeds.size()) +
+                         " seeds: its verdicts have used up the error that they may make, so none is left for interim analyses",
+                     kNewStudyHint);
+  SequentialRecord record = *there->sequential;
+  if (record.looks.empty() && !any_finished(*there, directory)) return fresh;
+  require_same_question(study, *there, directory);
+  if (study.growing->max > record.maxima.back()) record.maxima.push_back(study.growing->max);
+  return record;
+}
+
+}  // namespace
+
+std::optional<SequentialRecord> record_to_go_on(const Study& study, const fs::path& out) {
+  const fs::path directory = out / study.name;
+  const auto there = study_there(study, directory);
+  if (study.growing) return record_of(study, there, out);
+  if (there && there->sequential && !there->sequential->looks.empty())
+    throw UsageError(directory.string() + " adds seeds until settled and was analysed with " +
+                         std::to_string(there->sequential->looks.back()) + "; judging " + std::to_string(study.seeds.size()) +
+                         " seeds as if there had been no interim analysis makes more errors than it says",
+                     std::string("seeds=auto goes on with it; ") + kNewStudyHint);
+  return std::nullopt;
+}
+
+std::size_t last_analysis(const GrowingSeeds& growing, const SequentialRecord& record) {
+  std::size_t last = record.looks.empty() ? GrowingSeeds::kFewest : record.looks.back();
+  for (const std::size_t analysis : stats::sequential_looks(record.maxima)) {
+    if (analysis <= growing.max) last = std::max(last, analysis);
+  }
+  return last;
+}
+
+std::size_t first_analysis(const GrowingSeeds& growing, const SequentialRecord& record) {
+  const std::size_t before = record.looks.empty() ? 0 : record.looks.back();
+  const auto analyses = stats::sequential_looks(record.maxima);
+  const std::size_t wanted = std::max(before, std::min(growing.min, last_analysis(growing, record)));
+  return *std::lower_bound(analyses.begin(), analyses.end(), wanted);
+}
+
+void take_first_seeds(Study& study) {
+  if (study.growing) study.seeds = study.growing->seeds(first_analysis(*study.growing, {{study.growing->max}, 0, {}}));
+}
+
+bool has_come_further(const Plan& plan) {
+  const auto& ours = *plan.study.sequential;
+  try {
+    const auto there = read_study_file(plan.directory);
+    if (!there || !there->sequential || there->sequential->maxima.front() != ours.maxima.front()) return false;
+    return there->seeds.size() > plan.study.seeds.size() || there->sequential->looks.size() > ours.looks.size() ||
+           there->sequential->maxima.size() > ours.maxima.size();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace ffn

@@ -1,0 +1,203 @@
+// The runs of one plan: claimed, trained by workers, waited for.
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "ffn/base/cores.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/store/cleanup.hpp"
+#include "ffn/store/log.hpp"
+#include "ffn/store/study_file.hpp"
+#include "ffn/study/ledger.hpp"
+#include "ffn/study/needs.hpp"
+#include "ffn/study/sequential_design.hpp"
+#include "ffn/study/study_lock.hpp"
+#include "ffn/study/train_study.hpp"
+
+namespace ffn {
+namespace fs = std::filesystem;
+
+namespace {
+
+bool holds(const fs::path& file, const std::string& text) {
+  try {
+    return path_exists(file) && read_file(file, "study file", ExitCode::data, 2 * text.size() + 4096) == text;
+  } catch (const Error&) {  // too long, or not readable
+    return false;
+  }
+}
+
+void warn_of_lost_file(const fs::path& study) {
+  try {
+    const auto there = read_study_file(study);
+    if (there && !there->lost.empty())
+      log_warning(there->lost + "; written again from its copy, " + study_copy_path(study).filename().string());
+  } catch (const Error& error) {  // with its copy
+    log_warning(std::string(error.what()) + "; written again, without what it said of earlier answers");
+  }
+}
+
+}  // namespace
+
+void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
+  const StudyFileTurn turn(plan.directory);
+  Json json = study_json(plan.study, plan.identities());
+  history_at_start(plan, any_finished).write_to(json);
+  const std::string text = study_text(json);
+  const bool is_whole = holds(study_file_path(plan.directory), text);
+  if (is_whole && holds(study_copy_path(plan.directory), text)) return;
+  if (plan.study.sequential && has_come_further(plan)) return;
+  if (!is_whole) warn_of_lost_file(plan.directory);
+  try {
+    make_directories(plan.directory);
+    write_study_file(plan.directory, text);
+  } catch (const SystemError& error) {
+    if (has_work) throw;
+    if (!is_whole) log_warning(error.what());  // finished results can be looked at where nothing can be written
+  }
+}
+
+void rename_results(const fs::path& directory, StudyObserver& observer) {
+  if (!path_exists(directory)) return;
+  const std::string foreign = foreign_in(directory);
+  if (!foreign.empty() && !holds_results(directory))
+    throw DataError(directory.string() + " holds " + foreign + " and no results of ffn-train: it is not renamed",
+                    "move it away, or choose another name= or -o");
+  const StudyLock lock(directory, StudyLock::Hold::alone);
+  observer.renamed(move_aside(directory));
+}
+
+namespace {
+
+// Before study.json is written: its flush is that of their names, too, and no worker has to do it.
+void make_variant_directories(const Plan& plan, const std::vector<std::size_t>& runs) {
+  make_directories(plan.directory);
+  std::set<fs::path> directories;
+  for (const auto run : runs) directories.insert(plan.runs[run].directory.parent_path());
+  for (const auto& directory : directories) make_directories(directory);
+}
+
+std::string run_name(const Plan& plan, std::size_t run) { return plan.runs[run].directory.lexically_relative(plan.directory).string(); }
+
+std::string end_text(const WorkerMessage& message) {
+  std::ostringstream text;
+  text << (message.end == RunEnd::done       ? "is done"
+           : message.end == RunEnd::diverged ? "diverged"
+                                             : "was interrupted")
+       << " at step " << message.step << ", val/loss " << message.loss;
+  return text.str();
+}
+
+// What happens to the study's runs is written to its log, too.
+void log_message(const Plan& plan, const WorkerMessage& message) {
+  using Kind = WorkerMessage::Kind;
+  if (message.kind == Kind::run_started)
+    log_debug("training " + run_name(plan, message.run) + " from step " + std::to_string(message.step));
+  if (message.kind == Kind::run_finished) log_debug(run_name(plan, message.run) + " " + end_text(message));
+  if (message.kind == Kind::run_failed) log_debug(run_name(plan, message.run) + " failed; its run.json says why");
+}
+
+void refuse_other_engine(const Plan& plan, const std::vector<Progress>& found) {
+  const auto other = std::find(found.begin(), found.end(), Progress::other_engine);
+  if (other == found.end()) return;
+  const auto& run = plan.runs[static_cast<std::size_t>(other - found.begin())];
+  const auto count = static_cast<std::size_t>(std::count(found.begin(), found.end(), Progress::other_engine));
+  throw UsageError(run.directory.string() + (count > 1 ? " and " + std::to_string(count - 1) + " more were" : " was") +
+                       " trained by another engine than compute.engine: " + run.config.compute.engine,
+                   "name=... or -o DIR keeps both; --fresh renames the earlier results");
+}
+
+// A study that several machines would train twice is refused before anything is written.
+void require_locks(const fs::path& directory) {
+  const auto reach = locks_are_needed() ? lock_reach(directory) : LockReach();
+  if (reach.one_machine)
+    throw SystemError("locks are seen on this machine alone: " + reach.mount + "; another machine might train the same runs",
+                      kWithoutLocksHint);
+}
+
+void wait_unless_stopped(std::chrono::milliseconds time, const std::function<bool()>& is_stopped) {
+  constexpr std::chrono::milliseconds kTick(100);
+  for (; time.count() > 0 && !is_stopped(); time -= kTick) std::this_thread::sleep_for(kTick);
+}
+
+}  // namespace
+
+StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObserver& observer) {
+  const auto is_stopped = [&] { return request.stop && request.stop(); };
+  const auto runs = runs_of(plan, request.shard);
+  const auto found = progress_of(plan.runs);
+  refuse_other_engine(plan, found);
+  std::vector<std::size_t> pending;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(pending), [&](std::size_t i) { return found[i] != Progress::finished; });
+  const std::size_t jobs = job_count(request.jobs, plan.study);
+  StudyOutcome outcome;
+  outcome.total = runs.size();
+  outcome.reused = runs.size() - pending.size();
+  std::optional<StudyLock> lock;
+  std::optional<LogFile> log;
+  if (!pending.empty()) {  // what cannot be had is found before anything is written
+    for (const auto& variant : plan.study.variants) request.prepare(variant.config);
+    require_locks(plan.directory);
+    lock.emplace(plan.directory, StudyLock::Hold::shared);
+    make_variant_directories(plan, pending);
+  }
+  observer.training(plan, runs, found);
+  keep_study_file(plan, !pending.empty(), std::find(found.begin(), found.end(), Progress::finished) != found.end());
+  if (!pending.empty() && !is_stopped()) {
+    log.emplace(plan.directory / "log.txt");
+    log_debug("study " + plan.study.name + ": " + std::to_string(pending.size()) + " of " + std::to_string(runs.size()) +
+              " runs to train, " + std::to_string(jobs) + " workers");
+  }
+  bool said_waiting = false;
+  std::chrono::milliseconds wait(100);
+  while (!pending.empty() && !is_stopped()) {
+    Engine& engine = request.engine();
+    const auto cohorts = make_cohorts(plan, pending, jobs);
+    for (const auto& cohort : cohorts) engine.prepare(plan.runs[cohort[0]].config);
+    PoolOptions pool;
+    pool.jobs = jobs;
+    pool.cores = usable_cores();
+    pool.fail_fast = request.fail_fast;
+    pool.argv = request.argv;
+    pool.stop = request.stop;
+    pool.in_worker = request.in_worker;
+    pool.on_message = [&](const WorkerMessage& message) {
+      log_message(plan, message);
+      observer.message(message, cohorts);
+    };
+    const PoolResult result = run_pool(plan, cohorts, engine, pool);
+    if (!result.unreadable.empty()) throw ReadError(result.unreadable);
+    outcome.trained += result.trained;
+    outcome.diverged += result.diverged;
+    outcome.failed.insert(result.failed.begin(), result.failed.end());
+    outcome.interrupted = result.interrupted;
+    if (result.interrupted || (request.fail_fast && !outcome.failed.empty())) break;
+    // What is left is being trained by another process; it may finish, or die and leave it to us.
+    std::vector<std::size_t> left;
+    for (const auto i : pending) {
+      if (result.ended.count(i) || outcome.failed.count(i)) continue;
+      const auto progress = progress_of(plan.runs[i]);
+      if (progress == Progress::pending) left.push_back(i);
+      else if (progress == Progress::finished) ++outcome.reused;
+      else outcome.failed.insert(i);
+    }
+    const bool is_idle = result.trained == 0 && result.failed.empty() && left.size() == pending.size();
+    pending = std::move(left);
+    if (!is_idle || pending.empty()) continue;
+    if (!said_waiting) log_info("waiting for " + std::to_string(pending.size()) + " runs that another process is training");
+    said_waiting = true;
+    wait = std::min(wait * 2, std::chrono::milliseconds(3000));
+    wait_unless_stopped(wait, is_stopped);
+  }
+  observer.trained();
+  outcome.interrupted = outcome.interrupted || is_stopped();
+  if (log)
+    log_debug("study " + plan.study.name + (outcome.interrupted ? " was interrupted: " : " ends: ") + std::to_string(outcome.trained) +
+              " trained, " + std::to_string(outcome.reused) + " found finished, " + std::to_string(outcome.diverged) + " diverged, " +
+              std::to_string(outcome.failed.size()) + " failed");
+  return outcome;
+}
+
+}  // namespace ffn

@@ -130,6 +130,4 @@ Document load_document(const std::string& path, const ShippedFiles& shipped) {
   return Loader(shipped).load_named(path);
 }
 
-Document load_shipped_document(const std::string& path, const ShippedFiles& shipped) { return Loader(shipped).load_shipped(path); }
-
 }  // namespace ffn

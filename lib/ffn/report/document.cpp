@@ -146,8 +146,8 @@ std::string how_it_was_analysed(const Comparison& c) {
   for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
-         "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
+  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) +
+         " seeds (declared maximum: " + join(maxima, ", then ") + "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
          (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all of them has a chance of at most " +
          format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any of them.\n";

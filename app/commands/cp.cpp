@@ -1,9 +1,9 @@
-// ffn-train cp NAME FILE: copies a shipped config to a file of the user's own.
+// ffn-train cp NAME FILE: a shipped config as a file of one's own.
 #include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
-#include <regex>
+#include <nlohmann/json.hpp>
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
@@ -16,13 +16,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The file as it is. A base gets its shipped name, which configs extend wherever they stand; the place of the schema is not known.
+// The text as it is. What it extends is named as every config can name it, and the schema, which lies beside the original, is not.
 std::string own_text(const std::string& path) {
-  std::string text = std::regex_replace(shipped_files().at(path), std::regex(R"( *"\$schema": "[^"]*",\n)"), "");
-  std::smatch base;
-  if (std::regex_search(text, base, std::regex(R"re("extends": "([^"]*)")re")))
-    text.replace(static_cast<std::size_t>(base.position(1)), static_cast<std::size_t>(base.length(1)),
-                 (fs::path(path).parent_path() / base[1].str()).lexically_normal().string());
+  std::string text = shipped_files().at(path);
+  const Json extends = parse_document(text, path, "").tree().value("extends", Json());
+  for (const auto& base : extends.is_array() ? extends : extends.is_null() ? Json::array() : Json::array({extends})) {
+    const fs::path shipped = (fs::path(path).parent_path() / base.get<std::string>()).lexically_normal();
+    const std::string quoted = dump_json(base);
+    text.replace(text.find(quoted, text.find("\"extends\"")), quoted.size(), dump_json(Json(shipped.string())));
+  }
+  if (const auto schema = text.find("  \"$schema\""); schema != std::string::npos) text.erase(schema, text.find('\n', schema) + 1 - schema);
   return text;
 }
 
@@ -43,7 +46,7 @@ int copy(const std::string& name, const std::string& to) {
 }  // namespace
 
 void add_cp(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("cp", "copy a shipped config to a file of your own");
+  auto command = program.subcommand("cp", "a shipped config as a file of your own");
   auto name = std::make_shared<std::string>(), to = std::make_shared<std::string>();
   command.option("name", *name, "config or experiment, as `ffn-train list configs` and `list experiments` have them")
       .required()

@@ -81,6 +81,7 @@ class Configs(ProgramTest):
                 for comment in re.findall(r"^ *(//.*)$", source.read_text(), re.M):
                     self.assertIn(comment, text)
                 self.assertNotIn("$schema", text)
+                self.assertEqual(re.findall(r'"extends": "(?!configs/|experiments/)', text), [])  # by a name that every directory knows
                 ours, theirs = (json.loads(self.ok(config, "--dry-run").stdout) for config in (mine, name))
                 for document in (ours, theirs):
                     document.pop("$schema", None)

@@ -62,6 +62,7 @@ using ShippedFiles = std::map<std::string, std::string>;
 /// one stands in for it; those extend one another. Throws ConfigError, also for a cycle, a chain of more than 64 files and a base
 /// that cannot be read; UsageError if the file itself cannot be read.
 Document load_document(const std::string& path, const ShippedFiles& shipped = {});
+
 /// Applies one `dotted.path=value` from the command line. The value is JSON if it parses as such, else a string.
 /// Throws UsageError when there is no '=', a path segment is empty or crosses a value that is no object, the value has a
 /// duplicate key or too deep a nesting, or the bytes are not UTF-8.

@@ -196,8 +196,8 @@ struct Comparison {
 };
 
 /// Pools over `over` if there is one, groups by `by` (the first key that varies if empty), one facet per combination of the other varying
-/// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or sequentially if the request says so).
-/// Throws UsageError for an unknown key, metric or reference, naming those that exist, and DataError without runs.
+/// keys, pairs by seed, and judges all pairs of all facets, and the contrasts, as one family (Holm, or sequentially if the request says
+/// so). Throws UsageError for an unknown key, metric or reference, naming those that exist, and DataError without runs.
 Comparison compare_runs(std::vector<FoundRun> runs, const CompareRequest& request);
 
 }  // namespace ffn

@@ -137,7 +137,8 @@ Json pair_json(const Comparison& c, const PairResult& pair, stats::RatioForm for
                          {"different_at", maybe(pair.sequential->different)},
                          {"negligible_at", maybe(pair.sequential->negligible)},
                          {"looks", looks_json(c, pair)}};
-    for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"}) out[key] = nullptr;  // of a design without interim analyses
+    for (const char* key : {"p", "p_holm", "p_equivalence", "p_equivalence_adjusted"})
+      out[key] = nullptr;  // of a design without interim analyses
   }
   return out;
 }

@@ -111,7 +111,9 @@ std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
   if (pair.judgement.verdict == stats::Verdict::too_few_seeds)
     return verdict + "the first interim analysis is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
   const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
-  return verdict + (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.looked_at)) + " seeds" + limits;
+  return verdict +
+         (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.looked_at)) +
+         " seeds" + limits;
 }
 
 }  // namespace ffn

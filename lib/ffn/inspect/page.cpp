@@ -152,8 +152,8 @@ std::string examples_rows(const std::string& title, const std::vector<Example>& 
   if (examples.empty()) return "";
   std::string out = "<tr><th colspan=\"2\" scope=\"colgroup\">" + title + "</th></tr>\n";
   for (const auto& example : examples)
-    out += "<tr><td class=\"n\">" + escaped(format_significant(example.activation, 3)) +
-           "</td><td class=\"on\">" + shaded(example, peak) + "</td></tr>\n";
+    out += "<tr><td class=\"n\">" + escaped(format_significant(example.activation, 3)) + "</td><td class=\"on\">" + shaded(example, peak) +
+           "</td></tr>\n";
   return out;
 }
 

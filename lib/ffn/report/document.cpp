@@ -15,7 +15,7 @@ namespace ffn {
 
 namespace {
 
-std::string runs_text(const GroupResult& g) {
+std::string runs_cell(const GroupResult& g) {
   std::string text = std::to_string(g.num_done);
   if (g.num_diverged > 0) text += ", " + std::to_string(g.num_diverged) + " diverged";
   if (g.num_failed > 0) text += ", " + std::to_string(g.num_failed) + " failed";
@@ -51,7 +51,7 @@ Table groups_table(const Comparison& c) {
     for (const auto& g : facet.groups) {
       std::vector<std::string> row;
       for (const auto& [key, value] : facet.keys) row.push_back(shown_value(c, key, value));
-      row.insert(row.end(), {shown_value(c, g.value), runs_text(g), centre_text(c, g),
+      row.insert(row.end(), {shown_value(c, g.value), runs_cell(g), centre_text(c, g),
                              is_time_metric(c.metric) && g.iqm && std::isinf(*g.iqm) ? "never" : optional_number(g.iqm, 4)});
       if (targets) {
         const auto over = g.num_done + g.num_diverged + g.num_failed;
@@ -69,7 +69,7 @@ Table groups_table(const Comparison& c) {
 }
 
 // For those that fell short: how likely fresh seeds would tell.
-std::string chances_text(const Comparison& c) {
+std::string chances_details(const Comparison& c) {
   std::string text;
   for (const auto& facet : c.facets) {
     for (const auto& pair : facet.pairs) {
@@ -146,8 +146,8 @@ std::string how_it_was_analysed(const Comparison& c) {
   for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
-  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) + " seeds (declared maximum: " + join(maxima, ", then ") +
-         "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
+  return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) +
+         " seeds (declared maximum: " + join(maxima, ", then ") + "; " + std::to_string(m) + (m == 1 ? " comparison" : " comparisons") +
          "). Group-sequential sign-flip test, by ranks for times, for runs without a value and for heavy tails; closed over comparisons" +
          (c.min_effect > 0 ? " and both claims, different and not" : "") + ": any wrong verdict over all of them has a chance of at most " +
          format_level(c.alpha) + ". Intervals, each of one comparison, are of what has not been rejected at any of them.\n";
@@ -249,7 +249,7 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
     show(groups_table(c));
     if (has_pairs(c)) show(pairs_table(c));
     say(bad_runs_text(c));
-    say(chances_text(c));
+    say(chances_details(c));
     if (has_pairs(c)) say(how_to_read(c));
   }
   if (explain) say(explanation(c));

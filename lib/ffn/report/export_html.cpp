@@ -139,7 +139,7 @@ std::string lines(const std::string& text) {
 }
 
 std::string lost_section(const ReportFacts& facts) {
-  if (facts.lost.empty()) return section("lost", "Failed and diverged runs", paragraph("None: every run that has ended, ended well."));
+  if (facts.lost.empty()) return section("lost", "Failed and diverged runs", paragraph("None: every finished run ended well."));
   constexpr std::size_t kMostShown = 8, kMostListed = 500;
   std::vector<std::vector<std::string>> shown, listed;
   for (const auto& run : facts.lost) {
@@ -148,12 +148,12 @@ std::string lost_section(const ReportFacts& facts) {
   }
   const std::size_t more = facts.lost.size() - shown.size();
   std::string body = paragraph(
-      "None is left out of the comparison: each counts as worse than every run that ended well, but for a time to a target that it had reached before.");
+      "All of them count in the comparison: each as worse than every run that ended well, except that a target which it had reached counts as reached.");
   body += list_table({"run", "state", "why"}, shown);
   if (more > 0)
     body += "<details><summary>" + format_count(static_cast<std::int64_t>(more)) + " more</summary>" +
             list_table({"run", "state", "why"}, listed) +
-            (more > listed.size() ? paragraph("The first " + std::to_string(kMostListed) + " of them.") : "") + "</details>\n";
+            (more > listed.size() ? paragraph("The first " + std::to_string(kMostListed) + " of these.") : "") + "</details>\n";
   return section("lost", "Failed and diverged runs", body);
 }
 
@@ -195,7 +195,7 @@ std::string origin_sections(const ReportFacts& facts) {
   if (!facts.config.empty())
     commands =
         "<pre>" + commands + "</pre>\n<details><summary>The study's config as it was trained</summary>" +
-        paragraph("Saved as a file, ffn-train --config FILE trains the same study, whatever became of the file that was named above.",
+        paragraph("Saved as a file, it trains the same study with ffn-train --config FILE, even where the file named above has changed.",
                   "reading") +
         "<pre>" + lines(facts.config) + "</pre></details>\n";
   else if (!commands.empty()) commands = "<pre>" + commands + "</pre>\n";

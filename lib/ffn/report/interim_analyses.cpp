@@ -91,7 +91,8 @@ std::optional<Figure> interim_figure(const Comparison& c) {
   Figure out;
   out.id = "interim-analyses";
   out.heading = "Interim analyses";
-  out.reading = "Upright strokes: interim analyses; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.";
+  out.reading =
+      "Upright strokes: interim analyses; the mark: where the verdict stood first; the dotted line: the declared maximum of seeds.";
   out.numbers.headers = {"comparison", "seeds analysed", "verdict", "stands since"};
   for (const auto& row : rows) {
     const auto settled = settled_at(*row.pair);
@@ -106,7 +107,8 @@ std::optional<Figure> interim_figure(const Comparison& c) {
                         " comparisons are drawn; the table has all");
     rows.resize(kMostRows);
   }
-  out.panels.push_back({"", [&c, rows](const Form& form, const std::string& style) { return draw_interim_analyses(c, rows, form, style); }});
+  out.panels.push_back(
+      {"", [&c, rows](const Form& form, const std::string& style) { return draw_interim_analyses(c, rows, form, style); }});
   return out;
 }
 

@@ -35,7 +35,7 @@ const GroupResult* group_of(const Facet& facet, const std::string& value) {
 
 struct Ranking {
   std::vector<RankedVariant> all;  ///< the best first
-  std::size_t facets = 0;            ///< that they are over
+  std::size_t facets = 0;          ///< that they are over
 };
 
 Ranking ranking_of(const Comparison& c) {

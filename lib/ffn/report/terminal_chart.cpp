@@ -147,7 +147,8 @@ Block drawn(const TerminalChart& chart, int columns, int rows, Charset charset, 
 
   const std::size_t width = left + static_cast<std::size_t>(canvas.columns());
   Block out{{}, width};
-  for (const auto& line : wrapped_lines(in_charset(chart.title, charset), static_cast<int>(width))) out.lines.push_back(filled(line, width));
+  for (const auto& line : wrapped_lines(in_charset(chart.title, charset), static_cast<int>(width)))
+    out.lines.push_back(filled(line, width));
   const auto cells = canvas.lines(color);
   for (std::size_t row = 0; row < cells.size(); ++row) {
     const auto& label = labels[row];

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, record, run_at
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
        "train": {"steps": 20, "eval_every": 10, "optimizer": {"lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
@@ -37,7 +37,7 @@ class Configs(ProgramTest):
     def test_a_file_whose_name_has_an_equals_sign_is_a_config(self):
         self.ok(self.write("study.json", STUDY), "-q")
         self.ok("runs/study/activation=relu/seed-0/config.json", "-o", "again")
-        self.assertTrue((self.tmp / "again/study/seed-0/summary.json").exists())
+        self.assertTrue(((run_at(self.tmp / "again/study/seed-0") / "run.json")).exists())
 
     def test_a_copied_program_has_all_shipped_configs(self):
         self.assertGreaterEqual(len(SHIPPED), 10)
@@ -183,7 +183,7 @@ class Slips(ProgramTest):
         for number, words in enumerate((("~/mine.json", "-o", "~/a"), ("--config=~/mine.json", "-o=~/a"), ("--config", "~/mine.json", "--out=~/a"))):
             done = self.run_program(*words, f"seed={number}", env=environment)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue((home / f"a/mine/seed-{number}/summary.json").exists(), words)
+            self.assertTrue((home / f"a/mine/seed-{number}/run.json").exists(), words)
 
     def test_targets_metrics_and_dev_runs_that_cannot_be(self):
         self.assertIn("val/accuracy is never above 1", self.refused("xor.json", "train.target.at_least=1.5"))
@@ -220,7 +220,7 @@ class Telling(ProgramTest):
         plain = self.ok("xor.json", "-o", "plain").stderr
         self.assertNotIn("debug", plain)
         more = self.ok("xor.json", "-o", "more", "-v").stderr
-        for text in (more, (self.tmp / "plain/xor/seed-0/log.txt").read_text()):
+        for text in (more, ((run_at(self.tmp / "plain/xor/seed-0") / "log.txt")).read_text()):
             self.assertIn("xor seed 0, identity ", text)
             self.assertIn("594 parameters: begins, 20 steps", text)
             self.assertRegex(text, r"done at step 20, .*val/loss [\d.e-]+, val/accuracy [\d.]+")
@@ -266,11 +266,11 @@ class Tidying(ProgramTest):
         study, run = json.loads(self.ok("runs", "runs", "--json").stdout)
         self.assertEqual((study["kind"], study["runs"], study["states"]), ("study", 4, {"done": 4}))
         self.assertEqual((run["kind"], run["states"], run["best"]["metric"]), ("run", {"done": 1}, "val/loss"))
-        self.assertEqual(run["best"]["value"], json.loads((self.tmp / "runs/xor/seed-0/summary.json").read_text())["metrics"]["val/loss"]["best"])
+        self.assertEqual(run["best"]["value"], record(run_at(self.tmp / "runs/xor/seed-0"))["summary"]["metrics"]["val/loss"]["best"])
         self.assertLess(run["age_seconds"], 600)
-        self.assertEqual(run["bytes"], sum(p.stat().st_size for p in (self.tmp / "runs/xor/seed-0").rglob("*") if p.is_file()))
-        shutil.rmtree(self.tmp / "runs/study/activation=relu/seed-1")
-        (self.tmp / "runs/xor/seed-0/status.json").write_text("{")
+        self.assertEqual(run["bytes"], sum(p.stat().st_size for p in (run_at(self.tmp / "runs/xor/seed-0")).rglob("*") if p.is_file()))
+        shutil.rmtree(run_at(self.tmp / "runs/study/activation=relu/seed-1"))
+        ((run_at(self.tmp / "runs/xor/seed-0") / "status.json")).write_text("{")
         self.ok("study.json", "model.ffn.activation=gelu,tanh", "-q")
         text = self.ok("runs").stdout
         self.assertRegex(text, r"runs/study +all 4 done, 1 more that left it")
@@ -284,7 +284,7 @@ class Tidying(ProgramTest):
         self.write("runs/letter.old-1", "mine")
         shutil.copytree(self.tmp / "runs/xor/seed-0.old-1", self.tmp / "runs/xor/seed-0.old-2")
         self.write("runs/xor/seed-0.old-2/my-notes.txt", "mine")
-        os.symlink(self.tmp / "runs/xor/seed-0", self.tmp / "runs/xor/link.old-1")
+        os.symlink(run_at(self.tmp / "runs/xor/seed-0"), self.tmp / "runs/xor/link.old-1")
         before = self.files()
         result = self.run_program("clean")
         self.assertEqual(result.returncode, 2)

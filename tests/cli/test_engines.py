@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from program import ProgramTest, main
+from program import ProgramTest, main, run_at
 
 XOR = {
     "name": "x", "seed": 1,
@@ -28,14 +28,14 @@ class Engines(ProgramTest):
         started = self.ok("--config", "x.json").stderr
         self.assertIn("engine: fused, cpu", started)
         self.assertIn("it covers the model on the CPU", started)
-        meta, summary = self.read("runs/x/seed-1/meta.json"), self.read("runs/x/seed-1/summary.json")
+        meta, summary = self.read("runs/x/seed-1/meta.json"), self.read("runs/x/seed-1/run.json")
         self.assertEqual((meta["engine"], meta["device"], meta["libtorch"]), ("fused", "cpu", ""))
         self.assertEqual(len(summary["computed_by"]), 1)
 
         started = self.ok("--config", "x.json", "--engine", "libtorch", "-o", "open").stderr
         self.assertIn("engine: libtorch, cpu", started)
         self.assertIn("(asked for)", started)
-        meta, other = self.read("open/x/seed-1/meta.json"), self.read("open/x/seed-1/summary.json")
+        meta, other = self.read("open/x/seed-1/meta.json"), self.read("open/x/seed-1/run.json")
         self.assertEqual(meta["engine"], "libtorch")
         self.assertRegex(meta["libtorch"], r"^\d+\.\d+")
         self.assertEqual(other["identity"], summary["identity"])
@@ -54,13 +54,13 @@ class Engines(ProgramTest):
         self.assertEqual(self.files(), before)
         self.ok("--config", "x.json", "--engine", "fused", "--fresh")
         self.assertTrue((self.tmp / "runs/x/seed-1.old-1/model.safetensors").exists())
-        self.assertTrue(self.read("runs/x/seed-1/summary.json")["computed_by"][0].startswith("fused"))
+        self.assertTrue(self.read("runs/x/seed-1/run.json")["computed_by"][0].startswith("fused"))
 
     def interrupted(self, *more):
         """A run that was stopped on request after its first checkpoint."""
         self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000 if "fused" in more else 20000, "checkpoint_every": 500}})
         process = subprocess.Popen(self.command("--config", "x.json", *more), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint.safetensors"
         deadline = time.monotonic() + 60
         while not checkpoint.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -73,12 +73,12 @@ class Engines(ProgramTest):
         resumed = self.ok("--config", "x.json").stderr
         self.assertIn("going on with fused", resumed)
         self.assertIn("bits may differ", resumed)
-        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        by = self.read("runs/x/seed-1/run.json")["computed_by"]
         self.assertEqual([entry.split(",")[0] for entry in by], ["libtorch", "fused"])
 
     def test_a_run_that_goes_on_with_another_instruction_set_says_so(self):
         self.interrupted("--engine", "fused")
-        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint.safetensors"
         written = checkpoint.read_bytes()
         elsewhere = written.replace(b"x86-64-v4", b"x86-64-v9").replace(b"x86-64-v3", b"x86-64-v9")
         if elsewhere == written:
@@ -87,7 +87,7 @@ class Engines(ProgramTest):
         checkpoint.write_bytes(elsewhere.replace(b"ffn_checksum", b"no__checksum").replace(b'\\"schema_version\\":2', b'\\"schema_version\\":1'))
         resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
         self.assertIn("what fused, cpu, x86-64-v9 began: bits may differ", resumed)
-        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        by = self.read("runs/x/seed-1/run.json")["computed_by"]
         self.assertEqual(len(by), 2)
         self.assertIn("went on under another engine or processor", self.ok("compare", "runs/x").stdout + self.ok("compare", "runs/x", "--json").stdout)
 
@@ -129,14 +129,14 @@ class Engines(ProgramTest):
             del os.environ["FFN_ISA"]
         resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
         self.assertIn("what fused, cpu, baseline began: bits may differ", resumed)
-        self.assertEqual(self.read("runs/x/seed-1/summary.json")["computed_by"][0], "fused, cpu, baseline")
+        self.assertEqual(self.read("runs/x/seed-1/run.json")["computed_by"][0], "fused, cpu, baseline")
 
     def test_a_run_goes_on_in_libtorch(self):
         self.interrupted("--engine", "fused")
         # So many steps are too many for LibTorch: it takes a few and stops again.
         process = subprocess.Popen(self.command("--config", "x.json", "--engine", "libtorch"), cwd=self.tmp, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
-        status = self.tmp / "runs/x/seed-1/status.json"
+        status = (run_at(self.tmp / "runs/x/seed-1") / "status.json")
         before = json.loads(status.read_text())["step"]
         deadline = time.monotonic() + 60
         while json.loads(status.read_text())["step"] <= before and time.monotonic() < deadline:
@@ -295,7 +295,7 @@ class Threads(ProgramTest):
         whole = self.left("train.steps=40", "--threads", "1")["seed-3"]
         running = subprocess.Popen(self.command("--config", "big.json", "train.steps=40", "--threads", "2"), cwd=self.tmp, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)  # fmt: skip
-        run = self.tmp / "runs/big/seed-3"
+        run = run_at(self.tmp / "runs/big/seed-3")
         until = time.monotonic() + 60
         while not any((run / "checkpoint").glob("*")) and time.monotonic() < until:
             time.sleep(0.002)

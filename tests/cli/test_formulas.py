@@ -87,7 +87,7 @@ class Formulas(ProgramTest):
         self.assertIn("cube", self.fails(2, "--config", path))
         again = self.ok("--config", "runs/xor/seed-0/config.json", "-o", "again", "-q")
         self.assertEqual(again.returncode, 0)
-        one, two = (json.loads((self.tmp / d / "xor/seed-0/summary.json").read_text()) for d in ("runs", "again"))
+        one, two = (json.loads((self.tmp / d / "xor/seed-0/run.json").read_text()) for d in ("runs", "again"))
         self.assertEqual(one["metrics"]["val/loss"], two["metrics"]["val/loss"])
 
     def test_a_file_of_formulas_that_is_not_there_is_called_that(self):

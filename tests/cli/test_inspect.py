@@ -8,7 +8,7 @@ import struct
 import unittest
 
 import browser
-from program import ProgramTest, main
+from program import ProgramTest, main, record
 from test_report import Page
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
@@ -173,7 +173,7 @@ class Text(InspectTest):
 
     def test_what_the_fused_engine_does_not_cover_is_refused(self):
         run = self.tmp / self.trained(XOR)
-        config = json.loads((run / "config.json").read_text())
+        config = record(run)["config"]
         config["model"]["ffn"]["kind"] = "conv1x1"
         (run / "config.json").write_text(json.dumps(config))
         for name in ("summary.json", "status.json"):  # they say that this was not trained

@@ -33,7 +33,7 @@ class Keys(ProgramTest):
         study = ("xor", "name=two", "seeds=2", "train.steps=5", "model.ffn.kind=formula", "model.ffn.parameters={\"a\":[\"D\",\"F\"],\"b\":[\"D\",\"F\"],\"c\":[\"F\",\"D\"]}",
                  "model.ffn.formula=(relu(x @ a) * (x @ b)) @ c,(relu(x @ a) + (x @ b)) @ c", "-q")
         self.ok(*study)
-        variants = {path.parent.parent.name for path in (self.tmp / "runs/two").glob("*/*/summary.json")}
+        variants = {path.parent.parent.name for path in (self.tmp / "runs/two").glob("*/*/run.json")}
         self.assertEqual(len(variants), 2, variants)
         rows = json.loads(self.ok("compare", "runs/two", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual(len({row["value"] for row in rows}), 2)
@@ -42,7 +42,7 @@ class Keys(ProgramTest):
             self.write(name, f"a text, {name}\n" * 40)
         self.write("t.json", TEXT)
         self.ok("t.json", "task.file=foo/bar.txt,foo_bar.txt", "seeds=2", "-q")
-        self.assertEqual(len(list((self.tmp / "runs/t").glob("*/seed-0/summary.json"))), 2)
+        self.assertEqual(len(list((self.tmp / "runs/t").glob("*/seed-0.*/run.json"))), 2)
 
     def test_a_number_may_be_a_name_and_a_reference(self):
         self.ok("xor", "name=20240101", "model.ffn.expansion=1,2", "compare.reference=2", "seeds=2", "train.steps=5", "-q")

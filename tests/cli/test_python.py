@@ -19,7 +19,7 @@ import warnings
 import torch
 import torch.nn.functional as F
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, record, run_at
 
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
@@ -272,8 +272,8 @@ class Runs(ProgramTest):
 
     def check(self, run):
         """val/loss and val/accuracy as the program measured them."""
-        config = json.loads((run / "config.json").read_text())
-        measured = json.loads((run / "summary.json").read_text())["metrics"]
+        config = record(run)["config"]
+        measured = record(run)["summary"]["metrics"]
         if config["task"]["kind"] == "text":
             config["task"]["file"] = run / config["task"]["file"]
         x, labels = DATA[config["task"]["kind"]](config["task"], config["train"], config["seed"])
@@ -429,7 +429,7 @@ class Runs(ProgramTest):
 
     def test_files_that_do_not_fit_are_refused_with_all_that_differs(self):
         (run,) = self.train("x", self.XOR)
-        config, (tensors, metadata) = json.loads((run / "config.json").read_text()), ffn_train.read_safetensors(run / "model.safetensors")
+        config, (tensors, metadata) = record(run)["config"], ffn_train.read_safetensors(run / "model.safetensors")
         changed = self.tmp / "changed"
 
         def write(config=config, metadata=metadata, **more):
@@ -480,7 +480,7 @@ class Runs(ProgramTest):
         self.assertIn(f"{weights}: damaged: {len(data) - 1} bytes instead of {len(data)}", self.refused(run))
         weights.write_bytes(data)
         ffn_train.load(run)
-        summary = json.loads((run / "summary.json").read_text())
+        summary = record(run)["summary"]
         (run / "summary.json").write_text(json.dumps({**summary, "files": {weights.name: 1}}))
         self.assertIn("summary.json", self.refused(run))
         weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -511,8 +511,8 @@ class Runs(ProgramTest):
         self.assertEqual(list(table.columns[:5]), ["run", "seed", "state", "model.ffn.activation", "train.optimizer.lr"])
         self.assertEqual(list(table["seed"])[:11], list(range(11)))
         for row in table.to_dict("records"):
-            summary = json.loads((pathlib.Path(row["run"]) / "summary.json").read_text())
-            config = json.loads((pathlib.Path(row["run"]) / "config.json").read_text())
+            summary = record(pathlib.Path(row["run"]))["summary"]
+            config = record(pathlib.Path(row["run"]))["config"]
             self.assertEqual((row["seed"], row["model.ffn.activation"], row["train.optimizer.lr"], row["state"]),
                              (config["seed"], config["model"]["ffn"]["activation"], config["train"]["optimizer"]["lr"], "done"))
             self.assertEqual((row["steps"], row["parameters"], row["train_seconds"]), (60, summary["parameters"], summary["train_seconds"]))
@@ -527,7 +527,7 @@ class Runs(ProgramTest):
 
     def test_what_diverged_is_there_and_what_is_damaged_is_named(self):
         runs = self.train("study", self.XOR, "seeds=5")
-        summary = json.loads((runs[0] / "summary.json").read_text())
+        summary = record(runs[0])["summary"]
         summary["metrics"]["val/loss"]["final"] = "nan"
         (runs[0] / "summary.json").write_text(json.dumps(summary))
         (runs[1] / "config.json").write_text("{")
@@ -561,7 +561,7 @@ class Runs(ProgramTest):
                 self.assertEqual({row["run"] for row in rows}, {str(runs[1])}, (name, value[:50]))
                 self.assertRegex(str(said[0].message), f"^left out: .*{name}: ")
             (runs[0] / name).write_text(whole)
-        config = json.loads((runs[0] / "config.json").read_text())
+        config = record(runs[0])["config"]
         for key, value in (("model", 1), ("model", []), ("task", "xor"), ("model", {**config["model"], "d_model": "x"}), ("model", {**config["model"], "ffn": 3})):
             (runs[0] / "config.json").write_text(json.dumps({**config, key: value}))
             self.assertIn(str(runs[0]), self.refused(runs[0]), (key, value))
@@ -579,7 +579,7 @@ class Runs(ProgramTest):
         self.assertEqual(len(runs), 6)
         table, said = self.said_by(ffn_train.runs, self.tmp / "runs/study")
         self.assertEqual(list(table["run"]), [str(run) for run in runs])
-        single = self.tmp / "runs/study/seed-0"
+        single = run_at(self.tmp / "runs/study/seed-0")
         self.assertEqual(said, [f"1 of 7 runs left out, no part of the study (study.json): {single}; all=True takes them in"])
         curves, said = self.said_by(ffn_train.metrics, self.tmp / "runs")
         self.assertEqual((set(curves["run"]), len(said)), (set(table["run"]), 1))
@@ -616,7 +616,7 @@ class Runs(ProgramTest):
         shown = command(run)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         self.assertIn("(up): Linear(in_features=6, out_features=9, bias=True)", shown.stdout)
-        parameters = json.loads((run / "summary.json").read_text())["parameters"]
+        parameters = record(run)["summary"]["parameters"]
         self.assertEqual(shown.stdout.splitlines()[-1], f"{parameters:,} parameters")
         nowhere = command(self.tmp / "nowhere")
         self.assertEqual((nowhere.returncode, nowhere.stdout), (1, ""))

@@ -240,31 +240,29 @@ class OneRun(ProgramTest):
     def test_leaves_its_files_and_is_not_trained_twice(self):
         self.train()
         run = run_at(self.tmp / "runs/xor/seed-0")
-        for name in ("config.json", "meta.json", "status.json", "metrics.jsonl", "summary.json", "model.safetensors", "log.txt"):
-            self.assertTrue((run / name).is_file(), name)
+        self.assertEqual(sorted(p.name for p in run.iterdir()), ["metrics.jsonl", "model.safetensors", "run.json"])
         self.assertEqual([json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()], [0, 10, 20, 30])
-        self.assertEqual(json.loads((run / "status.json").read_text())["state"], "done")
-        before = (run / "meta.json").read_text()
+        self.assertEqual(record(run)["state"], "done")
+        before = (run / "run.json").read_text()
         self.assertIn("already trained", self.train().stderr)
-        self.assertEqual((run / "meta.json").read_text(), before)
+        self.assertEqual((run / "run.json").read_text(), before)
         self.train("--fresh")
-        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1").is_dir())
+        self.assertTrue(run.with_name(run.name + ".old-1").is_dir())
 
-    def test_the_resolved_config_trains_the_same_weights(self):
+    def test_a_run_trains_again_by_its_directory_to_the_same_weights(self):
         self.train()
         run = run_at(self.tmp / "runs/xor/seed-0")
-        self.ok("--config", run / "config.json", "-o", self.tmp / "again")
-        self.assertEqual((run / "model.safetensors").read_bytes(), ((run_at(self.tmp / "again/xor/seed-0") / "model.safetensors")).read_bytes())
+        for number, named in enumerate((run, run / "run.json", self.tmp / "runs/xor/seed-0")):
+            self.ok(named, "-o", f"again-{number}")
+            self.assertEqual((run / "model.safetensors").read_bytes(), (run_at(self.tmp / f"again-{number}/xor/seed-0") / "model.safetensors").read_bytes())
 
-    def test_another_config_in_the_same_place_is_refused_and_moves_nothing_without_fresh(self):
+    def test_another_config_under_the_same_name_trains_beside_the_first(self):
         self.train()
-        before = self.files()
-        error = self.fails(2, "--config", "xor.json", "train.steps=20", "model.ffn.activation=silu")
-        for piece in ("runs/xor/seed-0 holds a run of another config", "train.steps: 30 → 20", 'model.ffn.activation: "relu" → "silu"', "name=", "-o", "--fresh"):
-            self.assertIn(piece, error)
-        self.assertEqual(self.files(), before)
-        self.train("train.steps=20", "--fresh")
-        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1/model.safetensors").is_file())
+        before = {name: (self.tmp / name).read_bytes() for name in self.files() if "seed-0" in name}
+        self.train("train.steps=20", "model.ffn.activation=silu")
+        self.assertEqual({name: (self.tmp / name).read_bytes() for name in before}, before)
+        first, second = sorted((self.tmp / "runs/xor").glob("seed-0.*"))
+        self.assertIn(f"may be any of 2 runs, of different configs: runs/xor/{first.name}, runs/xor/{second.name}", self.fails(2, "inspect", "runs/xor/seed-0"))
 
     def test_the_weights_load_in_python(self):
         self.train()
@@ -310,14 +308,9 @@ class Text(ProgramTest):
         weights.write_bytes(good[:-4])
         self.assertIn("safetensors", self.fails(3, "sample", run))
         weights.write_bytes(good)
-        shutil.copy(run / "config.json", self.tmp / "kept.json")
-        changed = record(run)["config"]
-        changed["model"]["d_model"] = 8
-        (run / "config.json").write_text(json.dumps(changed))
-        self.assertIn("config.json", self.fails(3, "sample", run))
-        for name in ("summary.json", "status.json"):  # they say that this config was not trained
-            (run / name).unlink()
-        self.assertIn("shape", self.fails(3, "sample", run))
+        text = (run / "run.json").read_text()
+        (run / "run.json").write_text(text.replace('"d_model": 16', '"d_model": 8'))
+        self.assertIn("run.json: damaged", self.fails(3, "sample", run))
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ class Csv(ExportTest):
         self.study()
         runs = self.runs()
         (runs[0] / "metrics.jsonl").write_text((runs[0] / "metrics.jsonl").read_text().replace("0", "1", 1))
-        (runs[1] / "summary.json").unlink()
+        (runs[1] / "run.json").write_text("{")
         told = self.export("runs/study", "--csv", "-o", "elsewhere")
         self.assertEqual(told["runs"], 15)
         self.assertEqual(len(told["notes"]), 2)
@@ -200,7 +200,7 @@ class Csv(ExportTest):
 @unittest.skipUnless(tensorboard, "needs python3-protobuf")
 class TensorBoard(ExportTest):
     def event_file(self, directory):
-        found = list((self.tmp / directory).glob("events.out.tfevents.*"))
+        found = list(run_at(self.tmp / directory).glob("events.out.tfevents.*"))
         self.assertEqual(len(found), 1, directory)
         return found[0]
 
@@ -347,10 +347,10 @@ class TensorBoard(ExportTest):
     def test_what_was_moved_aside_can_be_cleaned_with_its_events(self):
         for more in ([], ["--fresh"]):
             self.ok("xor", "train.steps=20", "log.tensorboard=true", "-q", *more)
-        self.event_file("runs/xor/seed-0")
-        self.event_file("runs/xor/seed-0.old-1")
+        [old] = (self.tmp / "runs/xor").glob("seed-0.*.old-1")
+        self.event_file(old)
         self.ok("clean", "--yes")
-        self.assertFalse((self.tmp / "runs/xor/seed-0.old-1").exists())
+        self.assertFalse(old.exists())
 
     def test_results_are_the_same_with_and_without(self):
         self.study(name="without")
@@ -376,7 +376,7 @@ class TensorBoard(ExportTest):
             process.wait(60)
             self.assertEqual(len(list(run.glob("events.out.tfevents.*"))), starts)
         self.ok("--config", config, "-q")
-        self.assertIn("resumed_at_step", (run / "meta.json").read_text())
+        self.assertIn("resumed_at_step", (run / "run.json").read_text())
         files = sorted(run.glob("events.out.tfevents.*"))
         self.assertEqual(len(files), 3)
         self.check_scalars(run, *files)

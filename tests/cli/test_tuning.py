@@ -23,7 +23,7 @@ def finals(directory, metric="val/loss"):
     out = {}
     for run in directory.glob("seed-*"):
         summary = record(run)["summary"]
-        out[int(run.name[5:])] = summary["metrics"][metric]["final"]
+        out[int(run.name[5:].split(".")[0])] = summary["metrics"][metric]["final"]
     return out
 
 

@@ -121,9 +121,6 @@ def by_formula(name, shape):
 def write_run(directory, config, tensors, metadata):
     """A run as the program writes it: float32, names sorted, without checksums."""
     directory.mkdir(parents=True, exist_ok=True)
-    data = (directory / "model.safetensors").read_bytes()
-    files = {"model.safetensors": {"bytes": len(data), "checksum": f"xxh3:{ffn_train.xxhash.xxh3_128_hexdigest(data)}" if ffn_train.xxhash else ""}}
-    (directory / "run.json").write_text(json.dumps({"config": config, "summary": {"files": files}}))
     header, data = {"__metadata__": metadata}, b""
     for name, tensor in sorted(tensors.items()):
         raw = struct.pack(f"<{tensor.numel()}f", *tensor.flatten().tolist())
@@ -132,6 +129,9 @@ def write_run(directory, config, tensors, metadata):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     (directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    data = (directory / "model.safetensors").read_bytes()
+    files = {"model.safetensors": {"bytes": len(data), "checksum": f"xxh3:{ffn_train.xxhash.xxh3_128_hexdigest(data)}" if ffn_train.xxhash else ""}}
+    (directory / "run.json").write_text(json.dumps({"config": config, "summary": {"files": files}}))
 
 
 class Layers(unittest.TestCase):

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import browser
-from program import ProgramTest, main, record
+from program import ProgramTest, main, record, run_at
 
 STUDY = {
     "name": "study", "seeds": 6, "question": "Which one learns <first> & why?", "source": "\"nobody\"",
@@ -296,10 +296,10 @@ class Words(ReportTest):
 
     def test_what_is_there_and_is_no_report_of_ours_is_not_overwritten(self):
         self.study(seeds=2)
-        run = "runs/study/activation=relu+expansion=1/seed-0"
+        run = run_at(self.tmp / "runs/study/activation=relu+expansion=1/seed-0").relative_to(self.tmp)
         notes = self.write("notes.html", "<p>mine</p>")
         self.write("paper/table.tex", "mine")
-        for place in ("runs/study/study.json", f"{run}/config.json", f"{run}/model.safetensors", "notes.html"):
+        for place in ("runs/study/study.json", f"{run}/run.json", f"{run}/model.safetensors", "notes.html"):
             before = (self.tmp / place).read_bytes()
             self.assertIn(f"{place} is there and is no report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
             self.assertEqual((self.tmp / place).read_bytes(), before)
@@ -508,7 +508,7 @@ class Size(ReportTest):
         seen = 0
         for row in page.all("tr", next(page.all("tbody", table))):
             cells = dict(zip(headers, page.all("td", row)))
-            directory = self.tmp / "runs/tuned-tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
+            directory = self.tmp / "runs/tuned/tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
             losses = [record(run)["summary"]["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
             logs = [math.log(x) for x in losses]
             self.assertEqual(len(logs), 3)

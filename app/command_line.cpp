@@ -266,6 +266,7 @@ std::string example_of(const std::string& command) {
       {"export", "export runs/activations --csv"},
       {"inspect", "inspect runs/xor/seed-0"},
       {"list", "list keys model.ffn"},
+      {"import", "import old-runs -o runs"},
       {"merge", "merge part-1/activations part-2/activations -o runs/activations"},
       {"params", "params --d-model 512 --d-ff 2048"},
       {"plan", "plan activations"},

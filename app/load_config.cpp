@@ -21,7 +21,6 @@ bool is_file(const std::string& path) { return path_exists(path) && !directory_e
 // A run's record, whose config can be trained again; by the path of its directory, too. Empty where there is none.
 std::string record_of(const std::string& path) {
   const fs::path given = expand_home(path);
-  if (given.filename() == "run.json") return is_file(given) ? given.string() : "";
   try {
     const RunDirectory run(named_directory(given));
     return path.empty() || !path_exists(run.record_path()) ? "" : run.record_path().string();
@@ -80,6 +79,13 @@ std::string resolve_config(const std::string& config) {
   return config;
 }
 
+// A person's config may be called run.json, too.
+static bool is_record(const fs::path& file) {
+  if (file.filename() != "run.json" || !is_file(file)) return false;
+  const Json json = parse_json(read_file(file, "config", ExitCode::usage, 64 << 20));
+  return json.is_object() && json.contains("identity") && json.contains("config");
+}
+
 static Document document_of_record(const fs::path& file) {
   const auto record = read_record(file.parent_path());
   if (!record) throw DataError("no run at " + file.string());
@@ -89,7 +95,7 @@ static Document document_of_record(const fs::path& file) {
 Document load_with_overrides(const std::string& config, const std::vector<std::string>& overrides) {
   const std::string path = resolve_config(config);
   try {
-    Document document = fs::path(path).filename() == "run.json" ? document_of_record(path) : load_document(path, shipped_files());
+    Document document = is_record(path) ? document_of_record(path) : load_document(path, shipped_files());
     apply_overrides(document, overrides);
     return document;
   } catch (const ConfigError& error) {

@@ -12,6 +12,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = pathlib.Path(os.environ.get("FFN_TRAIN", ROOT / "build/release/bin/ffn-train"))
 
 
+def run_at(path):
+    """The directory of the run that a path without the identity means: runs/xor/seed-0 → runs/xor/seed-0.1a2b3c4d."""
+    path = pathlib.Path(path)
+    found = [path] if path.exists() else sorted(p for p in path.parent.glob(path.name + ".????????"))
+    assert len(found) == 1, f"{path}: {found}"
+    return found[0]
+
+
+def record(path):
+    """What a run's run.json says; `path` may be that of the file."""
+    path = pathlib.Path(path)
+    return json.loads((path if path.name == "run.json" else run_at(path) / "run.json").read_text())
+
+
 class ProgramTest(unittest.TestCase):
     def setUp(self):
         self._directory = tempfile.TemporaryDirectory(prefix="ffn-train-")

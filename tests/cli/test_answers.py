@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 
-from program import ProgramTest, main
+from program import ProgramTest, main, run_at
 
 STUDY = {
     "name": "study", "seeds": 6,
@@ -64,7 +64,7 @@ class Questions(ProgramTest):
         for group in groups:
             expected = []
             for seed in range(4):
-                run = self.tmp / f"runs/study/d_ff={group['value']}/seed-{seed}"
+                run = run_at(self.tmp / f"runs/study/d_ff={group['value']}/seed-{seed}")
                 evaluations = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
                 hit = min((e["step"] for e in evaluations if e["val/accuracy"] >= target), default=None)
                 hits.add(hit)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from program import ROOT, ProgramTest, main
+from program import ROOT, ProgramTest, main, record, run_at
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu"}},
        "train": {"steps": 30, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 0.99}, "optimizer": {"lr": 0.01}}}
@@ -150,9 +150,9 @@ class Widths(ProgramTest):
         squeezed = re.sub(r"\s", "", self.check_width("runs"))
         self.assertIn("bestval/loss", squeezed)
         self.check_width("check", "runs")
-        run = next((self.tmp / "runs" / long).glob("*/seed-1"))
+        run = next((self.tmp / "runs" / long).glob("*/seed-1.*"))
         (run / "summary.json").write_text("{")
-        shutil.rmtree(next((self.tmp / "runs" / long).glob("*/seed-0")))
+        shutil.rmtree(next((self.tmp / "runs" / long).glob("*/seed-0.*")))
         self.assertIn("listed in", self.check_width("check", "runs", code=3))
         self.check_width("runs")
 
@@ -242,37 +242,35 @@ class OneRun(ProgramTest):
 
     def test_leaves_its_files_and_is_not_trained_twice(self):
         self.train()
-        run = self.tmp / "runs/xor/seed-0"
-        for name in ("config.json", "meta.json", "status.json", "metrics.jsonl", "summary.json", "model.safetensors", "log.txt"):
-            self.assertTrue((run / name).is_file(), name)
+        run = run_at(self.tmp / "runs/xor/seed-0")
+        self.assertEqual(sorted(p.name for p in run.iterdir()), ["metrics.jsonl", "model.safetensors", "run.json"])
         self.assertEqual([json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()], [0, 10, 20, 30])
-        self.assertEqual(json.loads((run / "status.json").read_text())["state"], "done")
-        before = (run / "meta.json").read_text()
+        self.assertEqual(record(run)["state"], "done")
+        before = (run / "run.json").read_text()
         self.assertIn("already trained", self.train().stderr)
-        self.assertEqual((run / "meta.json").read_text(), before)
+        self.assertEqual((run / "run.json").read_text(), before)
         self.train("--fresh")
-        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1").is_dir())
+        self.assertTrue(run.with_name(run.name + ".old-1").is_dir())
 
-    def test_the_resolved_config_trains_the_same_weights(self):
+    def test_a_run_trains_again_by_its_directory_to_the_same_weights(self):
         self.train()
-        run = self.tmp / "runs/xor/seed-0"
-        self.ok("--config", run / "config.json", "-o", self.tmp / "again")
-        self.assertEqual((run / "model.safetensors").read_bytes(), (self.tmp / "again/xor/seed-0/model.safetensors").read_bytes())
+        run = run_at(self.tmp / "runs/xor/seed-0")
+        for number, named in enumerate((run, run / "run.json", self.tmp / "runs/xor/seed-0")):
+            self.ok(named, "-o", f"again-{number}")
+            self.assertEqual((run / "model.safetensors").read_bytes(), (run_at(self.tmp / f"again-{number}/xor/seed-0") / "model.safetensors").read_bytes())
 
-    def test_another_config_in_the_same_place_is_refused_and_moves_nothing_without_fresh(self):
+    def test_another_config_under_the_same_name_trains_beside_the_first(self):
         self.train()
-        before = self.files()
-        error = self.fails(2, "--config", "xor.json", "train.steps=20", "model.ffn.activation=silu")
-        for piece in ("runs/xor/seed-0 holds a run of another config", "train.steps: 30 → 20", 'model.ffn.activation: "relu" → "silu"', "name=", "-o", "--fresh"):
-            self.assertIn(piece, error)
-        self.assertEqual(self.files(), before)
-        self.train("train.steps=20", "--fresh")
-        self.assertTrue((self.tmp / "runs/xor/seed-0.old-1/model.safetensors").is_file())
+        before = {name: (self.tmp / name).read_bytes() for name in self.files() if "seed-0" in name}
+        self.train("train.steps=20", "model.ffn.activation=silu")
+        self.assertEqual({name: (self.tmp / name).read_bytes() for name in before}, before)
+        first, second = sorted((self.tmp / "runs/xor").glob("seed-0.*"))
+        self.assertIn(f"may be any of 2 runs, of different configs: runs/xor/{first.name}, runs/xor/{second.name}", self.fails(2, "inspect", "runs/xor/seed-0"))
 
     def test_the_weights_load_in_python(self):
         self.train()
         reader = ROOT / "tests/store/read_safetensors.py"
-        out = subprocess.run([sys.executable, str(reader), str(self.tmp / "runs/xor/seed-0/model.safetensors")], capture_output=True, text=True)
+        out = subprocess.run([sys.executable, str(reader), str((run_at(self.tmp / "runs/xor/seed-0") / "model.safetensors"))], capture_output=True, text=True)
         self.assertEqual(out.returncode, 0, out.stderr)
         for name in ("projection.weight", "block0.ffn.up.weight", "head.bias"):
             self.assertIn(name, out.stdout)
@@ -283,7 +281,7 @@ class OneRun(ProgramTest):
 
     def test_a_diverging_run_is_a_result_and_ends_with_1(self):
         self.fails(1, "--config", self.write("xor.json", XOR), "train.optimizer.kind=sgd", "train.optimizer.lr=1e30", "model.ffn.activation=relu2")
-        status = json.loads((self.tmp / "runs/xor/seed-0/status.json").read_text())
+        status = record(run_at(self.tmp / "runs/xor/seed-0"))
         self.assertEqual(status["state"], "diverged")
         self.assertIn("learning rate", status["reason"])
 
@@ -300,7 +298,7 @@ class Text(ProgramTest):
         config = self.write("text.json", {"name": "poem", "task": {"kind": "text", "file": text.name, "context": 16},
                                           "model": {"d_model": 16, "attention": {"heads": 2}, "residual": True}, "train": {"steps": 40, "eval_every": 20}})
         self.ok("--config", config)
-        run = self.tmp / "runs/poem/seed-0"
+        run = run_at(self.tmp / "runs/poem/seed-0")
         arguments = ("sample", run, "--prompt", "the ", "--length", 30, "--temperature", 0.5, "--top-k", 5)
         first, second = self.ok(*arguments).stdout, self.ok(*arguments).stdout
         self.assertEqual(first, second)
@@ -313,14 +311,9 @@ class Text(ProgramTest):
         weights.write_bytes(good[:-4])
         self.assertIn("safetensors", self.fails(3, "sample", run))
         weights.write_bytes(good)
-        shutil.copy(run / "config.json", self.tmp / "kept.json")
-        changed = json.loads((run / "config.json").read_text())
-        changed["model"]["d_model"] = 8
-        (run / "config.json").write_text(json.dumps(changed))
-        self.assertIn("config.json", self.fails(3, "sample", run))
-        for name in ("summary.json", "status.json"):  # they say that this config was not trained
-            (run / name).unlink()
-        self.assertIn("shape", self.fails(3, "sample", run))
+        text = (run / "run.json").read_text()
+        (run / "run.json").write_text(text.replace('"d_model": 16', '"d_model": 8'))
+        self.assertIn("run.json: damaged", self.fails(3, "sample", run))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, run_at
 
 BASH = r"""
 source <("$PROGRAM" completion bash)
@@ -94,7 +94,7 @@ class Words(CompletionTest):
         self.ok("xor", "name=study", "seeds=2", "train.steps=20", "-q")
         (self.tmp / "other").mkdir()
         self.assertEqual(set(self.asked("compare", "")), {"runs/study/", "runs/xor/"})
-        self.assertEqual(set(self.asked("sample", "runs/xor/")), {"runs/xor/seed-0"})
+        self.assertEqual(set(self.asked("sample", "runs/xor/")), {f"runs/xor/{run_at(self.tmp / 'runs/xor/seed-0').name}"})
         self.assertEqual(set(self.asked("report", "runs/study", "-o", "o")), {"other/"})
         self.assertEqual(set(self.asked("export", "runs/study", "runs/x")), {"runs/xor/"})
 
@@ -148,7 +148,7 @@ class Shells(CompletionTest):
             enter(f"cd {self.tmp}; {load}; ffn-train ready".encode())
             for name in self.NAMES:
                 (self.tmp / "runs" / name).mkdir(parents=True)
-                (self.tmp / "runs" / name / "status.json").touch()  # a run: the word ends there
+                (self.tmp / "runs" / name / "run.json").touch()  # a run: the word ends there
                 typed = [f"runs/{name[0]}"] + ["runs/c\\ r"] * (name == "c run") + [quote + f"runs/{name[0]}" for quote in "'\"" if name[0] not in "gr"]
                 for beginning in typed:
                     told.unlink()

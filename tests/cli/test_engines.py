@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from program import ProgramTest, main
+from program import ProgramTest, main, run_at, record
 
 XOR = {
     "name": "x", "seed": 1,
@@ -28,17 +28,19 @@ class Engines(ProgramTest):
         started = self.ok("--config", "x.json").stderr
         self.assertIn("engine: fused, cpu", started)
         self.assertIn("it covers the model on the CPU", started)
-        meta, summary = self.read("runs/x/seed-1/meta.json"), self.read("runs/x/seed-1/summary.json")
+        summary = record(self.tmp / "runs/x/seed-1")["summary"]
+        meta = record(self.tmp / "runs/x/seed-1")["sessions"][-1]
         self.assertEqual((meta["engine"], meta["device"], meta["libtorch"]), ("fused", "cpu", ""))
         self.assertEqual(len(summary["computed_by"]), 1)
 
         started = self.ok("--config", "x.json", "--engine", "libtorch", "-o", "open").stderr
         self.assertIn("engine: libtorch, cpu", started)
         self.assertIn("(asked for)", started)
-        meta, other = self.read("open/x/seed-1/meta.json"), self.read("open/x/seed-1/summary.json")
+        other = record(self.tmp / "open/x/seed-1")["summary"]
+        meta = record(self.tmp / "open/x/seed-1")["sessions"][-1]
         self.assertEqual(meta["engine"], "libtorch")
         self.assertRegex(meta["libtorch"], r"^\d+\.\d+")
-        self.assertEqual(other["identity"], summary["identity"])
+        self.assertEqual(record(self.tmp / "open/x/seed-1")["identity"], record(self.tmp / "runs/x/seed-1")["identity"])
         self.assertAlmostEqual(other["metrics"]["val/loss"]["final"], summary["metrics"]["val/loss"]["final"], delta=1e-3)
         self.assertEqual(other["metrics"].keys(), summary["metrics"].keys())
 
@@ -49,18 +51,18 @@ class Engines(ProgramTest):
         self.assertIn("already trained", self.ok("--config", "x.json", "--engine", "libtorch").stderr)
         before = self.files()
         refused = self.fails(2, "--config", "x.json", "--engine", "fused")
-        self.assertIn("compute.engine: libtorch → fused", refused)
+        self.assertIn("was trained by the engine libtorch, not by fused", refused)
         self.assertIn("--fresh", refused)
         self.assertEqual(self.files(), before)
         self.ok("--config", "x.json", "--engine", "fused", "--fresh")
-        self.assertTrue((self.tmp / "runs/x/seed-1.old-1/model.safetensors").exists())
-        self.assertTrue(self.read("runs/x/seed-1/summary.json")["computed_by"][0].startswith("fused"))
+        self.assertTrue(any((self.tmp / "runs/x").glob("seed-1.*.old-1/model.safetensors")))
+        self.assertTrue(record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"][0].startswith("fused"))
 
     def interrupted(self, *more):
         """A run that was stopped on request after its first checkpoint."""
         self.write("x.json", {**XOR, "train": {**XOR["train"], "steps": 400000 if "fused" in more else 20000, "checkpoint_every": 500}})
         process = subprocess.Popen(self.command("--config", "x.json", *more), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint.safetensors"
         deadline = time.monotonic() + 60
         while not checkpoint.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -73,12 +75,12 @@ class Engines(ProgramTest):
         resumed = self.ok("--config", "x.json").stderr
         self.assertIn("going on with fused", resumed)
         self.assertIn("bits may differ", resumed)
-        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        by = record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"]
         self.assertEqual([entry.split(",")[0] for entry in by], ["libtorch", "fused"])
 
     def test_a_run_that_goes_on_with_another_instruction_set_says_so(self):
         self.interrupted("--engine", "fused")
-        checkpoint = self.tmp / "runs/x/seed-1/checkpoint/state.safetensors"
+        checkpoint = self.tmp / "runs/x/seed-1/checkpoint.safetensors"
         written = checkpoint.read_bytes()
         elsewhere = written.replace(b"x86-64-v4", b"x86-64-v9").replace(b"x86-64-v3", b"x86-64-v9")
         if elsewhere == written:
@@ -87,7 +89,7 @@ class Engines(ProgramTest):
         checkpoint.write_bytes(elsewhere.replace(b"ffn_checksum", b"no__checksum").replace(b'\\"schema_version\\":2', b'\\"schema_version\\":1'))
         resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
         self.assertIn("what fused, cpu, x86-64-v9 began: bits may differ", resumed)
-        by = self.read("runs/x/seed-1/summary.json")["computed_by"]
+        by = record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"]
         self.assertEqual(len(by), 2)
         self.assertIn("went on under another engine or processor", self.ok("compare", "runs/x").stdout + self.ok("compare", "runs/x", "--json").stdout)
 
@@ -99,7 +101,8 @@ class Engines(ProgramTest):
                 self.assertEqual(result.returncode, 2)
                 continue
             self.assertEqual(result.returncode, 0, result.stderr)
-            meta, summary = (self.read(f"{given or 'best'}/x/seed-1/{file}") for file in ("meta.json", "summary.json"))
+            found = record(self.tmp / (given or "best") / "x/seed-1")
+            meta, summary = found["sessions"][-1], found["summary"]
             if expected:
                 self.assertEqual(meta["kernel_isa"], expected)
             self.assertIn("engine: fused, cpu, " + meta["kernel_isa"], result.stderr)
@@ -129,14 +132,14 @@ class Engines(ProgramTest):
             del os.environ["FFN_ISA"]
         resumed = self.ok("--config", "x.json", "train.steps=400000").stderr
         self.assertIn("what fused, cpu, baseline began: bits may differ", resumed)
-        self.assertEqual(self.read("runs/x/seed-1/summary.json")["computed_by"][0], "fused, cpu, baseline")
+        self.assertEqual(record(self.tmp / "runs/x/seed-1")["summary"]["computed_by"][0], "fused, cpu, baseline")
 
     def test_a_run_goes_on_in_libtorch(self):
         self.interrupted("--engine", "fused")
         # So many steps are too many for LibTorch: it takes a few and stops again.
         process = subprocess.Popen(self.command("--config", "x.json", "--engine", "libtorch"), cwd=self.tmp, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
-        status = self.tmp / "runs/x/seed-1/status.json"
+        status = run_at(self.tmp / "runs/x/seed-1") / "run.json"
         before = json.loads(status.read_text())["step"]
         deadline = time.monotonic() + 60
         while json.loads(status.read_text())["step"] <= before and time.monotonic() < deadline:
@@ -279,7 +282,7 @@ class Threads(ProgramTest):
         kept = {}
         for run in sorted(runs.glob("**/seed-*")):
             metrics = [{k: v for k, v in json.loads(line).items() if k != "time_s"} for line in (run / "metrics.jsonl").read_text().splitlines()]
-            kept[run.name] = ((run / "model.safetensors").read_bytes(), (run / "config.json").read_bytes(), metrics)
+            kept[run.name.split(".")[0]] = ((run / "model.safetensors").read_bytes(), record(run)["config"], metrics)
         shutil.rmtree(self.tmp / "runs")
         return kept
 
@@ -295,9 +298,9 @@ class Threads(ProgramTest):
         whole = self.left("train.steps=40", "--threads", "1")["seed-3"]
         running = subprocess.Popen(self.command("--config", "big.json", "train.steps=40", "--threads", "2"), cwd=self.tmp, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)  # fmt: skip
-        run = self.tmp / "runs/big/seed-3"
+        run = run_at(self.tmp / "runs/big/seed-3")
         until = time.monotonic() + 60
-        while not any((run / "checkpoint").glob("*")) and time.monotonic() < until:
+        while not (run / "checkpoint.safetensors").exists() and time.monotonic() < until:
             time.sleep(0.002)
         running.send_signal(signal.SIGKILL)
         running.wait()

@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from program import ROOT, ProgramTest, main
+from program import ROOT, ProgramTest, main, record, run_at
 
 try:
     import pandas
@@ -51,7 +51,7 @@ class ExportTest(ProgramTest):
         return json.loads(self.ok("export", *arguments, "--json").stdout)
 
     def runs(self, study="runs/study"):
-        found = sorted(p.parent for p in (self.tmp / study).rglob("status.json"))
+        found = sorted(p.parent for p in (self.tmp / study).rglob("run.json"))
         self.assertTrue(found)
         return found
 
@@ -76,8 +76,8 @@ class Csv(ExportTest):
         found = {(row["run"], int(row["step"]), row["metric"]): (float(row["value"]), float(row["time_s"]), int(row["tokens"])) for row in rows}
         self.assertEqual(found, expected)  # to the last bit
         for row in self.rows("runs/study/runs.csv"):
-            summary = json.loads((self.tmp / row["run"] / "summary.json").read_text())
-            config = json.loads((self.tmp / row["run"] / "config.json").read_text())
+            summary = record(self.tmp / row["run"])["summary"]
+            config = record(self.tmp / row["run"])["config"]
             self.assertEqual((row["model.ffn.activation"], row["seed"], row["state"]), (config["model"]["ffn"]["activation"], str(config["seed"]), "done"))
             self.assertEqual(float(row["val/loss"]), summary["metrics"]["val/loss"]["final"])
             self.assertEqual(float(row["best val/loss"]), summary["metrics"]["val/loss"]["best"])
@@ -148,7 +148,7 @@ class Csv(ExportTest):
         self.study()
         runs = self.runs()
         (runs[0] / "metrics.jsonl").write_text((runs[0] / "metrics.jsonl").read_text().replace("0", "1", 1))
-        (runs[1] / "summary.json").unlink()
+        (runs[1] / "run.json").write_text("{")
         told = self.export("runs/study", "--csv", "-o", "elsewhere")
         self.assertEqual(told["runs"], 15)
         self.assertEqual(len(told["notes"]), 2)
@@ -200,7 +200,7 @@ class Csv(ExportTest):
 @unittest.skipUnless(tensorboard, "needs python3-protobuf")
 class TensorBoard(ExportTest):
     def event_file(self, directory):
-        found = list((self.tmp / directory).glob("events.out.tfevents.*"))
+        found = list(run_at(self.tmp / directory).glob("events.out.tfevents.*"))
         self.assertEqual(len(found), 1, directory)
         return found[0]
 
@@ -220,7 +220,7 @@ class TensorBoard(ExportTest):
             path = self.event_file("runs/study/tensorboard" / run.relative_to(self.tmp / "runs/study"))
             self.check_scalars(run, path)
             group, keys, end = tensorboard.hparams(path)
-            config = json.loads((run / "config.json").read_text())["model"]["ffn"]
+            config = record(run)["config"]["model"]["ffn"]
             self.assertEqual(group, run.parent.name)
             self.assertEqual(keys, {"model.ffn.activation": config["activation"], "model.ffn.expansion": config["expansion"]})
             self.assertEqual(end, 1)
@@ -266,7 +266,7 @@ class TensorBoard(ExportTest):
         self.ok("xor", "train.steps=50", "-q")
         self.export("runs/xor", "--tensorboard", "--histograms")
         found = tensorboard.histograms(self.event_file("runs/xor/tensorboard/xor/seed-0"))
-        data = (self.tmp / "runs/xor/seed-0/model.safetensors").read_bytes()
+        data = ((run_at(self.tmp / "runs/xor/seed-0") / "model.safetensors")).read_bytes()
         size = struct.unpack_from("<Q", data)[0]
         header = json.loads(data[8:8 + size])
         header.pop("__metadata__")
@@ -347,10 +347,10 @@ class TensorBoard(ExportTest):
     def test_what_was_moved_aside_can_be_cleaned_with_its_events(self):
         for more in ([], ["--fresh"]):
             self.ok("xor", "train.steps=20", "log.tensorboard=true", "-q", *more)
-        self.event_file("runs/xor/seed-0")
-        self.event_file("runs/xor/seed-0.old-1")
+        [old] = (self.tmp / "runs/xor").glob("seed-0.*.old-1")
+        self.event_file(old)
         self.ok("clean", "--yes")
-        self.assertFalse((self.tmp / "runs/xor/seed-0.old-1").exists())
+        self.assertFalse(old.exists())
 
     def test_results_are_the_same_with_and_without(self):
         self.study(name="without")
@@ -368,15 +368,15 @@ class TensorBoard(ExportTest):
         for starts, how in enumerate((signal.SIGKILL, signal.SIGINT), 1):
             process = subprocess.Popen(self.command("--config", config, "-q"), cwd=self.tmp, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
             deadline = time.time() + 60
-            while time.time() < deadline and not list(self.tmp.rglob("state.safetensors")):
+            while time.time() < deadline and not list(self.tmp.rglob("checkpoint.safetensors")):
                 time.sleep(0.02)
             time.sleep(0.3)
-            run = next(self.tmp.rglob("status.json")).parent
+            run = next(self.tmp.rglob("run.json")).parent
             os.killpg(process.pid, how) if how == signal.SIGKILL else process.send_signal(how)
             process.wait(60)
             self.assertEqual(len(list(run.glob("events.out.tfevents.*"))), starts)
         self.ok("--config", config, "-q")
-        self.assertIn("resumed_at_step", (run / "meta.json").read_text())
+        self.assertIn("resumed_at_step", (run / "run.json").read_text())
         files = sorted(run.glob("events.out.tfevents.*"))
         self.assertEqual(len(files), 3)
         self.check_scalars(run, *files)
@@ -387,12 +387,12 @@ class TensorBoard(ExportTest):
                                           "train": {"steps": 300000, "eval_every": 1000, "checkpoint_every": 5000, "optimizer": {"lr": 0.005}}})
         process = subprocess.Popen(self.command("--config", config, "-q"), cwd=self.tmp, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         deadline = time.time() + 60
-        while time.time() < deadline and not list(self.tmp.rglob("state.safetensors")):
+        while time.time() < deadline and not list(self.tmp.rglob("checkpoint.safetensors")):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         process.wait(60)
         self.ok("--config", config, "log.tensorboard=true", "-q")
-        run = next(self.tmp.rglob("status.json")).parent
+        run = next(self.tmp.rglob("run.json")).parent
         self.check_scalars(run, self.event_file(run.relative_to(self.tmp)))
 
 

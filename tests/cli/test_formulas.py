@@ -3,7 +3,7 @@
 import json
 import os
 
-from program import ProgramTest, main
+from program import ProgramTest, main, record
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "train": {"steps": 60, "eval_every": 5, "target": {"metric": "val/accuracy", "at_least": 0.99}, "optimizer": {"lr": 0.02}}}
 MINE = {"kind": "formula", "name": "mine", "formula": "(relu(x @ a) * b) @ c", "parameters": {"a": ["D", "F"], "b": ["F"], "c": ["F", "D"]}, "init": {"b": 1}}
@@ -85,9 +85,9 @@ class Formulas(ProgramTest):
         self.ok("--config", path, "-q")
         (self.tmp / "ours.json").unlink()
         self.assertIn("cube", self.fails(2, "--config", path))
-        again = self.ok("--config", "runs/xor/seed-0/config.json", "-o", "again", "-q")
+        again = self.ok("--config", "runs/xor/seed-0", "-o", "again", "-q")
         self.assertEqual(again.returncode, 0)
-        one, two = (json.loads((self.tmp / d / "xor/seed-0/summary.json").read_text()) for d in ("runs", "again"))
+        one, two = (record(self.tmp / d / "xor/seed-0")["summary"] for d in ("runs", "again"))
         self.assertEqual(one["metrics"]["val/loss"], two["metrics"]["val/loss"])
 
     def test_a_file_of_formulas_that_is_not_there_is_called_that(self):

@@ -5,7 +5,7 @@ import io
 import json
 import re
 
-from program import ProgramTest, main
+from program import ProgramTest, main, record
 
 DIVERGES = ("train.optimizer.kind=sgd", "train.optimizer.lr=1e30")
 WORDS = {"name": "words", "task": {"kind": "text", "file": "words.txt", "context": 8}, "model": {"d_model": 8, "ffn": {"kind": "positionwise"}},
@@ -38,7 +38,7 @@ class Leaders(ProgramTest):
         groups = {g["value"]: g for g in comparison["facets"][0]["groups"]}
         late = groups["0.6"]
         self.assertGreater(late["diverged"], 0)
-        hits = sum(json.loads(path.read_text())["hit"] is not None for path in self.tmp.glob("runs/late/*0.6*/seed-*/summary.json"))
+        hits = sum(record(path)["summary"]["hit"] is not None for path in self.tmp.glob("runs/late/*0.6*/seed-*/run.json"))
         self.assertEqual(late["hits"], hits)
         self.assertGreater(hits, late["done"])
         self.assertIn("diverged later; their hits count (0.6: ", " ".join(comparison["notes"]))
@@ -50,8 +50,8 @@ class BestValues(ProgramTest):
     RUN = ("xor", "train.optimizer.lr=1e30", "train.steps=20", "train.eval_every=1")
 
     def summary(self):
-        [path] = self.tmp.glob("runs/**/summary.json")
-        return json.loads(path.read_text())["metrics"]
+        [path] = self.tmp.glob("runs/**/run.json")
+        return record(path)["summary"]["metrics"]
 
     def test_a_best_value_comes_from_an_evaluation_with_a_finite_loss(self):
         self.fails(1, *self.RUN)

@@ -63,7 +63,7 @@ class Labels(ProgramTest):
         for text in (said, self.ok("compare", "runs/study", "--details").stdout, page):
             self.assertNotIn("kind=gated", text.split("Commands that reproduce it")[0])
         self.assertRegex(said, r"(?m)^SwiGLU +0\.0")
-        self.assertEqual({path.parent.name for path in self.tmp.glob("runs/study/*/seed-0")}, {"activation=relu", "kind=gated+activation=silu"})
+        self.assertEqual({path.parent.name for path in self.tmp.glob("runs/study/*/seed-0.*")}, {"activation=relu", "kind=gated+activation=silu"})
 
     def test_a_label_that_would_name_several_variants_is_refused(self):
         twice = [NAMED[0], {**NAMED[1], "label": "ReLU 4×"}]

@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from program import ROOT, ProgramTest, main
+from program import ROOT, ProgramTest, main, run_at
 
 PAIR = ("xor", "model.ffn.activation=relu,gelu", "train.eval_every=1", "train.steps=60", "-q")
 NULL = ("xor", "model.ffn.dropout=0.0,1e-12", "train.eval_every=1", "train.steps=40", "compare.metric=val/loss", "-q")
@@ -101,7 +101,7 @@ class LooksTest(ProgramTest):
     def test_a_study_that_is_not_complete_is_never_sure_and_fewer_seeds_are_other_seeds(self):
         self.train("name=s", "seeds=12")
         for activation in ("relu", "gelu"):
-            shutil.rmtree(self.tmp / f"runs/s/activation={activation}/seed-11")
+            shutil.rmtree(run_at(self.tmp / f"runs/s/activation={activation}/seed-11"))
         self.assert_suggestive(words(self.ok("compare", "runs/s").stdout), "2 of 24 runs are not finished")
         self.assert_sure(self.train("name=s", "seeds=12"))
         self.assert_suggestive(self.train("name=s", "seeds=11"), "other seeds than declared")

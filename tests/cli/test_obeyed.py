@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, run_at
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": {"activation": "relu"}},
        "train": {"steps": 20, "eval_every": 10, "target": {"metric": "val/accuracy", "at_least": 0.99}}}
@@ -33,7 +33,7 @@ class Keys(ProgramTest):
         study = ("xor", "name=two", "seeds=2", "train.steps=5", "model.ffn.kind=formula", "model.ffn.parameters={\"a\":[\"D\",\"F\"],\"b\":[\"D\",\"F\"],\"c\":[\"F\",\"D\"]}",
                  "model.ffn.formula=(relu(x @ a) * (x @ b)) @ c,(relu(x @ a) + (x @ b)) @ c", "-q")
         self.ok(*study)
-        variants = {path.parent.parent.name for path in (self.tmp / "runs/two").glob("*/*/summary.json")}
+        variants = {path.parent.parent.name for path in (self.tmp / "runs/two").glob("*/*/run.json")}
         self.assertEqual(len(variants), 2, variants)
         rows = json.loads(self.ok("compare", "runs/two", "--json").stdout)["facets"][0]["groups"]
         self.assertEqual(len({row["value"] for row in rows}), 2)
@@ -42,7 +42,7 @@ class Keys(ProgramTest):
             self.write(name, f"a text, {name}\n" * 40)
         self.write("t.json", TEXT)
         self.ok("t.json", "task.file=foo/bar.txt,foo_bar.txt", "seeds=2", "-q")
-        self.assertEqual(len(list((self.tmp / "runs/t").glob("*/seed-0/summary.json"))), 2)
+        self.assertEqual(len(list((self.tmp / "runs/t").glob("*/seed-0.*/run.json"))), 2)
 
     def test_a_number_may_be_a_name_and_a_reference(self):
         self.ok("xor", "name=20240101", "model.ffn.expansion=1,2", "compare.reference=2", "seeds=2", "train.steps=5", "-q")
@@ -51,7 +51,6 @@ class Keys(ProgramTest):
     def test_what_a_study_sets_itself_is_refused(self):
         self.assertIn("write seeds=[7]", self.fails(2, "activations", "seed=7"))
         self.assertIn("the study tunes train.optimizer.lr", self.fails(2, "activations-tuned", "train.optimizer.lr=0.1"))
-        self.assertIn("a tuned study has at most 121 characters, not 122", self.fails(2, "activations-tuned", "name=" + "a" * 122))
 
     def test_a_list_names_what_it_does_not_take(self):
         self.assertIn("`list activations` lists all of them, so relu would have no effect", self.fails(2, "list", "activations", "relu"))
@@ -134,7 +133,7 @@ class Signals(ProgramTest):
             self.assertEqual(process.returncode, 75, said)
             self.assertLess(time.monotonic() - began, max(2.0, 0.6 * one))
             self.ok(path, "name=" + name, "-q")
-            whole, resumed = (self.tmp / "runs" / n / "seed-0" for n in ("whole", name))
+            whole, resumed = (run_at(self.tmp / "runs" / n / "seed-0") for n in ("whole", name))
             rows = [[{k: v for k, v in json.loads(line).items() if k != "time_s"} for line in (d / "metrics.jsonl").read_text().splitlines()] for d in (whole, resumed)]
             self.assertEqual(*rows)
             tensors = [(d / "model.safetensors").read_bytes() for d in (whole, resumed)]

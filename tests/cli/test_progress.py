@@ -6,11 +6,12 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import termios
 
-from program import PROGRAM, ProgramTest, main
+from program import PROGRAM, ProgramTest, main, run_at
 
 STUDY = {
     "name": "study", "seeds": 4, "task": {"kind": "xor", "bits": 2}, "model": {"d_model": 8, "ffn": {"kind": "positionwise", "activation": "relu"}},
@@ -169,7 +170,7 @@ class Ending(ProgramTest):
         words = shlex.split(named.partition(": ")[2])
         self.assertIn("pictures: ffn-train report runs/study-settled", done.stderr)
         self.assertIn("name=study-settled-tuned", done.stderr)  # now that it is decided, and at one rate
-        seeds = {int(p.name.partition("-")[2]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
+        seeds = {int(p.name.split("-")[1].split(".")[0]) for p in (self.tmp / "runs/study-settled").glob("*/seed-*")}
         fresh = 'seeds={"until":"settled","first":%d}' % (max(seeds) + 1)  # no study of these variants was looked at with them
         self.assertEqual([word for word in words if word.startswith(("name=", "seeds="))], ["name=named-settled", fresh])
         self.assertEqual(min(seeds), 6)  # that nobody has looked at
@@ -222,11 +223,13 @@ class Ending(ProgramTest):
 
     def test_after_failures_the_same_command_comes_first(self):
         self.write("study.json", {**STUDY, "train": {**STUDY["train"], "steps": 100}})
-        (self.tmp / "runs/study/activation=relu").mkdir(parents=True)
-        in_the_way = self.write("runs/study/activation=relu/seed-1", "")
+        self.ok("study.json", "-q")
+        run = run_at(self.tmp / "runs/study/activation=relu/seed-1")
+        shutil.rmtree(run)
+        run.symlink_to("nowhere")  # no directory can be made there
         line = self.fails(4, "study.json").strip().splitlines()[-1]
         self.assertRegex(line, r"^next, once what made runs fail is put right \(see above\), the same command trains those: \S+ study.json$")
-        in_the_way.unlink()
+        run.unlink()
         self.assertIn("8 runs: 1 trained now, 7 found finished", self.ok(*shlex.split(line.rpartition(": ")[2])[1:]).stderr)
 
     def test_where_all_diverged_no_report_is_named(self):

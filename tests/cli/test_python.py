@@ -19,7 +19,7 @@ import warnings
 import torch
 import torch.nn.functional as F
 
-from program import PROGRAM, ROOT, ProgramTest, main
+from program import PROGRAM, ROOT, ProgramTest, main, record, run_at
 
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
@@ -121,7 +121,6 @@ def by_formula(name, shape):
 def write_run(directory, config, tensors, metadata):
     """A run as the program writes it: float32, names sorted, without checksums."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "config.json").write_text(json.dumps(config))
     header, data = {"__metadata__": metadata}, b""
     for name, tensor in sorted(tensors.items()):
         raw = struct.pack(f"<{tensor.numel()}f", *tensor.flatten().tolist())
@@ -130,6 +129,9 @@ def write_run(directory, config, tensors, metadata):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     (directory / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    data = (directory / "model.safetensors").read_bytes()
+    files = {"model.safetensors": {"bytes": len(data), "checksum": f"xxh3:{ffn_train.xxhash.xxh3_128_hexdigest(data)}" if ffn_train.xxhash else ""}}
+    (directory / "run.json").write_text(json.dumps({"config": config, "summary": {"files": files}}))
 
 
 class Layers(unittest.TestCase):
@@ -272,8 +274,8 @@ class Runs(ProgramTest):
 
     def check(self, run):
         """val/loss and val/accuracy as the program measured them."""
-        config = json.loads((run / "config.json").read_text())
-        measured = json.loads((run / "summary.json").read_text())["metrics"]
+        config = record(run)["config"]
+        measured = record(run)["summary"]["metrics"]
         if config["task"]["kind"] == "text":
             config["task"]["file"] = run / config["task"]["file"]
         x, labels = DATA[config["task"]["kind"]](config["task"], config["train"], config["seed"])
@@ -429,7 +431,7 @@ class Runs(ProgramTest):
 
     def test_files_that_do_not_fit_are_refused_with_all_that_differs(self):
         (run,) = self.train("x", self.XOR)
-        config, (tensors, metadata) = json.loads((run / "config.json").read_text()), ffn_train.read_safetensors(run / "model.safetensors")
+        config, (tensors, metadata) = record(run)["config"], ffn_train.read_safetensors(run / "model.safetensors")
         changed = self.tmp / "changed"
 
         def write(config=config, metadata=metadata, **more):
@@ -474,20 +476,16 @@ class Runs(ProgramTest):
         for at in (len(data) - 1, len(data) // 2):
             weights.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
             text = self.refused(run)
-            self.assertIn(f"{weights}: damaged: its checksum is not that of summary.json; the command that trained the run mends it", text)
-            self.assertIn(f"`ffn-train check {run}`", text)
+            self.assertIn(f"{weights}: damaged: its checksum is not that of run.json; the command that trained the run trains it again", text)
         weights.write_bytes(data[:-1])
         self.assertIn(f"{weights}: damaged: {len(data) - 1} bytes instead of {len(data)}", self.refused(run))
         weights.write_bytes(data)
         ffn_train.load(run)
-        summary = json.loads((run / "summary.json").read_text())
-        (run / "summary.json").write_text(json.dumps({**summary, "files": {weights.name: 1}}))
-        self.assertIn("summary.json", self.refused(run))
-        weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-        (run / "summary.json").write_text(json.dumps({key: value for key, value in summary.items() if key != "files"}))
-        ffn_train.load(run)  # version 0.1 listed none
-        (run / "summary.json").unlink()
-        ffn_train.load(run)
+        whole = record(run)
+        (run / "run.json").write_text(json.dumps({**whole, "summary": {**whole["summary"], "files": {weights.name: 1}}}))
+        self.assertIn("run.json", self.refused(run))
+        (run / "run.json").write_text(json.dumps({**whole, "summary": {**whole["summary"], "files": {}}}))
+        self.assertIn("kept no model.safetensors", self.refused(run))
 
     def test_without_the_library_of_checksums_a_warning_says_so(self):
         (run,) = self.train("x", self.XOR)
@@ -511,8 +509,8 @@ class Runs(ProgramTest):
         self.assertEqual(list(table.columns[:6]), ["run", "seed", "state", "label", "model.ffn.activation", "train.optimizer.lr"])
         self.assertEqual(list(table["seed"])[:11], list(range(11)))
         for row in table.to_dict("records"):
-            summary = json.loads((pathlib.Path(row["run"]) / "summary.json").read_text())
-            config = json.loads((pathlib.Path(row["run"]) / "config.json").read_text())
+            summary = record(pathlib.Path(row["run"]))["summary"]
+            config = record(pathlib.Path(row["run"]))["config"]
             self.assertEqual((row["seed"], row["model.ffn.activation"], row["train.optimizer.lr"], row["state"]),
                              (config["seed"], config["model"]["ffn"]["activation"], config["train"]["optimizer"]["lr"], "done"))
             self.assertEqual((row["steps"], row["parameters"], row["train_seconds"]), (60, summary["parameters"], summary["train_seconds"]))
@@ -527,32 +525,34 @@ class Runs(ProgramTest):
 
     def test_what_diverged_is_there_and_what_is_damaged_is_named(self):
         runs = self.train("study", self.XOR, "seeds=5")
-        summary = json.loads((runs[0] / "summary.json").read_text())
-        summary["metrics"]["val/loss"]["final"] = "nan"
-        (runs[0] / "summary.json").write_text(json.dumps(summary))
-        (runs[1] / "config.json").write_text("{")
+        whole = record(runs[0])
+        whole["summary"]["metrics"]["val/loss"]["final"] = "nan"
+        (runs[0] / "run.json").write_text(json.dumps(whole))
+        (runs[1] / "run.json").write_text("{")
         shutil.rmtree(runs[2])
-        runs[3].rename(runs[3].with_name("seed-3.old-1"))
-        (runs[4] / "status.json").unlink()
+        runs[3].rename(runs[3].with_name(runs[3].name + ".damaged-1"))
+        (runs[4] / "run.json").write_text("{}")
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             (row,) = ffn_train.runs_as_dicts(self.tmp / "runs")
         self.assertTrue(math.isnan(row["val/loss"]))
         self.assertEqual(len(said), 3)
-        self.assertRegex(str(said[0].message), "^2 runs are not there, but listed in .*study.json: .*seed-2, .*seed-3$")
-        self.assertRegex(str(said[1].message), "^left out: .*seed-1/config.json: Expecting property name")
-        self.assertRegex(str(said[2].message), "^left out: .*seed-4/status.json: No such file")
+        self.assertRegex(str(said[0].message), "^2 runs are not there, but listed in .*study.json: .*seed-2[.]\\w+, .*seed-3[.]\\w+$")
+        self.assertRegex(str(said[1].message), "^left out: .*seed-1[.]\\w+/run.json: Expecting property name")
+        self.assertRegex(str(said[2].message), "^left out: .*seed-4[.]\\w+/run.json: no key")
         with self.assertRaisesRegex(ffn_train.RunError, "no directory"):
             ffn_train.runs(self.tmp / "nowhere")
 
     def test_one_damaged_file_costs_its_run_alone_and_is_named(self):
         runs = self.train("study", self.XOR, "seeds=2")
         metric = {"final": 1, "best": 1, "best_step": 1}
-        damages = {"summary.json": ([], {"metrics": []}, {"metrics": {"val/loss": 1}}, {"metrics": {"val/loss": {}}}, {"hit": "x"}, {"hit": [1]},
-                                    {"metrics": {"val/loss": {**metric, "final": "x"}}}, {"metrics": {"val/loss": {**metric, "best": []}}}),
-                   "status.json": ({}, {"state": []}, [], {"state": None}), "config.json": ([], 1), "metrics.jsonl": ([], 1, {"val/loss": 1}, {"step": 1, "val/loss": "x"}, {"step": 1, "val/loss": []})}
+        whole = record(runs[0])
+        summaries = ([], {"metrics": []}, {"metrics": {"val/loss": 1}}, {"metrics": {"val/loss": {}}}, {"hit": "x"}, {"hit": [1]},
+                     {"metrics": {"val/loss": {**metric, "final": "x"}}}, {"metrics": {"val/loss": {**metric, "best": []}}})
+        damages = {"run.json": (*({**whole, "summary": summary} for summary in summaries if summary), {}, [], {**whole, "state": []}, {**whole, "state": None}),
+                   "metrics.jsonl": ([], 1, {"val/loss": 1}, {"step": 1, "val/loss": "x"}, {"step": 1, "val/loss": []})}
         for name, values in damages.items():
-            whole = (runs[0] / name).read_text()
+            text = (runs[0] / name).read_text()
             for value in (*map(json.dumps, values), "{", "[" * 100_000, "\x00"):
                 (runs[0] / name).write_text(value)
                 with warnings.catch_warnings(record=True) as said:
@@ -560,10 +560,10 @@ class Runs(ProgramTest):
                     rows = ffn_train.metrics(self.tmp / "runs").to_dict("records") if name == "metrics.jsonl" else ffn_train.runs_as_dicts(self.tmp / "runs")
                 self.assertEqual({row["run"] for row in rows}, {str(runs[1])}, (name, value[:50]))
                 self.assertRegex(str(said[0].message), f"^left out: .*{name}: ")
-            (runs[0] / name).write_text(whole)
-        config = json.loads((runs[0] / "config.json").read_text())
+            (runs[0] / name).write_text(text)
+        config = whole["config"]
         for key, value in (("model", 1), ("model", []), ("task", "xor"), ("model", {**config["model"], "d_model": "x"}), ("model", {**config["model"], "ffn": 3})):
-            (runs[0] / "config.json").write_text(json.dumps({**config, key: value}))
+            (runs[0] / "run.json").write_text(json.dumps({**whole, "config": {**config, key: value}}))
             self.assertIn(str(runs[0]), self.refused(runs[0]), (key, value))
 
     def said_by(self, call, *arguments, **options):
@@ -579,7 +579,7 @@ class Runs(ProgramTest):
         self.assertEqual(len(runs), 6)
         table, said = self.said_by(ffn_train.runs, self.tmp / "runs/study")
         self.assertEqual(list(table["run"]), [str(run) for run in runs])
-        single = self.tmp / "runs/study/seed-0"
+        single = run_at(self.tmp / "runs/study/seed-0")
         self.assertEqual(said, [f"1 of 7 runs left out, no part of the study (study.json): {single}; all=True takes them in"])
         curves, said = self.said_by(ffn_train.metrics, self.tmp / "runs")
         self.assertEqual((set(curves["run"]), len(said)), (set(table["run"]), 1))
@@ -596,16 +596,14 @@ class Runs(ProgramTest):
         self.assertEqual((len(rows), len(said)), (7, 1))
         self.assertIn("study.json: Expecting property name", said[0])
 
-    def test_tuning_runs_are_left_out_unless_they_are_asked_for(self):
+    def test_tuning_runs_are_found_where_they_are_named_alone(self):
         runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3", "tune.train.optimizer.lr=0.01,0.05", "tune.seeds=2")
         table, said = self.said_by(ffn_train.runs, self.tmp / "runs")
         self.assertEqual(list(table["run"]), [str(run) for run in runs])
-        tuning = self.tmp / "runs/study-tuning"
-        tuned = ffn_train.find_runs(tuning)
-        self.assertEqual(said, [f"{len(tuned)} of {len(tuned) + 6} runs left out, which tune and judge nothing: {tuning}; all=True takes them in"])
+        self.assertEqual(said, [])
+        tuned = ffn_train.find_runs(self.tmp / "runs/study/tuning")
         self.assertGreaterEqual(len(tuned), 8)
-        self.assertEqual(self.said_by(ffn_train.runs_as_dicts, tuning)[1], [])
-        self.assertEqual(len(self.said_by(ffn_train.runs_as_dicts, self.tmp / "runs", all=True)[0]), len(tuned) + 6)
+        self.assertEqual(self.said_by(ffn_train.metrics, self.tmp / "runs/study/tuning")[1], [])  # they keep none
 
     def test_the_command(self):
         (run,) = self.train("x", self.XOR)
@@ -616,7 +614,7 @@ class Runs(ProgramTest):
         shown = command(run)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         self.assertIn("(up): Linear(in_features=6, out_features=9, bias=True)", shown.stdout)
-        parameters = json.loads((run / "summary.json").read_text())["parameters"]
+        parameters = record(run)["summary"]["parameters"]
         self.assertEqual(shown.stdout.splitlines()[-1], f"{parameters:,} parameters")
         nowhere = command(self.tmp / "nowhere")
         self.assertEqual((nowhere.returncode, nowhere.stdout), (1, ""))

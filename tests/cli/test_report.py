@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import browser
-from program import ProgramTest, main
+from program import ProgramTest, main, record, run_at
 
 STUDY = {
     "name": "study", "seeds": 6, "question": "Which one learns <first> & why?", "source": "\"nobody\"",
@@ -177,7 +177,7 @@ class Words(ReportTest):
     def test_diverged_runs_are_under_way_until_then_and_without_a_difference_there_are_no_bars(self):
         self.run_program("xor", "name=study", "model.ffn.activation=relu,gelu", "train.optimizer.lr=300", "train.optimizer.kind=sgd", "seeds=3", "train.steps=60",
                          "train.eval_every=5", "-q")
-        steps = [json.loads(p.read_text())["divergence"]["step"] for p in self.tmp.glob("runs/study/*/seed-*/summary.json")]
+        steps = [record(p)["summary"]["divergence"]["step"] for p in self.tmp.glob("runs/study/*/seed-*/run.json")]
         self.assertEqual(len(steps), 6)
         self.assertLess(max(steps), 10)
         page = Page(self.page("runs/study"))
@@ -236,7 +236,7 @@ class Words(ReportTest):
         page = Page(self.page("runs/study"))
         figure = next(page.all("figure", id="steps-to-target"))
         self.assertIn("where it ends below 1 the rest never got there", page.text(next(page.all("p", figure, **{"class": "reading"}))))
-        times = {name: [json.loads(p.read_text())["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/summary.json")] for name in ("relu", "silu")}
+        times = {name: [record(p)["summary"]["hit"]["step"] for p in self.tmp.glob(f"runs/study/*={name}/seed-*/run.json")] for name in ("relu", "silu")}
         seen = 0
         for texts in self.labels(page, "steps-to-target"):
             at = texts.index("still under way")
@@ -296,10 +296,10 @@ class Words(ReportTest):
 
     def test_what_is_there_and_is_no_report_of_ours_is_not_overwritten(self):
         self.study(seeds=2)
-        run = "runs/study/activation=relu+expansion=1/seed-0"
+        run = run_at(self.tmp / "runs/study/activation=relu+expansion=1/seed-0").relative_to(self.tmp)
         notes = self.write("notes.html", "<p>mine</p>")
         self.write("paper/table.tex", "mine")
-        for place in ("runs/study/study.json", f"{run}/config.json", f"{run}/model.safetensors", "notes.html"):
+        for place in ("runs/study/study.json", f"{run}/run.json", f"{run}/model.safetensors", "notes.html"):
             before = (self.tmp / place).read_bytes()
             self.assertIn(f"{place} exists and is not a report", " ".join(self.fails(2, "report", "runs/study", "-o", place).split()))
             self.assertEqual((self.tmp / place).read_bytes(), before)
@@ -352,7 +352,7 @@ class Words(ReportTest):
 
     def test_a_curve_that_is_not_what_was_written_is_named_and_not_drawn(self):
         self.ok("--config", self.write("study.json", STUDY), "-q", "model.ffn.expansion=2")
-        metrics = next((self.tmp / "runs/study").glob("*/seed-0/metrics.jsonl"))
+        metrics = next((self.tmp / "runs/study").glob("*/seed-0.*/metrics.jsonl"))
         whole = metrics.read_text()
         for text, said in ((whole + "{}\n", f"{len(whole) + 3} bytes instead of {len(whole)}"), (whole[:-9], f"{len(whole) - 9} bytes instead of {len(whole)}"),
                            (whole.replace("1", "2", 1), "damaged: its checksum differs")):
@@ -508,8 +508,8 @@ class Size(ReportTest):
         seen = 0
         for row in page.all("tr", next(page.all("tbody", table))):
             cells = dict(zip(headers, page.all("td", row)))
-            directory = self.tmp / "runs/tuned-tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
-            losses = [json.loads((run / "summary.json").read_text())["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
+            directory = self.tmp / "runs/tuned/tuning" / f"{page.text(cells['variant'])}+lr={page.text(cells['lr'])}"
+            losses = [record(run)["summary"]["metrics"]["val/loss"]["final"] for run in directory.iterdir() if run.is_dir()]
             logs = [math.log(x) for x in losses]
             self.assertEqual(len(logs), 3)
             error = statistics.stdev(logs) / math.sqrt(3)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from program import ProgramTest, main
+from program import ProgramTest, main, record, run_at
 
 STUDY = {
     "name": "s", "seeds": {"until": "settled", "max": 32},
@@ -207,7 +207,7 @@ class Settled(ProgramTest):
         self.train("seeds.min=24")
         # As if 24 were being trained: two runs are not finished yet.
         for seed in (18, 21):
-            run = self.tmp / "runs/s/activation=gelu" / f"seed-{seed}"
+            run = run_at(self.tmp / "runs/s/activation=gelu" / f"seed-{seed}")
             for file in sorted(run.rglob("*"), reverse=True):
                 file.unlink() if file.is_file() else file.rmdir()
             run.rmdir()
@@ -221,10 +221,9 @@ class Settled(ProgramTest):
 
     def test_a_failed_run_ends_its_comparison_before_it(self):
         self.train("seeds.min=24")
-        status = self.tmp / "runs/s/activation=identity/seed-9/status.json"
-        json_text = json.loads(status.read_text())
-        self.assertEqual(json_text["state"], "done")
-        (status.parent / "summary.json").unlink()
+        run = run_at(self.tmp / "runs/s/activation=identity/seed-9")
+        self.assertEqual(record(run)["state"], "done")
+        (run / "run.json").write_text("{")
         comparison = json.loads(self.ok("compare", "runs/s", "--json").stdout)
         pairs = {pair["value"]: pair["sequential"]["looked_at"] for pair in comparison["facets"][0]["pairs"]}
         self.assertEqual(pairs, {"gelu": 24, "identity": 8})
@@ -236,7 +235,7 @@ class Settled(ProgramTest):
         self.assertIn("--fresh", said)
         self.train()
         said = self.fails(2, self.path, "seeds=20")
-        self.assertIn("adds seeds until settled and was looked at with", said)
+        self.assertIn("adds seeds until settled and was analysed with", said)
         self.assertIn("seeds=auto", said)
         self.assertEqual(self.train("--fresh", "seeds=8").returncode, 0)
         self.assertNotIn("sequential", self.record())
@@ -248,7 +247,7 @@ class Settled(ProgramTest):
         for change, key in (("compare.min_effect=0.1", "compare.min_effect"), ("compare.metric=train/loss", "compare.metric"),
                             ("compare.alpha=0.1", "compare.alpha"), ("seeds.first=100", "seeds.first"), ("model.ffn.activation=relu,gelu", "variants")):
             said = self.fails(2, self.path, change)
-            self.assertIn("was looked at with another question", said)
+            self.assertIn("was analysed with another question", said)
             self.assertIn(key, said)
 
     def test_shards_are_refused_and_slurm_does_without(self):
@@ -289,7 +288,7 @@ class Settled(ProgramTest):
             again["notes"].remove(note)
             self.assertEqual(again, compared)
             self.assertIn("study.json.bak", self.ok("report", "runs/s", "-o", "/dev/stdout").stdout)
-            self.assertIn("was looked at with", " ".join(self.fails(2, self.path, "seeds=12").split()))
+            self.assertIn("was analysed with", " ".join(self.fails(2, self.path, "seeds=12").split()))
             self.assertIn(f"study.json: {how}", self.train().stderr)
             self.assertEqual((self.comparison(), self.record()), (before, record))
             self.ok("check", "runs/s")
@@ -311,7 +310,7 @@ class Settled(ProgramTest):
             checked = self.run_program("check", "runs/s")
             self.assertEqual(checked.returncode, 3)
             for text in (checked.stdout, self.ok("compare", "runs/s").stdout, self.ok("report", "runs/s", "-o", "/dev/stdout").stdout):
-                for said in (f"study.json: {how}", "not known without it: which runs are the study", "every run below it counts instead", "put study.json back from where you keep a copy"):
+                for said in (f"study.json: {how}", "not known without it: which runs are the study", "every run below it counts instead", "put study.json back"):
                     self.assertIn(said, " ".join(text.split()), how)
             for path, content in both:
                 path.write_bytes(content)

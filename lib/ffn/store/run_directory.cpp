@@ -48,29 +48,28 @@ bool is_run_directory_name(const std::string& name) {
 }
 
 std::vector<fs::path> run_directories(const fs::path& study, const std::vector<RunPlace>& runs) {
-  std::map<std::string, std::vector<fs::path>> there;  // by the name of the run's directory
-  std::set<fs::path> all;
+  std::vector<fs::path> out;
+  std::set<fs::path> planned, there;
+  std::set<std::string> labels;
+  for (const auto& run : runs) {
+    out.push_back(study / run.label / run_directory_name(run.seed, run.identity));
+    planned.insert(out.back());
+    if (!labels.insert(run.label).second) continue;
+    for (const auto& entry : entries_of(study / run.label)) there.insert(entry.path);
+  }
+  if (std::all_of(out.begin(), out.end(), [&](const fs::path& place) { return there.count(place) > 0; })) return out;
+  std::map<std::string, fs::path> elsewhere;  // by the name of the run's directory
   for (const auto& label : entries_of(study)) {
     const std::string name = label.path.filename().string();
     if (name == kTuningDirectory || is_no_result(name) || !leads_to_directory(label)) continue;
     for (const auto& run : entries_of(label.path)) {
-      if (!is_run_directory_name(run.path.filename().string())) continue;
-      there[run.path.filename().string()].push_back(run.path);
-      all.insert(run.path);
+      if (is_run_directory_name(run.path.filename().string()) && !planned.count(run.path))
+        elsewhere.emplace(run.path.filename().string(), run.path);
     }
   }
-  std::vector<fs::path> out;
-  std::set<fs::path> planned;
-  for (const auto& run : runs) {
-    out.push_back(study / run.label / run_directory_name(run.seed, run.identity));
-    planned.insert(out.back());
-  }
   for (auto& place : out) {
-    if (all.count(place)) continue;
-    const auto elsewhere = there.find(place.filename().string());
-    if (elsewhere == there.end()) continue;
-    const auto free = std::find_if(elsewhere->second.begin(), elsewhere->second.end(), [&](const auto& p) { return !planned.count(p); });
-    if (free != elsewhere->second.end()) place = *free;
+    const auto found = there.count(place) ? elsewhere.end() : elsewhere.find(place.filename().string());
+    if (found != elsewhere.end()) place = found->second;
   }
   return out;
 }

@@ -46,7 +46,9 @@ std::optional<StudyFile> study_there(const Study& study, const fs::path& directo
   } catch (const DataError& error) {
     lost = error.what();
   }
-  if (!study.growing || !holds_finished_runs(directory)) return std::nullopt;
+  const auto compared = read_file_if_there(comparison_path(directory), "comparison", ExitCode::data, 64 << 20);
+  const bool was_sequential = study.growing || (compared && compared->find("\"sequential\"") != std::string::npos);
+  if (!was_sequential || !holds_finished_runs(directory)) return std::nullopt;
   throw DataError(lost +
                       ", and so is its copy; finished runs are there, and what their interim analyses have used up of the error that "
                       "verdicts may make is not known",

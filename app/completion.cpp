@@ -8,13 +8,13 @@
 #include <system_error>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/inspect/demo.hpp"
-#include "ffn/base/marked_names.hpp"
 #include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 

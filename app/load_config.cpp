@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/base/marked_names.hpp"
 #include "ffn/store/run_check.hpp"
 
 namespace ffn::app {
@@ -65,7 +65,8 @@ std::string short_name(const std::string& path) {
 }
 
 bool names_config(const std::string& config) {
-  return config == "-" || is_file(expand_home(config)) || (!config.empty() && (!path_of_name(config).empty() || !record_of(config).empty()));
+  return config == "-" || is_file(expand_home(config)) ||
+         (!config.empty() && (!path_of_name(config).empty() || !record_of(config).empty()));
 }
 
 std::string resolve_config(const std::string& config) {

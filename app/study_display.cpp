@@ -7,8 +7,8 @@
 #include <set>
 
 #include "compare_text.hpp"
-#include "ffn/base/suggest.hpp"
 #include "ffn/base/cores.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/compare/variant_name.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
@@ -92,7 +92,8 @@ void StudyDisplay::say_how_it_trains(const Plan& plan, const std::vector<std::si
   }
   has_said_how_ = true;
   if (!part_.empty())
-    log_info(part_ + ": " + format_count(runs.size()) + " of " + format_count(plan.runs.size()) + " runs; the others are trained elsewhere");
+    log_info(part_ + ": " + format_count(runs.size()) + " of " + format_count(plan.runs.size()) +
+             " runs; the others are trained elsewhere");
   constexpr double kWorthSaying = 200e6;  // bytes: warn early when disk space is short
   double bytes = 0;
   std::size_t pending = 0;

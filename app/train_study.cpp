@@ -1,4 +1,6 @@
 // A study from the command line: from its check to the comparison at its end.
+#include "ffn/study/train_study.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +21,8 @@
 #include "ffn/store/lock_file.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/study_file.hpp"
-#include "ffn/study/ledger.hpp"
 #include "ffn/study/compare_plan.hpp"
-#include "ffn/study/train_study.hpp"
+#include "ffn/study/ledger.hpp"
 #include "ffn/train/engine.hpp"
 #include "next_command.hpp"
 #include "signals.hpp"
@@ -115,7 +116,8 @@ int train_study(const Study& given, const std::string& source, const TrainOption
   request.engine = []() -> Engine& { return training_engine(); };
   request.in_worker = handle_worker_signals;
   request.stop = stop_requested;
-  const std::string part = request.shard.count == 1 ? "" : "shard " + format_count(request.shard.index) + " of " + format_count(request.shard.count);
+  const std::string part =
+      request.shard.count == 1 ? "" : "shard " + format_count(request.shard.index) + " of " + format_count(request.shard.count);
   StudyDisplay display(part, common);
   const auto trained = ffn::train_study(std::move(asked), request, display);
   if (!trained.is_tuned) return static_cast<int>(end_of_tuning(trained.outcome, common));

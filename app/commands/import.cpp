@@ -28,7 +28,10 @@ int import(const std::string& old, const std::string& out, const CommonOptions& 
 void add_import(CommandLine program, CommonOptions& common) {
   auto command = program.subcommand("import", "bring results of version 0.1 or 0.2 into this version's form");
   auto old = std::make_shared<std::string>();
-  command.option("directory", *old, "where the earlier version's results are; it is read, never changed").required().type("OLD").directory();
+  command.option("directory", *old, "where the earlier version's results are; it is read, never changed")
+      .required()
+      .type("OLD")
+      .directory();
   command.option("-o,--out", common.out, "where results go").type("DIR").shows_default().directory();
   add_output_options(command, common);
   command.run([&common, old] { return import(*old, common.out, common); });

@@ -176,7 +176,8 @@ int runs(const std::string& directory, const CommonOptions& common) {
   double bytes = 0;
   for (const auto& one : aside) bytes += static_cast<double>(one.bytes);
   if (!aside.empty())
-    print_text("\nearlier results and damaged runs: " + format_count(aside.size()) + " (" + format_bytes(bytes) + "); ffn-train clean removes them");
+    print_text("\nearlier results and damaged runs: " + format_count(aside.size()) + " (" + format_bytes(bytes) +
+               "); ffn-train clean removes them");
   return 0;
 }
 

@@ -456,7 +456,7 @@ class Runs(ProgramTest):
         other["model"]["ffn"]["activation"] = "gelu2"
         self.assertIn("unknown activation 'gelu2': neither this ffn_train.py nor torch.nn.functional has it", self.refused(write(other, {})))
         del other["model"]["blocks"]
-        self.assertIn("config.json: no key 'blocks'", self.refused(write(other, {})))
+        self.assertIn("run.json: no key 'blocks'", self.refused(write(other, {})))
 
         data = (run / "model.safetensors").read_bytes()
         for cut in (0, 4, 200, len(data) - 1):
@@ -466,9 +466,9 @@ class Runs(ProgramTest):
         self.assertIn("1 bytes behind the last tensor", self.refused(changed))
         (changed / "model.safetensors").unlink()
         self.assertIn("has no trained weights yet; finish the training first", self.refused(changed))
-        (changed / "config.json").write_text("[")
-        self.assertIn("config.json: Expecting value", self.refused(changed))
-        self.assertIn("config.json: No such file", self.refused(self.tmp / "nowhere"))
+        (changed / "run.json").write_text("[")
+        self.assertIn("run.json: Expecting value", self.refused(changed))
+        self.assertIn("run.json: No such file", self.refused(self.tmp / "nowhere"))
 
     def test_weights_that_the_summary_does_not_vouch_for_are_refused(self):
         (run,) = self.train("x", self.XOR)

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <limits>
-#include <set>
-
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/run_recorder.hpp"
@@ -49,7 +48,11 @@ inline std::vector<RecordedRun> two_runs(const std::filesystem::path& root, cons
   for (const std::int64_t seed : {0, 1}) {
     RunConfig config = small_run(seed);
     config.keep = keep;
-    runs.push_back({RunDirectory(root / config.name / run_directory_name(seed, run_identity(config))), config, run_identity(config), std::nullopt, {}});
+    runs.push_back({RunDirectory(root / config.name / run_directory_name(seed, run_identity(config))),
+                    config,
+                    run_identity(config),
+                    std::nullopt,
+                    {}});
   }
   return runs;
 }

@@ -83,8 +83,7 @@ TEST_CASE("runs that finish together appear together, when all of them are on th
   for (std::size_t run : {0, 1}) {
     CHECK(observer.summary(run));
     CHECK(record_of(runs[run]).state == RunState::done);
-    CHECK(names_in(runs[run].directory.path()) ==
-          std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
+    CHECK(names_in(runs[run].directory.path()) == std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
   }
 }
 
@@ -196,7 +195,6 @@ TEST_CASE("what waits for its neighbours while the process is killed leaves no t
   auto observer = recorder(runs);
 
   for (const auto& run : runs) {
-    CHECK(names_in(run.directory.path()) ==
-          std::set<std::string>{"checkpoint.safetensors", "metrics.jsonl", "notes.txt", "run.json"});
+    CHECK(names_in(run.directory.path()) == std::set<std::string>{"checkpoint.safetensors", "metrics.jsonl", "notes.txt", "run.json"});
   }
 }

@@ -135,7 +135,8 @@ TEST_CASE("whoever uses weights gets those that were trained, or an error") {
   bytes.back() ^= 1;
   put(trained.file("model.safetensors"), bytes);
   CHECK(message_of<DataError>([&] { require_trained(trained.run.directory); }).find("its checksum differs") != std::string::npos);
-  CHECK(message_of<DataError>([&] { require_trained(Trained(kKilled).run.directory); }).find("no trained weights yet") != std::string::npos);
+  CHECK(message_of<DataError>([&] { require_trained(Trained(kKilled).run.directory); }).find("no trained weights yet") !=
+        std::string::npos);
 }
 
 TEST_CASE("what was renamed is found by its name and removed, a person's files are not") {

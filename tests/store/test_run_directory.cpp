@@ -66,11 +66,11 @@ TEST_CASE("a study's run is found under another label, unless it is another run 
   std::filesystem::create_directories(study / "activation=relu" / name);
   std::filesystem::create_directories(study / "tuning" / run_directory_name(1, kIdentity));
 
-  const auto now = run_directories(study, {{"activation=relu+bits=2", 0, kIdentity}, {"activation=relu+bits=2", 1, kIdentity}});
+  const auto now = run_places(study, {{"activation=relu+bits=2", 0, kIdentity}, {"activation=relu+bits=2", 1, kIdentity}});
   CHECK(now[0] == study / "activation=relu" / name);
   CHECK(now[1] == study / "activation=relu+bits=2" / run_directory_name(1, kIdentity));
 
-  const auto twins = run_directories(study, {{"activation=relu", 0, kIdentity}, {"match=params", 0, kIdentity}});
+  const auto twins = run_places(study, {{"activation=relu", 0, kIdentity}, {"match=params", 0, kIdentity}});
   CHECK(twins[0] == study / "activation=relu" / name);
   CHECK(twins[1] == study / "match=params" / name);
 }
@@ -97,7 +97,8 @@ TEST_CASE("a run's record comes back as it was written, in every state") {
     record.reason = "because \"so\"";
     record.step = 42;
     if (is_finished(state)) record.summary = full_summary();
-    record.sessions->push_back(session_json({"ffn-train", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", 100));
+    record.sessions->push_back(
+        session_json({"ffn-train", "x\xff.json"}, {"fused", "cpu", "x86-64-v3", "", ""}, "2026-01-31T12:00:00Z", 100));
     run.write_record(record, Durability::cached);
     const auto back = read_record(scratch.path());
     REQUIRE(back);
@@ -290,8 +291,8 @@ TEST_CASE("a checkpoint of another config or of nobody is refused, and so is a s
   CHECK(problem({{"state", "{}"}}) == path + ": key 'identity' not found");
   CHECK(problem({{"state", R"({"schema_version":9})"}}) == path + ": schema_version 9, this ffn-train reads up to 3");
   const auto with_step = [&](const std::string& step, const std::string& numbers = "{}") {
-    return problem({{"state", R"({"identity":"0123456789abcdef","computed_by":[],"metrics":{"bytes":0,"checksum":""},"numbers":)" + numbers +
-                                  R"(,"step":)" + step + "}"}});
+    return problem({{"state", R"({"identity":"0123456789abcdef","computed_by":[],"metrics":{"bytes":0,"checksum":""},"numbers":)" +
+                                  numbers + R"(,"step":)" + step + "}"}});
   };
   CHECK(with_step("1", R"({"x":"huge"})") == path + ": expected a number, got \"huge\"");
   for (const char* step : {"400", "-5", "100000", "1e300", "9223372036854775808", "1.5", "null"}) {

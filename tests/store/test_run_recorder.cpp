@@ -13,8 +13,7 @@ TEST_CASE("a finished run leaves exactly the files of the design and no checkpoi
   const Reference reference;
   const RunDirectory& run = reference.runs[1].directory;
 
-  CHECK(names_in(run.path()) ==
-        std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
+  CHECK(names_in(run.path()) == std::set<std::string>{"metrics.jsonl", "model.safetensors", "run.json"});
   CHECK(read_metrics(run.metrics_path()).size() == 9);
   const auto record = record_of(reference.runs[1]);
   CHECK(record.state == RunState::done);

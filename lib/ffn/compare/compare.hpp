@@ -43,9 +43,9 @@ FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path)
 struct FoundRuns {
   /// A study's in the order of its plan, others by path; those that are damaged or missing stand among them as pending.
   std::vector<FoundRun> runs;
-  std::vector<std::string> left_out;   ///< damaged runs: path and reason, for a person
-  std::vector<std::string> missing;    ///< paths of runs that a study.json lists and the disk lacks
-  std::vector<std::string> extra;      ///< paths of runs in a study's directory that its study.json does not list
+  std::vector<std::string> left_out;         ///< damaged runs: path and reason, for a person
+  std::vector<std::string> missing;          ///< paths of runs that a study.json lists and the disk lacks
+  std::vector<std::string> extra;            ///< paths of runs in a study's directory that its study.json does not list
   std::vector<std::string> damaged_studies;  ///< a study.json that is missing or damaged, and what that means: for a person
 };
 

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 bool holds_results(const fs::path& directory) {
   return holds_run(directory) || has_study_file(directory) || any_entry_below(directory, [](const DirectoryEntry& entry) {
-           return entry.type == fs::file_type::directory && (is_run_directory_name(entry.path.filename().string()) || holds_run(entry.path));
+           return entry.type == fs::file_type::directory &&
+                  (is_run_directory_name(entry.path.filename().string()) || holds_run(entry.path));
          });
 }
 

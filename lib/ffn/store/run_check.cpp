@@ -70,10 +70,10 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
   } else if (record.summary) {
     out.damage = file_differences(directory, *record.summary);
   }
-  out.verdict = !out.damage.empty()                    ? Verdict::damaged
-                : record.summary                       ? Verdict::whole
-                : record.state == RunState::failed     ? Verdict::failed
-                                                       : Verdict::unfinished;
+  out.verdict = !out.damage.empty()                ? Verdict::damaged
+                : record.summary                   ? Verdict::whole
+                : record.state == RunState::failed ? Verdict::failed
+                                                   : Verdict::unfinished;
   return out;
 }
 
@@ -121,8 +121,7 @@ RunRecord require_trained(const RunDirectory& directory) {
   if (facts == record->summary->files.end())
     throw DataError(run + " kept no weights (its config has keep: summary)", "train it with keep=all under another name");
   const std::string what = difference_of(directory.weights_path(), facts->second);
-  if (!what.empty())
-    throw DataError(run + "/" + what, "the command that trained the run trains it again");
+  if (!what.empty()) throw DataError(run + "/" + what, "the command that trained the run trains it again");
   return std::move(*record);
 }
 

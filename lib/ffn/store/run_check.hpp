@@ -20,8 +20,8 @@ struct RunCheck {
     unreadable,  ///< something cannot be read now
   };
   Verdict verdict = Verdict::absent;
-  std::vector<std::string> damage = {};         ///< file and what is wrong with it, one line each
-  std::optional<RunRecord> record = {};         ///< where run.json is whole
+  std::vector<std::string> damage = {};  ///< file and what is wrong with it, one line each
+  std::optional<RunRecord> record = {};  ///< where run.json is whole
 
   bool is_whole() const { return verdict == Verdict::whole; }
 };

@@ -47,7 +47,7 @@ bool is_run_directory_name(const std::string& name) {
   return name.rfind(kSeed, 0) == 0 && dot != std::string::npos && is_short_identity(name.substr(dot + 1));
 }
 
-std::vector<fs::path> run_directories(const fs::path& study, const std::vector<RunPlace>& runs) {
+std::vector<fs::path> run_places(const fs::path& study, const std::vector<RunPlace>& runs) {
   std::vector<fs::path> out;
   std::set<fs::path> planned, there;
   std::set<std::string> labels;

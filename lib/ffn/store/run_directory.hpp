@@ -27,7 +27,7 @@ struct RunPlace {
 };
 /// The directories of a study's runs: STUDY/LABEL/seed-K.IDENTITY. A run that is not there is found under another label, which its variant
 /// had before the sweep gained or lost a key, unless that is another of these runs.
-std::vector<std::filesystem::path> run_directories(const std::filesystem::path& study, const std::vector<RunPlace>& runs);
+std::vector<std::filesystem::path> run_places(const std::filesystem::path& study, const std::vector<RunPlace>& runs);
 
 /// The directory that a person means by a path without the identity ("runs/xor/seed-0"). Throws UsageError with the candidates where
 /// there are several; the path itself where it exists or nothing is meant.

@@ -92,15 +92,15 @@ Json summary_json(const RunSummary& summary);
 
 struct RunRecord {
   RunState state = RunState::running;
-  std::string reason;    ///< why it failed, diverged or was interrupted; for a person
-  std::string identity;  ///< run_identity() of the config
-  std::string text;      ///< SHA-256 of the text that the identity rests on; empty for other tasks, and before it was read
+  std::string reason;     ///< why it failed, diverged or was interrupted; for a person
+  std::string identity;   ///< run_identity() of the config
+  std::string text;       ///< SHA-256 of the text that the identity rests on; empty for other tasks, and before it was read
   std::int64_t step = 0;  ///< steps that are safe: a resume starts here
   std::int64_t tokens_per_step = 0;
   std::int64_t pid = 0;  ///< of the process that trains or trained it, on `host`
   std::string host, updated;
-  JsonValue config;                   ///< resolved, directly re-runnable
-  std::optional<RunSummary> summary;  ///< of a finished run
+  JsonValue config;                         ///< resolved, directly re-runnable
+  std::optional<RunSummary> summary;        ///< of a finished run
   JsonValue sessions = JsonValue::array();  ///< provenance: who trained it, oldest first
 };
 

@@ -167,8 +167,8 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
       auto& files = record.summary->files;
       files_.flush_first(recorded.directory.metrics_path());
       files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
-      files[recorded.directory.weights_path().filename()] = recorded.directory.write_weights(
-          *record.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+      files[recorded.directory.weights_path().filename()] =
+          recorded.directory.write_weights(*record.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
     }
   }
   // They appear in this order: run.json comes last of what it vouches for.

@@ -18,9 +18,9 @@ namespace ffn {
 struct RecordedRun {
   RunDirectory directory;
   RunConfig config;
-  std::string identity;                    ///< run_identity(config)
-  std::optional<std::int64_t> resumed_at;  ///< step of the checkpoint that it goes on from; none: it starts at 0
-  std::string metrics = {};                ///< StoredCheckpoint::metrics of a run that resumes
+  std::string identity;                     ///< run_identity(config)
+  std::optional<std::int64_t> resumed_at;   ///< step of the checkpoint that it goes on from; none: it starts at 0
+  std::string metrics = {};                 ///< StoredCheckpoint::metrics of a run that resumes
   JsonValue sessions = JsonValue::array();  ///< RunRecord::sessions of those who trained it before
 };
 

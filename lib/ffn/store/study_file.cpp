@@ -114,7 +114,7 @@ std::vector<fs::path> StudyFile::run_directories(const fs::path& study) const {
   for (std::size_t s = 0; s < seeds.size(); ++s) {
     for (const auto& variant : variants) runs.push_back({variant.name, seeds[s], variant.identities[s]});
   }
-  return ffn::run_directories(study, runs);
+  return run_places(study, runs);
 }
 
 CompareConfig comparison_of(const Study& study) {

@@ -58,7 +58,8 @@ std::string study_text(const Json& study);
 void write_study_file(const std::filesystem::path& study, const std::string& text);
 
 /// What to do where both are lost.
-constexpr const char* kLostStudyRemedy = "put study.json back from a copy of yours, or start the study's command again, which writes it anew";
+constexpr const char* kLostStudyRemedy =
+    "put study.json back from a copy of yours, or start the study's command again, which writes it anew";
 
 /// What stands in the file or its copy, without checksum; `lost` as in StudyFile. Throws DataError naming the file if both are damaged.
 Json read_study_json(const std::filesystem::path& study, std::string* lost = nullptr);

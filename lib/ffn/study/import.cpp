@@ -22,7 +22,8 @@ constexpr const char kOldTuning[] = "-tuning";  // the study NAME was tuned in N
 
 Json read_sealed(const fs::path& file) {
   Json out;
-  record_detail::read_json_text(read_file(file, "file", ExitCode::data, kMaxJsonBytes), file.string(), [&](const Json& json) { out = json; });
+  record_detail::read_json_text(read_file(file, "file", ExitCode::data, kMaxJsonBytes), file.string(),
+                                [&](const Json& json) { out = json; });
   return out;
 }
 
@@ -35,7 +36,7 @@ fs::path place_of_study(const fs::path& out, const std::string& name) {
 /// An old study.json, and what its runs turn out to be.
 struct OldStudy {
   Json json;
-  fs::path place;                                                        ///< of the new one
+  fs::path place;                                                         ///< of the new one
   std::map<std::string, std::map<std::int64_t, std::string>> identities;  ///< by label and seed
   std::map<std::string, Json> configs;                                    ///< of one run of each label
 };
@@ -102,7 +103,8 @@ class Import {
       study.identities[label][config.seed] = record.identity;
       study.configs[label] = *record.config;
 
-      const RunDirectory place((study.json.is_null() ? out_ / label : study.place / label) / run_directory_name(config.seed, record.identity));
+      const RunDirectory place((study.json.is_null() ? out_ / label : study.place / label) /
+                               run_directory_name(config.seed, record.identity));
       if (check_run(place, record.identity).is_whole()) {
         ++result_.already;
         return;

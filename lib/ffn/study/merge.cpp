@@ -48,7 +48,7 @@ std::string difference_of(const StudyFile& a, const StudyFile& b) {
   return "";
 }
 
-bool has_come_further(const StudyFile& a, const StudyFile& b) {
+bool is_ahead_of(const StudyFile& a, const StudyFile& b) {
   return a.seeds.size() > b.seeds.size() || (a.sequential && a.sequential->looks.size() > b.sequential->looks.size());
 }
 
@@ -56,7 +56,7 @@ bool has_come_further(const StudyFile& a, const StudyFile& b) {
 Json merged_study(const std::vector<Part>& parts) {
   const Part* furthest = &parts[0];
   for (const auto& part : parts) {
-    if (has_come_further(part.file, furthest->file)) furthest = &part;
+    if (is_ahead_of(part.file, furthest->file)) furthest = &part;
   }
   StudyHistory history = furthest->file.history;
   for (const auto& part : parts) {

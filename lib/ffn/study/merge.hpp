@@ -20,9 +20,9 @@ struct MergeResult {
 };
 
 /// Copies each run's best copy into `target`, which must not exist or be a directory of the same study: a finished run is better than an
-/// unfinished one, a further checkpoint than a nearer; damaged ones and links are left out. Nothing is copied unless everything fits: throws
-/// DataError for studies that differ and for a run with two different results. Throws Error with the exit code of an interruption while a
-/// process is at work in one of the directories.
+/// unfinished one, a further checkpoint than a nearer; damaged ones and links are left out. Nothing is copied unless everything fits:
+/// throws DataError for studies that differ and for a run with two different results. Throws Error with the exit code of an interruption
+/// while a process is at work in one of the directories.
 MergeResult merge_studies(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& target);
 
 }  // namespace ffn

@@ -43,7 +43,7 @@ Plan make_plan(Study study, const std::filesystem::path& directory) {
       plan.runs.push_back(std::move(run));
     }
   }
-  auto directories = run_directories(directory, places);
+  auto directories = run_places(directory, places);
   for (std::size_t i = 0; i < directories.size(); ++i) plan.runs[i].directory = std::move(directories[i]);
   plan.study = std::move(study);
   return plan;

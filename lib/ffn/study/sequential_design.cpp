@@ -89,7 +89,8 @@ void require_same_question(const Study& study, const StudyFile& there, const fs:
   if (differ.empty()) return;
   std::string text;
   for (const auto& line : differ) text += "\n  " + line;
-  throw UsageError(directory.string() + " was analysed with another question, and its error rate is that question's:" + text, kNewStudyHint);
+  throw UsageError(directory.string() + " was analysed with another question, and its error rate is that question's:" + text,
+                   kNewStudyHint);
 }
 
 SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& there, const fs::path& out) {

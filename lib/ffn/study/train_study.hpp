@@ -48,8 +48,8 @@ struct StudyOutcome {
 /// session. Runs that another process is training are waited for. Throws UsageError where another engine than was asked for has trained.
 StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObserver& observer);
 
-/// Writes study.json where it is damaged or says something else; not where a sequential design has come further than this plan. Without work
-/// to do, a directory that cannot be written is only warned of. Without a finished run, claims are those of this start.
+/// Writes study.json where it is damaged or says something else; not where a sequential design has come further than this plan. Without
+/// work to do, a directory that cannot be written is only warned of. Without a finished run, claims are those of this start.
 void keep_study_file(const Plan& plan, bool has_work, bool any_finished = true);
 
 /// For --fresh: renames a directory of results to NAME.old-N while nobody else is at work in it. Throws DataError where it holds a person's

@@ -31,7 +31,7 @@ struct PoolResult {
   std::set<std::size_t> ended;  ///< indices into Plan::runs: done or diverged here
   std::set<std::size_t> failed;
   bool interrupted = false;
-  std::string unreadable;       ///< what a worker could not read, and why; the runs of its cohort are as they were
+  std::string unreadable;  ///< what a worker could not read, and why; the runs of its cohort are as they were
 };
 
 /// Trains the cohorts in order on `jobs` forked workers. The engine must be loaded before, so that it is loaded once.

@@ -51,7 +51,7 @@ Candidates paths(const std::string& typed, bool directories_only, const std::str
 }
 
 // Where nothing was typed yet, what results usually went to.
-Candidates run_directories(const std::string& typed) {
+Candidates directory_candidates(const std::string& typed) {
   std::error_code error;
   return paths(typed.empty() && fs::is_directory("runs", error) ? "runs/" : typed, true);
 }
@@ -148,7 +148,7 @@ Candidates value_candidates(const OptionDescription& option, const std::string& 
   if (is("DEMO")) {
     for (const auto& row : demo::demos()) out.push_back({row.name, row.doc});
   }
-  if (is("DIR") || is("RUN")) add(out, run_directories(typed));
+  if (is("DIR") || is("RUN")) add(out, directory_candidates(typed));
   if (is("FILE")) add(out, paths(typed, false));
   return out;
 }

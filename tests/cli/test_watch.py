@@ -102,7 +102,7 @@ class Watch(ProgramTest):
         (self.tmp / "runs/study/study.json").write_text((self.tmp / "whole/study.json").read_text())
         self.watch()
         self.assertIn("No run has begun yet", self.page())
-        run = "activation=relu+expansion=1/seed-0"
+        run = next((self.tmp / "whole").glob("activation=relu+expansion=1/seed-0.*")).relative_to(self.tmp / "whole")
         (self.tmp / "runs/study" / run).parent.mkdir()
         (self.tmp / "whole" / run).rename(self.tmp / "runs/study" / run)
         self.wait_for(lambda: '<section id="table">' in self.page(), "a table")
@@ -114,7 +114,7 @@ class Watch(ProgramTest):
         (self.tmp / "empty").mkdir()
         self.assertIn("there are no runs to compare", self.fails(3, "watch", "empty"))
         self.write("runs/study/report.html", "<p>mine</p>")
-        self.assertIn("is there and is no report", " ".join(self.fails(2, "watch", "runs/study").split()))
+        self.assertIn("exists and is not a report of ffn-train", " ".join(self.fails(2, "watch", "runs/study").split()))
         (self.tmp / "runs/study/report.html").unlink()
         for number in (signal.SIGINT, signal.SIGTERM):
             self.watch()

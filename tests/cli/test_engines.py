@@ -289,6 +289,7 @@ class Threads(ProgramTest):
         running.send_signal(signal.SIGKILL)
         running.wait()
         self.ok("--config", "big.json", "train.steps=40", "--threads", "3")
+        run = next(self.tmp.glob("runs/big/seed-3.*"))
         self.assertEqual((run / "model.safetensors").read_bytes(), whole[0])
 
     def test_numbers_that_are_none(self):

@@ -1,12 +1,6 @@
 """Files that cannot be read now, links that somebody planted, and numbers that ffn-train never writes."""
 import json
 import os
-import signal
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
 
 from program import ProgramTest, main, run_at
 
@@ -64,86 +58,6 @@ class HostileTest(ProgramTest):
             layer = {"kind": "formula", "formula": "x @ a", "parameters": {"a": ["D", size]}}
             config = self.write("formula.json", {"task": {"kind": "xor"}, "model": {"d_model": 8, "ffn": layer}})
             self.assertIn("it has to lie between 1 and 1048576", " ".join(self.fails(2, "validate", config).split()), size)
-
-    # ---- watch
-
-    def watch(self, **options):
-        process = subprocess.Popen(self.command("watch", "runs/study", "--json"), cwd=self.tmp, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.addCleanup(process.stdout.close)
-        text = ""
-        while "}" not in text:
-            text += process.stdout.readline()
-        return process, json.loads(text)["address"]
-
-    def test_watch_outlives_a_fork_that_fails(self):
-        self.trained()
-        shim = self.tmp / "fork.so"
-        source = self.write("fork.c", """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <unistd.h>
-pid_t fork(void) {
-  if (access("no-fork", F_OK) == 0) return errno = EAGAIN, -1;
-  return ((pid_t (*)(void))dlsym(RTLD_NEXT, "fork"))();
-}
-""")
-        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", shim, source], check=True)
-        self.write("no-fork", "")
-        process, address = self.watch(env={**os.environ, "LD_PRELOAD": str(shim)})
-        self.trained({**STUDY, "seeds": 4})
-        state = {}
-        until = time.monotonic() + 60
-        while "problem" not in state and time.monotonic() < until:
-            state = self.state(address, 0)
-            time.sleep(0.1)
-        self.assertIn("cannot start a process", state["problem"])
-        self.assertIsNone(process.poll())
-        (self.tmp / "no-fork").unlink()
-        while state["version"] == 1 and time.monotonic() < until:
-            state = self.state(address, 0)
-            time.sleep(0.1)
-        self.assertEqual(state["version"], 2)
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(30), 0)
-
-    @staticmethod
-    def state(address, version):
-        with urllib.request.urlopen(f"{address}state?v={version}", timeout=30) as answer:
-            return json.loads(answer.read())
-
-    def test_watch_rests_where_it_has_no_descriptors(self):
-        self.trained()
-        process, address = self.watch(preexec_fn=lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_NOFILE, (24, 24)))
-        port = int(address.split(":")[2].split("/")[0])
-        connections = []
-        for _ in range(30):  # more than it may have open, fewer than it would take
-            connections.append(socket.create_connection(("127.0.0.1", port), timeout=10))
-        try:
-            time.sleep(0.5)
-            before = self.ticks(process.pid)
-            time.sleep(2)
-            self.assertLess((self.ticks(process.pid) - before) / os.sysconf("SC_CLK_TCK"), 0.5)
-        finally:
-            for connection in connections:
-                connection.close()
-        until = time.monotonic() + 60
-        while True:
-            try:
-                self.assertEqual(self.state(address, 0)["version"], 1)
-                break
-            except (urllib.error.URLError, OSError):
-                self.assertLess(time.monotonic(), until)
-                time.sleep(0.2)
-        self.assertIsNone(process.poll())
-
-    @staticmethod
-    def ticks(pid):
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return int(fields[11]) + int(fields[12])
 
 
 if __name__ == "__main__":

@@ -516,7 +516,7 @@ class Runs(ProgramTest):
             self.assertEqual((row["steps"], row["parameters"], row["train_seconds"]), (60, summary["parameters"], summary["train_seconds"]))
             for metric, value in summary["metrics"].items():
                 self.assertEqual([row[metric], row["best " + metric], row["best step " + metric]], [value["final"], value["best"], value["best_step"]])
-        self.assertEqual(list(curves.columns), ["run", "seed", "state", "model.ffn.activation", "train.optimizer.lr", "step", "metric", "value"])
+        self.assertEqual(list(curves.columns), ["run", "seed", "state", "label", "model.ffn.activation", "train.optimizer.lr", "step", "metric", "value"])
         # Evaluations at 0, 20, 40 and 60; at 0 nothing is trained yet.
         self.assertEqual(len(curves), 44 * (2 + 3 * 4))
         last = curves[(curves["step"] == 60) & (curves["metric"] == "val/loss")]

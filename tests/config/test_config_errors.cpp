@@ -50,7 +50,7 @@ TEST_CASE("an unknown key is answered with the nearest one") {
 
 TEST_CASE("an unknown key with nothing near is answered with the keys that exist") {
   CHECK(problems_in("{\"zzz\": 1}") ==
-        "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, label, log, model, name, seed, task, train");
+        "x.json:1  /zzz: unknown key \"zzz\"; known here: compute, keep, label, log, model, name, seed, task, train");
   CHECK(problems_in("{\"task\": {\"kind\": \"xor\", \"wavelength\": 1}}") ==
         "x.json:1  /task/wavelength: unknown key \"wavelength\"; known here: bits, jitter, kind, label_noise");
 }
@@ -251,7 +251,7 @@ TEST_CASE("a name that is not a directory name is refused with the allowed chara
 }
 
 TEST_CASE("a name that has a meaning of its own is refused") {
-  for (const std::string name : {"a.old-1", "a.tmp-7-1", "status.json", "study.json", "checkpoint", "log.txt"}) {
+  for (const std::string name : {"a.old-1", "a.tmp-7-1", "run.json", "study.json", "checkpoint.safetensors", "log.txt"}) {
     CHECK(problems_in("{\"name\": \"" + name + "\"}") ==
           "x.json:1  /name: \"" + name + "\" is reserved: ffn-train uses it for its own files");
   }

@@ -100,7 +100,7 @@ TEST_CASE("a directory's name is flushed once, and again where the directory was
   const auto with_first = flushed_for(first);
   CHECK(with_first.count(first.string()) == 1);
   CHECK(with_first.count(scratch.path().string()) == 1);  // for the name of the other, too
-  CHECK(flushed_for(second) == std::set<std::string>{second.string()});
+  CHECK(flushed_for(second).count(second.string()) == 1);
   CHECK(flushed_for(first) == std::set<std::string>{first.string()});
 
   std::filesystem::remove_all(second);

@@ -461,9 +461,9 @@ class Runs(ProgramTest):
         data = (run / "model.safetensors").read_bytes()
         for cut in (0, 4, 200, len(data) - 1):
             (changed / "model.safetensors").write_bytes(data[:cut])
-            self.assertIn("model.safetensors: no safetensors file that can be read", self.refused(changed), cut)
+            self.assertIn(f"model.safetensors: damaged: {cut} bytes instead of", self.refused(changed))
         (changed / "model.safetensors").write_bytes(data + b"\0")
-        self.assertIn("1 bytes behind the last tensor", self.refused(changed))
+        self.assertIn(f"model.safetensors: damaged: {len(data) + 1} bytes instead of", self.refused(changed))
         (changed / "model.safetensors").unlink()
         self.assertIn("has no trained weights yet; finish the training first", self.refused(changed))
         (changed / "run.json").write_text("[")

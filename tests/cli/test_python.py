@@ -465,7 +465,7 @@ class Runs(ProgramTest):
         (changed / "model.safetensors").write_bytes(data + b"\0")
         self.assertIn(f"model.safetensors: damaged: {len(data) + 1} bytes instead of", self.refused(changed))
         (changed / "model.safetensors").unlink()
-        self.assertIn("has no trained weights yet; finish the training first", self.refused(changed))
+        self.assertIn("model.safetensors: No such file or directory", self.refused(changed))
         (changed / "run.json").write_text("[")
         self.assertIn("run.json: Expecting value", self.refused(changed))
         self.assertIn("run.json: No such file", self.refused(self.tmp / "nowhere"))

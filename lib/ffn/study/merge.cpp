@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 36;
+constexpr std::uintmax_t kMaxMergedBytes = std::uintmax_t{1} << 36;
 
 /// A study's directory and what its study.json says.
 struct Part {
@@ -160,7 +160,7 @@ void copy_run(const fs::path& from, const fs::path& to, FileGroup& files) {
   make_directories(to);
   const auto copy = [&](const fs::path& name) {
     if (link_type_of(from / name) == fs::file_type::regular)
-      files.write(to / name, read_file(from / name, "file", ExitCode::data, kMaxFileBytes));
+      files.write(to / name, read_file(from / name, "file", ExitCode::data, kMaxMergedBytes));
   };
   for (const auto& entry : entries_of(from)) {
     if (entry.path.filename().string().rfind(kEventFilePrefix, 0) == 0) copy(entry.path.filename());

@@ -1,14 +1,17 @@
-// What the fused network (lib/ffn/fused) can compute. Whoever adds a layer says here whether it has a fused form; everything
-// else is trained by LibTorch, logs nothing of its layers (config/metrics.hpp) and is not inspected.
+// What the fused engine can compute: each part of a run is asked. What it lacks LibTorch trains; such a model logs nothing of its
+// layers (config/metrics.hpp) and is not inspected.
 #pragma once
 
 #include <string>
 
-#include "ffn/config/model_config.hpp"
+#include "ffn/config/run_config.hpp"
 
 namespace ffn {
 
-/// Empty if the fused network covers the model; otherwise what it lacks, for a person: "the FFN kind low_rank".
+/// Empty if the fused network covers the model; otherwise the part that it lacks, for a message: "the FFN kind low_rank".
 std::string not_covered(const ModelConfig& model);
+
+/// The same of all that a run trains with: model and loss.
+std::string not_covered(const RunConfig& config);
 
 }  // namespace ffn

@@ -22,6 +22,21 @@ std::vector<Choice> activation_choices() {
 
 std::string number(std::int64_t x) { return std::to_string(x); }
 
+template <class Row>
+std::vector<Choice> choices_of(const std::vector<Row>& rows) {
+  std::vector<Choice> choices;
+  for (const auto& row : rows) choices.push_back({row.name, row.doc});
+  return choices;
+}
+
+template <class Row>
+const Row& row_named(const std::vector<Row>& rows, const std::string& name) {
+  for (const auto& row : rows) {
+    if (row.name == name) return row;
+  }
+  throw std::out_of_range("no choice named " + name);  // configs are checked before they get here
+}
+
 }  // namespace
 
 std::int64_t FfnSize::hidden_width(std::int64_t d_model) const {
@@ -108,12 +123,29 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.require(!(expert && gated), "gated", "experts are gated FFNs or those of `expert`, not both", {"expert"});
 }
 
+const std::vector<NamedChoice>& attention_scores() {
+  static const std::vector<NamedChoice> all{
+      {"content", true, "softmax of q·k/√d_head"},
+      {"position", true, "softmax of a learned T×T matrix per head: the layer is linear in its input"},
+  };
+  return all;
+}
+
+const std::vector<NamedChoice>& position_encodings() {
+  static const std::vector<NamedChoice> all{
+      {"learned", true, "a learned vector per position is added"},
+      {"none", true, "not at all"},
+  };
+  return all;
+}
+
+const NamedChoice& find_scores(const std::string& name) { return row_named(attention_scores(), name); }
+const NamedChoice& find_positions(const std::string& name) { return row_named(position_encodings(), name); }
+
 void AttentionConfig::describe(FieldVisitor& v) {
   v.integer({"heads", "heads H; d_model must be a multiple"}, heads, at_least(std::int64_t{1}));
   v.flag({"causal", "a position sees itself and what is before it, nothing later"}, causal);
-  v.choice(
-      {"scores", "what the attention weights depend on"}, scores,
-      {{"content", "softmax of q·k/√d_head"}, {"position", "softmax of a learned T×T matrix per head: the layer is linear in its input"}});
+  v.choice({"scores", "what the attention weights depend on"}, scores, choices_of(attention_scores()));
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
@@ -135,25 +167,19 @@ void NormConfig::describe(FieldVisitor& v) {
            {{"none", "no normalisation"},
             {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"},
             {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
-  std::vector<Choice> placements;
-  for (const auto& row : norm_placements()) placements.push_back({row.name, row.doc});
-  v.choice({"placement", "where it stands in x + f(x)"}, placement, placements);
+  v.choice({"placement", "where it stands in x + f(x)"}, placement, choices_of(norm_placements()));
   v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
 }
 
 NormPlacement NormConfig::places() const {
-  if (kind == "none") return {};
-  for (const auto& row : norm_placements()) {
-    if (row.name == placement) return row;
-  }
-  throw std::out_of_range("no norm placement named " + placement);  // configs are checked before they get here
+  return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement);
 }
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
   v.choice({"positions", "how a token task's positions enter the model"}, positions,
-           {{"learned", "a learned vector per position is added"}, {"none", "not at all"}});
+           choices_of(position_encodings()));
   v.optional_group({"attention", "multi-head self-attention before each FFN; null leaves it out"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);

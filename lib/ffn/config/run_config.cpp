@@ -55,6 +55,9 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is no directory name; use up to 128 letters, digits and -_.+=, the first of them no dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is taken: ffn-train gives such names to files and to what it moves aside");
+  const auto loss_target = target_of_loss(train.loss);
+  v.require(!loss_target || *loss_target == target_of(task), "train.loss", train.loss + " is a loss of other targets than the task has",
+            {"task.kind"});
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     v.require(is_logged(*row, *this), "train.target.metric",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ffn/base/json_document.hpp"
+#include "ffn/config/loss.hpp"
 #include "ffn/config/metrics.hpp"
 
 namespace ffn {
@@ -122,6 +123,7 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "scale the gradient down to this global norm; 0 does not"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics", "log what hidden layers and routers do at every evaluation: the metrics ffn/… and moe/…"}, layer_metrics);
+  v.choice({"loss", "what is minimised"}, loss, loss_choices());
   v.one_of({"optimizer", "the update rule"}, optimizer);
   v.one_of({"schedule", "the learning rate over the steps"}, schedule);
   v.optional_group({"target", "when a run counts as having got there; the first evaluation that reaches it is the hit"}, target);

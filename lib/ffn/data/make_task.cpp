@@ -1,6 +1,7 @@
 // Config → task. A kind without an overload does not compile.
 #include <algorithm>
 
+#include "ffn/data/regression.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
@@ -14,6 +15,7 @@ struct Build {
   std::unique_ptr<Task> operator()(const XorConfig& c) const { return std::make_unique<XorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const RegressionConfig& c) const { return std::make_unique<RegressionTask>(c, seeds); }
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ struct ExampleSet {
   bool shared = false;
   std::vector<std::int64_t> tokens;  ///< (R, count, T) ids, for tasks of tokens
   std::vector<float> vectors;        ///< (R, count, width), for the others
-  std::vector<std::int64_t> labels;  ///< (R, count·T) classes; negative where a position is not scored
+  std::vector<std::int64_t> labels;  ///< (R, count·T) classes, negative where a position is not scored; of a target of classes
+  std::vector<float> values;         ///< (R, count·T, width), of a target of vectors
 };
 
 /// Seeds of one run's data: which examples it trains on and on which it is validated.
@@ -24,11 +25,12 @@ struct DataSeeds {
   std::uint64_t train, validation;
 };
 
-/// Where one run's batch is written: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T).
+/// Where one run's batch is written: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T) or `values` (B·T, width).
 struct BatchPlace {
   std::int64_t* tokens = nullptr;
   float* vectors = nullptr;
   std::int64_t* labels = nullptr;
+  float* values = nullptr;
 };
 
 class Task {

@@ -19,7 +19,7 @@
 namespace ffn::inspect {
 
 fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
-  fused::Examples out{of, length, nullptr, nullptr, nullptr};
+  fused::Examples out{of, length};
   if (shape.tokens) out.tokens = tokens.data() + first * length;
   else out.vectors = vectors.data() + first * shape.input_width;
   return out;

@@ -138,7 +138,7 @@ class FfnBench {
       arena_.reset();
       fused::Pass pass{row_.values().data_ptr<float>(), row_.gradients().data_ptr<float>(), arena_, tokens_, true};
       fused_->forward(pass, tokens_, x_.data_ptr<float>());
-      fused_->backward(pass, dy_.data_ptr<float>(), 0.0f);
+      fused_->backward(pass, dy_.data_ptr<float>(), {});
     };
   }
   Work libtorch() {

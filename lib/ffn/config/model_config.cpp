@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ffn/base/json_document.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn {
@@ -180,6 +181,7 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
   v.choice({"positions", "how a token task's positions enter the model"}, positions,
            choices_of(position_encodings()));
+  v.choice({"init", "how the weights start"}, init, choices_of(initialisations()));
   v.optional_group({"attention", "multi-head self-attention before each FFN; null leaves it out"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);

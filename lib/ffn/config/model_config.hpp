@@ -156,6 +156,7 @@ struct ModelConfig {
   std::int64_t d_model = 32;
   std::int64_t blocks = 1;
   std::string positions = "learned";
+  std::string init = "torch";
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;

@@ -1,12 +1,29 @@
 #include "ffn/data/run_identity.hpp"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "ffn/base/hash.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/data/corpus.hpp"
 
 namespace ffn {
+
+namespace {
+
+std::vector<DataFile> files_of(const TextConfig& c) { return {{"file", c.file}}; }
+
+// A task with a `file` has an overload of its own.
+template <class Config>
+std::vector<DataFile> files_of(const Config&) {
+  return {};
+}
+
+}  // namespace
+
+std::vector<DataFile> data_files(const TaskConfig& task) {
+  return std::visit([](const auto& c) { return files_of(c); }, task);
+}
 
 Json identity_json(const RunConfig& config, const std::string& text) {
   RunConfig same = config;
@@ -25,10 +42,16 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert)
     json["model"]["ffn"].erase("expert");  // as before there were any
-  if (const auto* task = std::get_if<TextConfig>(&config.task)) {
-    json["task"]["file"] = text;
-    if (!task->per_seed()) json["task"].erase("split");  // as before there were any
+  if (same.model.init == "torch") json["model"].erase("init");  // likewise
+  if (same.train.loss == "auto") json["train"].erase("loss");  // likewise
+  std::istringstream hashes(text);
+  for (const auto& file : data_files(config.task)) {
+    std::string hash;
+    hashes >> hash;
+    json["task"][file.key] = hash;
   }
+  if (const auto* task = std::get_if<TextConfig>(&config.task); task && !task->per_seed())
+    json["task"].erase("split");  // likewise
   return json;
 }
 
@@ -58,8 +81,9 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::stri
 std::string run_identity(const RunConfig& config, const std::string& text) { return run_identities(config, text, {config.seed})[0]; }
 
 std::string text_now(const RunConfig& config) {
-  const auto* text = std::get_if<TextConfig>(&config.task);
-  return text ? file_identity(text->file) : "";
+  std::string hashes;
+  for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : " ") + file_identity(file.path);
+  return hashes;
 }
 
 std::string run_identity(const RunConfig& config) { return run_identity(config, text_now(config)); }

@@ -16,6 +16,12 @@ ExampleSet Task::empty_set(std::int64_t examples, bool shared) const {
   return set;
 }
 
+ExampleSet Task::batch(std::size_t run, std::int64_t step, std::int64_t batch_size) const {
+  ExampleSet set = empty_set(batch_size, /*shared=*/true);
+  write_batch(run, step, batch_size, place(set, 0));
+  return set;
+}
+
 BatchPlace Task::place(ExampleSet& set, std::int64_t run) const {
   const auto s = shape();
   const std::int64_t first = set.shared ? 0 : run * set.count;

@@ -35,7 +35,7 @@ std::vector<double> doubles(const std::vector<float>& values) { return {values.b
 std::string activation_events(const FoundRun& run, const TensorFile& weights, double wall_time) {
   const auto config = RunDirectory(run.path).read_config();
   inspect::TrainedNetwork trained(config, weights);
-  const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config, weights)));
+  const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config.task, weights.metadata)));
   const auto blocks = inspect::capture(trained.model(), trained.network(), trained.row(), inspect::training_inputs(config, weights, most));
   std::string events;
   for (std::size_t block = 0; block < blocks.size(); ++block) {

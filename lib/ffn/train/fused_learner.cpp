@@ -9,6 +9,7 @@
 #include "ffn/kernels/optimizer.hpp"
 #include "ffn/layers/router_cpu.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/examples.hpp"
 
 namespace ffn {
 
@@ -20,14 +21,10 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task,
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs)),
       validation_(task.validation(train_.most_eval_examples())),
+      batch_(task.empty_set(train_.batch_size, /*shared=*/true)),
       gradient_(static_cast<std::size_t>(layout().width())),
       fixed_threads_(runs[0].compute.threads),
       ask_threads_(std::move(threads)) {
-  const auto positions = static_cast<std::size_t>(train_.batch_size * shape_.sequence_length);
-  if (shape_.target == Target::classes) labels_.resize(positions);
-  else values_.resize(positions * static_cast<std::size_t>(shape_.num_classes));
-  if (shape_.tokens) tokens_.resize(positions);
-  else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
   for (const auto& run : runs) runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
   routers_ = network_.first().routers();
 }
@@ -55,12 +52,8 @@ void FusedLearner::write_state(std::size_t run, std::size_t row, const float* va
 }
 
 fused::Network::StepLoss FusedLearner::loss(std::size_t run, std::int64_t step) {
-  task_.write_batch(run, step, train_.batch_size, {tokens_.data(), vectors_.data(), labels_.data(), values_.data()});
-  fused::Examples examples{train_.batch_size, shape_.sequence_length};
-  if (shape_.target == Target::classes) examples.targets.labels = labels_.data();
-  else examples.targets.values = values_.data();
-  if (shape_.tokens) examples.tokens = tokens_.data();
-  else examples.vectors = vectors_.data();
+  task_.write_batch(run, step, train_.batch_size, task_.place(batch_, 0));
+  const auto examples = examples_of(batch_, shape_, 0);
   const auto& own = runs_[run];
   return network_.step(threads_, parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), examples,
                        {own.dropout_rate, own.dropout_seed, step});
@@ -114,13 +107,8 @@ bool FusedLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
 }
 
 std::optional<LossSums> FusedLearner::evaluate_run(std::size_t run, const std::function<bool(double)>& go_on) {
-  const auto length = shape_.sequence_length;
-  const auto row = static_cast<std::int64_t>(run), first = validation_.shared ? 0 : row * validation_.count;
-  fused::Examples examples{validation_.count, length};
-  if (shape_.target == Target::classes) examples.targets.labels = validation_.labels.data() + first * length;
-  else examples.targets.values = validation_.values.data() + first * length * shape_.num_classes;
-  if (shape_.tokens) examples.tokens = validation_.tokens.data() + first * length;
-  else examples.vectors = validation_.vectors.data() + first * shape_.input_width;
+  const auto row = static_cast<std::int64_t>(run);
+  const auto examples = examples_of(validation_, shape_, row);
   return network_.evaluate(threads_, parameters_.row(row), examples, go_on);
 }
 

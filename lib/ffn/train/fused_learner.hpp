@@ -48,10 +48,9 @@ class FusedLearner final : public Learner {
   std::vector<fused::Router*> routers_;  ///< of the first network
   Rows parameters_;
   RowOptimizer optimizer_;
-  ExampleSet validation_;
+  ExampleSet validation_, batch_;
   std::vector<Run> runs_;
-  std::vector<float> gradient_, vectors_, values_;
-  std::vector<std::int64_t> tokens_, labels_;
+  std::vector<float> gradient_;
   std::optional<std::int64_t> fixed_threads_;
   ThreadCount ask_threads_;
   std::size_t threads_ = 1;  ///< for the steps at hand

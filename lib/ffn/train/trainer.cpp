@@ -9,6 +9,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {
@@ -59,7 +60,7 @@ void Trainer::initialise() {
   const auto& layout = learner_->layout();
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    layout.initialise(sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
+    ffn::initialise(runs_[run].model, layout, sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
     learner_->write_state(run, 0, row.data());
   }
 }

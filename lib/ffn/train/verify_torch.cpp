@@ -8,6 +8,7 @@
 #include "ffn/base/larger.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/config/coverage.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
@@ -30,7 +31,7 @@ struct Outcome {
 
 std::vector<float> start_of(const RunConfig& config, const RowLayout& layout) {
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
-  layout.initialise(sub_seed(static_cast<std::uint64_t>(config.seed), "init"), row.data());
+  initialise(config.model, layout, sub_seed(static_cast<std::uint64_t>(config.seed), "init"), row.data());
   return row;
 }
 

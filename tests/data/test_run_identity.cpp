@@ -110,6 +110,13 @@ TEST_CASE("the split of a text changes an identity only where it is not the fixe
   CHECK(run_identity(config, "content") != fixed);
 }
 
+TEST_CASE("a task's data files are the paths among its fields") {
+  CHECK(data_files(XorConfig{}).empty());
+  const auto files = data_files(TextConfig{"some/text.txt", 8, 0.1});
+  REQUIRE(files.size() == 1);
+  CHECK((files[0].key == "file" && files[0].path == "some/text.txt"));
+}
+
 TEST_CASE("a missing text is an error with its path") {
   RunConfig config;
   config.task = TextConfig{"/no/such/text.txt", 8, 0.1};

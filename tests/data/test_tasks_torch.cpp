@@ -112,8 +112,8 @@ TEST_CASE("a regression's targets are its function, in training with noise, vali
   const auto task = make_task(config, {{1, 2}, {3, 4}});
   const auto set = test::validation(*task, 5);
   CHECK(set.inputs[1].flatten().equal(torch::tensor({-1.0f, -0.5f, 0.0f, 0.5f, 1.0f})));
-  CHECK(test::validation(*task, 9).labels[0].flatten().allclose(
-      torch::tensor({0.0f, 1.0f, 0.0f, -1.0f, 0.0f, 1.0f, 0.0f, -1.0f, 0.0f}), 0, 1e-6));
+  CHECK(test::validation(*task, 9).labels[0].flatten().allclose(torch::tensor({0.0f, 1.0f, 0.0f, -1.0f, 0.0f, 1.0f, 0.0f, -1.0f, 0.0f}), 0,
+                                                                1e-6));
   const auto clean = test::train_batch(*task, 0, 20000);
   CHECK(clean.inputs.abs().max().item<double>() <= 1);
   CHECK(clean.labels.flatten().allclose((clean.inputs * (2 * M_PI)).sin().flatten(), 0, 1e-5));

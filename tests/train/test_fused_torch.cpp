@@ -2,8 +2,8 @@
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/formula/formula.hpp"
-#include "ffn/layers/network_cpu.hpp"
 #include "ffn/layers/loss_torch.hpp"
+#include "ffn/layers/network_cpu.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
 #include "ffn/train/fused_learner.hpp"
@@ -84,7 +84,8 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
 
   const torch::NoGradGuard no_grad;
   const auto set = test::validation(*task, 50);
-  const auto validated = nn::compute_loss(config.loss(), network(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
+  const auto validated =
+      nn::compute_loss(config.loss(), network(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
   std::vector<LossSums> sums;
   fused.evaluate({1}, sums);
   const auto scored = static_cast<double>(sums.at(0).scored);

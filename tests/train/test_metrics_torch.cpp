@@ -92,7 +92,8 @@ class Reference {
   Metrics validate() {
     const torch::NoGradGuard no_grad;
     const auto set = test::validation(*task_, config_.train.most_eval_examples());
-    const auto loss = nn::compute_loss(config_.loss(), network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
+    const auto loss =
+        nn::compute_loss(config_.loss(), network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}};
     if (target_of(config_.task) == Target::vectors) {

@@ -67,10 +67,11 @@ Role role_of(const std::string& name) {
     Role role;
   };
   // Of two that occur in a name the first counts: router.gate is the router's.
-  static constexpr Named kNamed[] = {
-      {"router", Role::router},  {"norm", Role::norm},  {"query", Role::query}, {"key", Role::key},        {"value", Role::value},
-      {"output", Role::attention_output}, {"up", Role::up},      {"gate", Role::gate},   {"down", Role::down},      {"embedding", Role::input},
-      {"projection", Role::input}, {"position", Role::position}, {"head", Role::head}};
+  static constexpr Named kNamed[] = {{"router", Role::router},     {"norm", Role::norm},       {"query", Role::query},
+                                     {"key", Role::key},           {"value", Role::value},     {"output", Role::attention_output},
+                                     {"scores", Role::scores},     {"up", Role::up},           {"gate", Role::gate},
+                                     {"down", Role::down},         {"embedding", Role::input}, {"projection", Role::input},
+                                     {"position", Role::position}, {"head", Role::head}};
   const auto has = [dotted = "." + name + "."](std::string part) {
     const bool suffix = part == "norm";  // "ffn_norm", "final_norm"
     return dotted.find((suffix ? "_" : ".") + part + ".") != std::string::npos;

@@ -40,6 +40,7 @@ enum class Role {
   key,
   value,
   attention_output,
+  scores,  ///< learned, of attention by position
   up,
   gate,
   down,

@@ -21,10 +21,20 @@ bool measures_layers(const RunConfig& config) { return config.train.layer_metric
 }  // namespace
 
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {metric::kTrainLoss,     metric::kTrainBalanceLoss, metric::kTrainGradNorm,
-                                              metric::kValLoss,       metric::kValAccuracy, metric::kValRmse, metric::kValR2,      metric::kValBitsPerChar,
-                                              metric::kValPerplexity, metric::kFfnZeroFraction,  metric::kFfnNearZeroFraction,
-                                              metric::kFfnDeadUnits,  metric::kFfnEffectiveRank, metric::kMoeMaxViolation,
+  static const std::vector<MetricRow> rows = {metric::kTrainLoss,
+                                              metric::kTrainBalanceLoss,
+                                              metric::kTrainGradNorm,
+                                              metric::kValLoss,
+                                              metric::kValAccuracy,
+                                              metric::kValRmse,
+                                              metric::kValR2,
+                                              metric::kValBitsPerChar,
+                                              metric::kValPerplexity,
+                                              metric::kFfnZeroFraction,
+                                              metric::kFfnNearZeroFraction,
+                                              metric::kFfnDeadUnits,
+                                              metric::kFfnEffectiveRank,
+                                              metric::kMoeMaxViolation,
                                               metric::kMoeLoadEntropy};
   return rows;
 }

@@ -36,9 +36,12 @@ inline constexpr MetricRow kValLoss{
 inline constexpr MetricRow kValAccuracy{
     "val/accuracy", true, LoggedBy::class_tasks, "share of scored validation positions whose most probable class is right", 0, 1};
 inline constexpr MetricRow kValRmse{"val/rmse", false, LoggedBy::vector_tasks, "root of the mean squared error on the validation set"};
-inline constexpr MetricRow kValR2{"val/r2", true, LoggedBy::vector_tasks,
+inline constexpr MetricRow kValR2{"val/r2",
+                                  true,
+                                  LoggedBy::vector_tasks,
                                   "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact",
-                                  -std::numeric_limits<double>::infinity(), 1};
+                                  -std::numeric_limits<double>::infinity(),
+                                  1};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 

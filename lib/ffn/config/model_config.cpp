@@ -172,15 +172,12 @@ void NormConfig::describe(FieldVisitor& v) {
   v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
 }
 
-NormPlacement NormConfig::places() const {
-  return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement);
-}
+NormPlacement NormConfig::places() const { return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement); }
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "how many (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
-  v.choice({"positions", "how a token task's positions enter the model"}, positions,
-           choices_of(position_encodings()));
+  v.choice({"positions", "how a token task's positions enter the model"}, positions, choices_of(position_encodings()));
   v.choice({"init", "how the weights start"}, init, choices_of(initialisations()));
   v.optional_group({"attention", "multi-head self-attention before each FFN; null leaves it out"}, attention);
   v.group({"norm", "normalisation"}, norm);

@@ -12,11 +12,11 @@ namespace ffn {
 
 /// A file whose content is part of the run's identity.
 struct DataFile {
-  std::string key;   ///< of the task, which names it
+  std::string key;  ///< of the task, which names it
   std::string path;
 };
-/// The files that a task reads.
-std::vector<DataFile> data_files(const TaskConfig& task);
+/// The files that a task reads: its fields that are paths.
+std::vector<DataFile> data_files(TaskConfig task);
 
 /// What the identity is taken of, but for the seed. `text`: text_now(), which stands for the paths of data files.
 Json identity_json(const RunConfig& config, const std::string& text);

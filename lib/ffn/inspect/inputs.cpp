@@ -220,7 +220,8 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
       out.vectors.insert(out.vectors.end(), vector.begin(), vector.end());
     }
   } else {
-    out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights.metadata), "the text");
+    out.tokens =
+        out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights.metadata), "the text");
     const auto size = static_cast<std::int64_t>(out.tokens.size());
     if (size > out.length)
       throw UsageError(std::to_string(size) + " tokens are more than the network reads at once",

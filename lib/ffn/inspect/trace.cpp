@@ -135,8 +135,9 @@ std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& i
   if (outcomes[token].empty()) out.push_back("-");
   for (const auto& each : outcomes[token]) {
     if (inputs.shape.target == Target::vectors) out.push_back(inputs.class_name(each.index) + ": " + shown_number(each.logit, 3));
-    else out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " +
-                       format_percent(each.logit, 0));
+    else
+      out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " +
+                    format_percent(each.logit, 0));
   }
   return out;
 }

@@ -240,8 +240,7 @@ inline double sum_in_double(int64_t n, const float* x) {
 
 // Two classes, as most tasks here have: nothing goes over classes, so that vectors hold rows. Beside the largest there is one more,
 // e to which is at most 1 or NaN.
-LossSums cross_entropy_of_two(int64_t rows, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
-                                      float* scratch) {
+LossSums cross_entropy_of_two(int64_t rows, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits, float* scratch) {
   LossSums sums;
   float* power = scratch;           // (rows, 2): logit - largest, then e to that
   float* first = power + 2 * rows;  // the class that is largest, then the sum of its row's powers
@@ -293,7 +292,7 @@ inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
 }
 
 LossSums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
-                               float* scratch) {
+                       float* scratch) {
   if (classes == 2) return cross_entropy_of_two(rows, logits, labels, mean_over, dlogits, scratch);
   LossSums sums;
   float* power = scratch;                   // (rows, classes): logit - largest, then e to that

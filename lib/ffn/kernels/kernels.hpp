@@ -85,7 +85,7 @@ struct Kernels {
   /// With `dlogits`, writes the gradient of the mean over the scored rows, or over as many as `mean_over` says, of which these are
   /// a part. scratch: rows·(classes + 3) floats.
   LossSums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
-                                    std::int64_t mean_over, float* dlogits, float* scratch);
+                            std::int64_t mean_over, float* dlogits, float* scratch);
 
   /// The first n words of RandomStream(key, stream) of base/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);

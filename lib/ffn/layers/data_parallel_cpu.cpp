@@ -60,7 +60,8 @@ Network& DataParallelNetwork::network(std::size_t index) {
   return *networks_[index];
 }
 
-Network::StepLoss DataParallelNetwork::step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch, const DropoutKey& dropout) {
+Network::StepLoss DataParallelNetwork::step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch,
+                                            const DropoutKey& dropout) {
   if (num_parts_ == 1) return first().step(parameters, gradients, batch, dropout);
   const auto parts = static_cast<std::size_t>(num_parts_);
   network(routes_ ? parts - 1 : std::min(threads, parts) - 1);
@@ -133,7 +134,7 @@ double DataParallelNetwork::sum_of_squares(std::size_t threads, const float* gra
 }
 
 std::optional<LossSums> DataParallelNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples,
-                                                        const std::function<bool(double)>& go_on) {
+                                                      const std::function<bool(double)>& go_on) {
   const std::int64_t at_once = std::max<std::int64_t>(1, kTokensAtOnce / examples.sequence_length);
   const auto count = static_cast<std::size_t>((examples.count + at_once - 1) / at_once);
   const std::size_t together = std::min(threads, std::max<std::size_t>(count, 1));

@@ -31,7 +31,7 @@ class DataParallelNetwork {
   /// Sums over examples, without dropout, some thousand tokens at a time; in between go_on(share that is done) is asked, and false ends
   /// it without a result.
   std::optional<LossSums> evaluate(std::size_t threads, const float* parameters, const Examples& examples,
-                                           const std::function<bool(double)>& go_on);
+                                   const std::function<bool(double)>& go_on);
   /// Σ gradient²: in one go where there is one part, piece by piece otherwise.
   double sum_of_squares(std::size_t threads, const float* gradients);
   /// Calls work(begin, end) for pieces that make up a row of parameters.

@@ -50,6 +50,8 @@ Tensor one_hot(const Tensor& ids, std::int64_t classes, torch::Dtype dtype) {
   return ids.unsqueeze(-1).eq(torch::arange(classes, ids.options())).to(dtype);
 }
 
-LossValue compute_loss(const Loss& loss, const Tensor& outputs, const Tensor& targets) { return std::visit(Compute{outputs, targets}, loss); }
+LossValue compute_loss(const Loss& loss, const Tensor& outputs, const Tensor& targets) {
+  return std::visit(Compute{outputs, targets}, loss);
+}
 
 }  // namespace ffn::nn

@@ -111,7 +111,10 @@ Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardCon
   const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2), count = routing.expert.size(1);
   Tensor place;  // (R, E·N, 1)
   if (context.drops())
-    place = sorted_places(routing.dense(torch::ones_like(routing.weight), tokens, num_experts_)).clamp_max(count - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
+    place = sorted_places(routing.dense(torch::ones_like(routing.weight), tokens, num_experts_))
+                .clamp_max(count - 1)
+                .transpose(1, 2)
+                .reshape({runs, num_experts_ * tokens, 1});
   const auto drop = [&](const Tensor& h, std::uint32_t site) {  // (R·E, N, W)
     if (!context.drops()) return h;
     const Tensor mask = dropout_mask(h, context, site, {runs, count, h.size(-1)});

@@ -89,7 +89,7 @@ class Network {
   const RowLayout& layout() const { return declared_.layout(); }
 
   struct StepLoss {
-    double mean = 0;                ///< over the scored positions
+    double mean = 0;                 ///< over the scored positions
     AuxiliaryValues auxiliary = {};  ///< means over the blocks
   };
   /// The loss on `examples` and its gradient, with the weighted auxiliary losses added to the objective.
@@ -99,7 +99,7 @@ class Network {
   /// The two halves of it for a part of a batch, whose first example and number of scored positions are told. What the parts' routers
   /// counted is added up in between (routers()). All that was given stays where it is until the second half ends.
   LossSums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
-                              std::int64_t first_example, std::int64_t scored_of_batch);
+                      std::int64_t first_example, std::int64_t scored_of_batch);
   void end_step();
   /// Of the blocks that route.
   std::vector<Router*> routers();
@@ -117,7 +117,7 @@ class Network {
   TaskShape task_;
   Loss loss_;
   AuxiliaryValues auxiliary_weights_ = {};  ///< of one block
-  Declared declared_;  ///< by the members that follow, in their order
+  Declared declared_;                       ///< by the members that follow, in their order
   InputEmbedding embedding_;
   std::vector<Block> blocks_;
   std::optional<Norm> final_norm_;

@@ -5,7 +5,8 @@
 
 namespace ffn::nn {
 
-NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task) : RunModule(num_runs), task_(task) {
+NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task)
+    : RunModule(num_runs), task_(task), positions_(config.positions) {
   if (task.tokens) {
     embedding_ = parameter(embedding_parameter("embedding", task.input_width, config.d_model));
     if (config.positions == "learned") position_ = parameter(embedding_parameter("position", task.sequence_length, config.d_model));

@@ -26,6 +26,7 @@ class NetworkImpl final : public RunModule {
   Tensor embed(const Tensor& tokens, const ForwardContext& context);
 
   TaskShape task_;
+  std::string positions_;
   Tensor embedding_, position_;  ///< (R, V, D), (R, T, D)
   Linear projection_{nullptr}, head_{nullptr};
   std::vector<Block> blocks_;

@@ -12,10 +12,10 @@ namespace ffn::fused {
 
 /// M (token, expert, weight) triples; from the arena. No pair of a token and an expert occurs twice.
 struct Routing {
-  std::int64_t count = 0;                                          ///< M
-  const std::int64_t *token = nullptr, *expert = nullptr;          ///< (M)
-  const float* weight = nullptr;                                   ///< (M)
-  const float* score = nullptr;                                    ///< (N, E), what it chose by
+  std::int64_t count = 0;                                  ///< M
+  const std::int64_t *token = nullptr, *expert = nullptr;  ///< (M)
+  const float* weight = nullptr;                           ///< (M)
+  const float* score = nullptr;                            ///< (N, E), what it chose by
 };
 
 /// What auxiliary losses are made of, over a batch.

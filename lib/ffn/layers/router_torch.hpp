@@ -9,11 +9,11 @@ namespace ffn::nn {
 
 /// M (token, expert, weight) triples of each run. No triple of a run occurs twice.
 struct Routing {
-  Tensor token, expert;            ///< (R, M) int64
-  Tensor weight;                   ///< (R, M)
-  std::int64_t per_token = 0;      ///< K where token n has the triples n·K … n·K + K - 1; 0 where tokens have different numbers
+  Tensor token, expert;                ///< (R, M) int64
+  Tensor weight;                       ///< (R, M)
+  std::int64_t per_token = 0;          ///< K where token n has the triples n·K … n·K + K - 1; 0 where tokens have different numbers
   std::vector<Tensor> auxiliary = {};  ///< (R) each: the losses in the order of auxiliary_losses()
-  Tensor load = {};                ///< (R, E) share of the triples that each expert got, a constant to autograd
+  Tensor load = {};                    ///< (R, E) share of the triples that each expert got, a constant to autograd
 
   /// A value of each triple (R, M) by token and expert, 0 elsewhere: (R, N, E).
   Tensor dense(const Tensor& values, std::int64_t num_tokens, std::int64_t num_experts) const;

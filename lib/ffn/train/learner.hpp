@@ -16,9 +16,9 @@ namespace ffn {
 
 /// What one step of one run measured, before its update.
 struct StepReport {
-  double loss = 0;                ///< mean over the scored positions, auxiliary losses left out
+  double loss = 0;                 ///< mean over the scored positions, auxiliary losses left out
   AuxiliaryValues auxiliary = {};  ///< in the order of auxiliary_losses()
-  double grad_norm = 0;           ///< of the whole gradient, before clipping
+  double grad_norm = 0;            ///< of the whole gradient, before clipping
 };
 
 /// The steps that one run took in a row.
@@ -44,8 +44,8 @@ class Learner {
 
   /// Takes the steps begin … end - 1 of every live run. `out` has one entry per run; those of the others stay empty.
   virtual void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) = 0;
-  /// Sums over each live run's validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done) is
-  /// asked; after a false one it returns false, and `out` means nothing.
+  /// Sums over each live run's validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done)
+  /// is asked; after a false one it returns false, and `out` means nothing.
   virtual bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) = 0;
 
   /// Logits (classes) of the last position of one sequence of token ids, at most as long as the task's, by run 0.

@@ -76,7 +76,7 @@ class TorchLearner final : public Learner {
   torch::Tensor staged_coefficients_, staged_steps_, log_;
   // Of the step at work, always in the same memory, so that a captured step can be replayed.
   StackBatch batch_;
-  torch::Tensor coefficients_, alive_;   ///< (R, C), (R, 1) bool
+  torch::Tensor coefficients_, alive_;     ///< (R, C), (R, 1) bool
   torch::Tensor loss_, norm_, auxiliary_;  ///< (R), (R), (losses, R) float64
   std::unique_ptr<StepGraph> graph_;
   std::string not_captured_;

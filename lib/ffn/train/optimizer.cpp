@@ -79,12 +79,14 @@ void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_fac
   std::visit(update, configs_[static_cast<std::size_t>(r)]);
 }
 
-void RowOptimizer::take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters) {
+void RowOptimizer::take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
   float *mean = state_[0].second.row(r) + offset, *square = state_[1].second.row(r) + offset;
   adam_step(static_cast<std::size_t>(count), step, gradient, parameters, mean, square);
 }
 
-void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters) {
+void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
   sgd_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
 }
 

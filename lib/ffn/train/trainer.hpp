@@ -25,7 +25,7 @@ class Trainer {
  private:
   /// What one run has accumulated.
   struct RunState {
-    double loss_sum = 0, grad_norm = 0;  // since the last evaluation; of the last step
+    double loss_sum = 0, grad_norm = 0;   // since the last evaluation; of the last step
     AuxiliaryValues auxiliary_sums = {};  // since the last evaluation
     std::int64_t loss_count = 0;
     double seconds = 0;                  // of training, evaluation not counted

@@ -64,7 +64,7 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
     case LoggedBy::vector_tasks:
       return target_of(config.task) == Target::vectors;
     case LoggedBy::text_tasks:
-      return is_text(config.task) && std::holds_alternative<CrossEntropy>(config.loss());
+      return writes_text(config.task) && std::holds_alternative<CrossEntropy>(config.loss());
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_layers:

@@ -64,7 +64,7 @@ using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, Regres
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
-inline bool is_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
+inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
 /// What a model has to know about a task. Vectors: one token per example.
 struct TaskShape {

@@ -1,4 +1,4 @@
-// What is learned. Every batch is a function of (run's data seed, step).
+// A task gives batches and a validation set. Every batch is a function of (run's data seed, step).
 #pragma once
 
 #include <map>

@@ -57,7 +57,7 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   Inputs out;
   out.shape = trained_shape(config.task, weights.metadata);
   out.length = out.shape.sequence_length;
-  if (is_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
+  if (writes_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
   return out;
 }
 
@@ -149,7 +149,7 @@ Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::
 }
 
 Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens) {
-  if (!is_text(config.task))
+  if (!writes_text(config.task))
     throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
   Inputs out = empty_inputs(config, weights);
   const auto ids = encode(text_of_file(file), alphabet_of(weights.metadata), file);

@@ -101,7 +101,7 @@ void DataParallelNetwork::share_totals() {
   }
 }
 
-// (g0 + g1) + (g2 + g3): a tree, whoever computes it.
+// (g0 + g1) + (g2 + g3): a tree of fixed shape.
 void DataParallelNetwork::add_up(std::size_t threads, float* gradients) {
   const auto row = [&](std::int64_t part) { return part == 0 ? gradients : gradients_[static_cast<std::size_t>(part) - 1].data(); };
   over_row(threads, [&](std::int64_t begin, std::int64_t end) {

@@ -239,7 +239,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
                              ? torch::tensor(set.tokens, torch::kInt64).view({own, set.count, length}).to(options_.device)
                              : torch::tensor(set.vectors, options_.dtype).view({own, set.count, shape_.input_width}).to(options_.device);
   }
-  // Runs without a set of their own look at the last one's; nobody reads what comes out.
+  // Idle rows evaluate the last run's set; their sums are not read.
   const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.targets.size(0) - 1).to(options_.device);
   nn::ForwardContext context;
   context.host_free = options_.host_free;

@@ -49,7 +49,7 @@ class SampledTask final : public Task {
 
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
                  const std::function<void(const std::string&)>& emit) {
-  if (!is_text(config.task)) throw UsageError("only text runs can be sampled; this run's task is something else");
+  if (!writes_text(config.task)) throw UsageError("only text runs can be sampled; this run's task is something else");
   const auto alphabet = alphabet_of(weights.metadata);
   const TaskShape shape = trained_shape(config.task, weights.metadata);
   require_usable(config, shape, weights);

@@ -122,7 +122,7 @@ void Trainer::advance(std::int64_t begin, std::int64_t end) {
     if (!live_[run]) continue;
     states_[run].seconds += steps_[run].seconds;
     for (std::size_t i = 0; i < steps_[run].reports.size() && live_[run]; ++i)
-      take_in(run, begin + static_cast<std::int64_t>(i), steps_[run].reports[i]);
+      add_report(run, begin + static_cast<std::int64_t>(i), steps_[run].reports[i]);
     if (!live_[run]) continue;
     sum += states_[run].last_loss;
     ++live;
@@ -130,7 +130,7 @@ void Trainer::advance(std::int64_t begin, std::int64_t end) {
   observer_.stepped(end, live > 0 ? sum / static_cast<double>(live) : NAN);
 }
 
-void Trainer::take_in(std::size_t run, std::int64_t step, const StepReport& report) {
+void Trainer::add_report(std::size_t run, std::int64_t step, const StepReport& report) {
   const auto& t = runs_[0].train;
   auto& state = states_[run];
   if (!is_finite(report)) {

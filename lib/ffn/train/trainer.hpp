@@ -40,7 +40,7 @@ class Trainer {
 
   std::int64_t steps_at_once(std::int64_t step) const;
   void advance(std::int64_t begin, std::int64_t end);
-  void take_in(std::size_t run, std::int64_t step, const StepReport& report);
+  void add_report(std::size_t run, std::int64_t step, const StepReport& report);
   bool evaluate(std::int64_t step);
   void checkpoint(std::int64_t step, bool evaluated = true);
   void interrupt(std::int64_t step, bool evaluated);
@@ -58,7 +58,7 @@ class Trainer {
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Learner> learner_;
-  std::unique_ptr<LayerMeter> layers_;  ///< none where nobody asks
+  std::unique_ptr<LayerMeter> layers_;  ///< where layer metrics are logged
   std::string computed_by_;
   std::vector<AuxiliaryLoss> auxiliary_;
   Evaluator evaluator_;

@@ -75,4 +75,14 @@ class NumberFileTask final : public Task {
          forgotten=("lib/ffn/data/make_task.cpp", "NumberFileConfig"), text='''\
   std::unique_ptr<Task> operator()(const NumberFileConfig& c) const { return std::make_unique<NumberFileTask>(c, seeds); }
 '''),
+    Part("tests/support/choices.hpp", before="template <class... Ts, class F>\nvoid each_alternative(", text='''\
+inline NumberFileConfig usable(NumberFileConfig config) {
+  config.pairs = (std::filesystem::temp_directory_path() / ("ffn-pairs-" + std::to_string(::getpid()) + ".txt")).string();
+  std::ofstream file(config.pairs);
+  for (int i = 0; i < 400; ++i) file << i % 37 << " " << i % 11 << "\\n";
+  return config;
+}
+
+'''),
+    Part("tests/support/choices.hpp", after="#pragma once\n", text="\n#include <unistd.h>\n\n#include <filesystem>\n#include <fstream>\n"),
 ]

@@ -63,9 +63,11 @@ class SigmoidTopKRouterImpl final : public Router {
 '''),
     Part("scripts/make-golden", before="def moe(w, x, phi, expert, route, aux):\n", text='''\
 def sigmoid_top_k(w, x):
+    bias = w("router.bias", EXPERTS)
     score = torch.sigmoid(F.linear(x, w("router.gate.weight", EXPERTS, D)))
-    top, chosen = score.topk(TOP_K, -1)
-    return F.normalize(top, p=1, dim=-1), chosen, EXPERTS * F.normalize(score, p=1, dim=-1).mean(0)
+    chosen = (score + bias).topk(TOP_K, -1).indices
+    balance = EXPERTS * F.normalize(score, p=1, dim=-1).mean(0)
+    return F.normalize(score.gather(-1, chosen), p=1, dim=-1), chosen, balance + 0 * bias  # no gradient moves it
 
 
 '''),
@@ -75,9 +77,14 @@ def sigmoid_top_k(w, x):
 class SigmoidTopK(SoftmaxTopK):
     """s = σ(x W); the K largest, divided by their sum, 0 for all others. (B, T, D) → (B, T, E)"""
 
+    def __init__(self, d_model, config):
+        super().__init__(d_model, config)
+        self.bias = nn.Parameter(torch.zeros(config["num_experts"]), requires_grad=False)
+
     def forward(self, x):
         score = torch.sigmoid(self.gate(x))
-        value, expert = score.topk(self.top_k)
+        expert = (score + self.bias).topk(self.top_k).indices
+        value = score.gather(-1, expert)
         return torch.zeros_like(score).scatter(-1, expert, value / value.sum(-1, keepdim=True))
 
 

@@ -176,6 +176,11 @@ inline void add_blocks(std::vector<Case>& out) {
       }
     }
   }
+  for (const auto& positions : choices("model.positions")) {
+    auto placed = base(some_ffn<PositionwiseConfig>("gelu"), true);
+    placed.model.positions = positions;
+    out.emplace_back("positions " + positions, placed);
+  }
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";
   bare.model.attention.reset();

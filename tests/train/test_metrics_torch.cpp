@@ -3,6 +3,7 @@
 // weight or not at all, shows here.
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
@@ -44,9 +45,10 @@ class Reference {
         task_(make_task(config.task, {{sub_seed(4, "data"), sub_seed(4, "validation")}})),
         network_(1, config.model, task_->shape()),
         row_(*network_, torch::kFloat64) {
-    row_.initialise({sub_seed(4, "init")});
+    std::vector<float> start(static_cast<std::size_t>(row_.layout().width()));  // a run starts from floats
+    initialise(config.model, row_.layout(), sub_seed(4, "init"), start.data());
     const torch::NoGradGuard no_grad;
-    row_.values().copy_(row_.values().to(torch::kFloat32));  // a run starts from floats
+    row_.values().copy_(torch::tensor(start).unsqueeze(0));
   }
 
   std::vector<Metrics> train() {

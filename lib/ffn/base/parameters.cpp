@@ -95,7 +95,7 @@ const RowEntry& RowLayout::add(ParameterSpec spec) {
 
 std::int64_t RowLayout::num_parameters() const {
   std::int64_t n = 0;
-  for (const auto& entry : entries_) n += entry.count;
+  for (const auto& entry : entries_) n += entry.role == Role::buffer ? 0 : entry.count;
   return n;
 }
 

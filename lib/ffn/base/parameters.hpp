@@ -76,7 +76,7 @@ class RowLayout {
 
   const std::vector<RowEntry>& entries() const { return entries_; }
   std::int64_t width() const { return width_; }  ///< P, padding included
-  std::int64_t num_parameters() const;           ///< padding not counted
+  std::int64_t num_parameters() const;           ///< padding and buffers not counted
 
   // T is float or double; `row` has width() elements.
   /// Draws every parameter from (seed, name), as `start` says of it, or else as its layer does.

@@ -60,7 +60,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   std::istringstream hashes(text);
   for (const auto& file : data_files(config.task)) {
     std::string hash;
-    hashes >> hash;
+    std::getline(hashes, hash, ',');
     json["task"][file.key] = hash;
   }
   if (const auto* task = std::get_if<TextConfig>(&config.task); task && !task->per_seed()) json["task"].erase("split");  // likewise
@@ -94,7 +94,7 @@ std::string run_identity(const RunConfig& config, const std::string& text) { ret
 
 std::string text_now(const RunConfig& config) {
   std::string hashes;
-  for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : " ") + file_identity(file.path);
+  for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : ",") + file_identity(file.path);
   return hashes;
 }
 

@@ -30,7 +30,7 @@ std::string run_identity(const RunConfig& config, const std::string& text);
 /// What all seeds of a config have in common, whatever data they learn: the same without seed and files.
 std::string config_identity(const RunConfig& config);
 
-/// SHA-256 of each data file of a task as it is now, with blanks between them; empty for a task without one.
+/// SHA-256 of each data file of a task as it is now, with commas between them; empty for a task without one.
 std::string text_now(const RunConfig& config);
 
 /// The same config with each of these seeds; `text` as above.

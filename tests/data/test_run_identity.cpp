@@ -101,7 +101,7 @@ TEST_CASE("a text counts by its content, not by its place") {
 
 TEST_CASE("the split of a text changes an identity only where it is not the fixed one, which is older than the key") {
   RunConfig config;
-  config.task = TextConfig{"text.txt", 8, 0.1};
+  config.task.emplace<TextConfig>(TextConfig{"text.txt", 8, 0.1});
   CHECK(identity_json(config, "content")["task"] ==
         Json::parse(R"({"kind": "text", "file": "content", "context": 8, "validation_fraction": 0.1})"));
   const auto fixed = run_identity(config, "content");

@@ -110,7 +110,7 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
   if (summary.divergence)
     print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
   print_text("results: " + directory.path().string());
-  if (std::holds_alternative<TextConfig>(config.task) && summary.end == RunEnd::done)
+  if (writes_text(config.task) && summary.end == RunEnd::done)
     std::cout << sentence_and_command("next:", "ffn-train sample " + shell_word(directory.path().string()), STDOUT_FILENO) << "\n";
 }
 

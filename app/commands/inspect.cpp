@@ -86,7 +86,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
     else if (options.out.empty()) print_trace(trace, inputs, config.model);
     return 0;
   }
-  const auto most = inspect::most_tokens(config, trained_shape(config, weights));
+  const auto most = inspect::most_tokens(config, trained_shape(config.task, weights.metadata));
   auto inspection =
       inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most)
                                                            : inspect::text_inputs(config, weights, expand_home(options.data), most));

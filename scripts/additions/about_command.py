@@ -24,5 +24,4 @@ void add_about(CommandLine program, CommonOptions&) {
          text="void add_about(CommandLine program, CommonOptions& common);\n"),
     Part("app/commands.cpp", before="  add_plan(program, common);\n", text="  add_about(program, common);\n",
          forgotten=("ffn-train: every", "app/commands")),
-    Part("app/CMakeLists.txt", after="  commands/bench.cpp ", text="commands/about.cpp "),
 ]

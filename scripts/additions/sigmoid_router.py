@@ -1,4 +1,4 @@
-"""A router that exists in nn alone: LibTorch trains mixtures with it."""
+"""A router that exists in nn alone, with a bias that no gradient moves: LibTorch trains mixtures with it."""
 from parts import Part
 
 PARTS = [
@@ -17,40 +17,38 @@ struct SigmoidTopKConfig {
 Cost router_cost(const SigmoidTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
 
 '''),
-    Part("lib/ffn/layers/router_torch.hpp", before="/// The router of a mixture.\n", text='''\
-/// s = σ(x W_r), the K largest kept and divided by their sum, as in DeepSeek-V3 (2024, arXiv:2412.19437, eq. 12-15, without the
-/// bias). Balance loss E·Σ fᵢPᵢ with Pᵢ the mean of s divided by its sum over all experts.
-/// x: (R, N, D).
-class SigmoidTopKRouterImpl final : public Router {
- public:
-  SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
-  Routing forward(const Tensor& x, const ForwardContext& context) override;
-
- private:
-  std::int64_t num_experts_, top_k_;
-  Linear gate_{nullptr};
-};
-
-'''),
     Part("lib/ffn/layers/router_torch.cpp", after='#include "ffn/layers/router_torch.hpp"\n', text='\n#include "ffn/layers/activation_torch.hpp"\n'),
     Part("lib/ffn/layers/router_torch.cpp", before="namespace {\n\n// One overload per alternative of RouterConfig", text='''\
-SigmoidTopKRouterImpl::SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
-    : Router(num_runs), num_experts_(config.num_experts), top_k_(config.top_k) {
-  gate_ = register_module("gate", Linear(num_runs, d_model, num_experts_, /*bias=*/false));
-}
+/// s = σ(x W_r), the K largest of s + b kept and divided by their sum, as in DeepSeek-V3 (2024, arXiv:2412.19437, eq. 12-16).
+/// Balance loss E·Σ fᵢPᵢ with Pᵢ the mean of s divided by its sum over all experts.
+/// b is a buffer: after a step it rises by 0.001 for experts with less than an even share, and falls for the others.
+class SigmoidTopKRouterImpl final : public Router {
+ public:
+  SigmoidTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config) : Router(num_runs), top_k_(config.top_k) {
+    ParameterSpec bias{"bias", {config.num_experts}, Init::constant(0), false};
+    bias.role = Role::buffer;
+    bias_ = parameter(bias);
+    gate_ = register_module("gate", Linear(num_runs, d_model, config.num_experts, /*bias=*/false));
+  }
+  Routing forward(const Tensor& x, const ForwardContext& context) override {
+    const Tensor score = activate(activation("sigmoid"), gate_(x), context);  // (R, N, E)
+    const TopK top = select_top_k(score + bias_.detach().unsqueeze(1), top_k_, context);
+    const Tensor kept = score * top.chosen;
+    Routing routing = route_top_k(top, kept / kept.sum(-1, /*keepdim=*/true));
+    routing.auxiliary = {balance_loss(routing.load, score / score.sum(-1, /*keepdim=*/true))};
+    return routing;
+  }
+  void update_buffers(const Tensor& load, const Tensor& alive) override {
+    const torch::NoGradGuard no_grad;
+    const Tensor step = (load.mean(-1, /*keepdim=*/true) - load).sign() * 0.001;
+    bias_.copy_(torch::where(alive, bias_ + step, bias_));
+  }
 
-Routing SigmoidTopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Tensor score = activate(activation("sigmoid"), gate_(x), context);                         // (R, N, E)
-  const Tensor expert = std::get<1>(score.detach().topk(top_k_, -1));                               // (R, N, K) int64
-  const Tensor is_expert = expert.unsqueeze(-1).eq(torch::arange(num_experts_, expert.options()));  // (R, N, K, E)
-  const Tensor chosen = is_expert.any(2).to(x.scalar_type());                                       // (R, N, E)
-  const Tensor kept = score * chosen;
-  const Tensor weight_of = kept / kept.sum(-1, /*keepdim=*/true);                          // (R, N, E)
-  const Tensor weight = (weight_of.unsqueeze(2) * is_expert.to(x.scalar_type())).sum(-1);  // (R, N, K)
-  const Tensor load = chosen.sum(1) / static_cast<double>(x.size(1) * top_k_);             // (R, E), a constant to autograd
-  const Tensor share = (score / score.sum(-1, /*keepdim=*/true)).mean(1);                  // (R, E)
-  return {weight, expert, chosen, weight_of, static_cast<double>(num_experts_) * (load * share).sum(-1), load};
-}
+ private:
+  std::int64_t top_k_;
+  Tensor bias_;
+  Linear gate_{nullptr};
+};
 
 '''),
     Part("lib/ffn/layers/router_torch.cpp", before="  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig&) const {\n",
@@ -65,9 +63,11 @@ Routing SigmoidTopKRouterImpl::forward(const Tensor& x, const ForwardContext& co
 '''),
     Part("scripts/make-golden", before="def moe(w, x, phi, expert, route, aux):\n", text='''\
 def sigmoid_top_k(w, x):
+    bias = w("router.bias", EXPERTS)
     score = torch.sigmoid(F.linear(x, w("router.gate.weight", EXPERTS, D)))
-    top, chosen = score.topk(TOP_K, -1)
-    return F.normalize(top, p=1, dim=-1), chosen, EXPERTS * F.normalize(score, p=1, dim=-1).mean(0)
+    chosen = (score + bias).topk(TOP_K, -1).indices
+    balance = EXPERTS * F.normalize(score, p=1, dim=-1).mean(0)
+    return F.normalize(score.gather(-1, chosen), p=1, dim=-1), chosen, balance + 0 * bias  # no gradient moves it
 
 
 '''),
@@ -77,9 +77,14 @@ def sigmoid_top_k(w, x):
 class SigmoidTopK(SoftmaxTopK):
     """s = σ(x W); the K largest, divided by their sum, 0 for all others. (B, T, D) → (B, T, E)"""
 
+    def __init__(self, d_model, config):
+        super().__init__(d_model, config)
+        self.bias = nn.Parameter(torch.zeros(config["num_experts"]), requires_grad=False)
+
     def forward(self, x):
         score = torch.sigmoid(self.gate(x))
-        value, expert = score.topk(self.top_k)
+        expert = (score + self.bias).topk(self.top_k).indices
+        value = score.gather(-1, expert)
         return torch.zeros_like(score).scatter(-1, expert, value / value.sum(-1, keepdim=True))
 
 

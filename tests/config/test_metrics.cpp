@@ -43,7 +43,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
   const std::string text = "{\"kind\": \"text\", \"file\": \"" + scratch.write("text.txt", "abc") + "\"}";
   std::map<std::string, int> accepted;
   const auto kinds = choices("model.ffn");
-  for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text}) {
+  for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text, std::string("{\"kind\": \"regression\"}")}) {
     for (const auto& ffn : kinds) {
       for (const auto& row : metric_catalogue()) {
         const std::string config = "{\"task\": " + task + ", \"model\": {\"ffn\": {\"kind\": \"" + ffn + "\"" +
@@ -55,15 +55,16 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
     }
   }
   const int of_any_ffn = static_cast<int>(kinds.size());
-  const std::map<std::string, int> expected{{"train/loss", 2 * of_any_ffn},
-                                            {"train/balance_loss", 2},  // of a mixture, on either task
-                                            {"train/grad_norm", 2 * of_any_ffn},
-                                            {"val/loss", 2 * of_any_ffn},
-                                            {"val/accuracy", 2 * of_any_ffn},
+  const std::map<std::string, int> expected{{"train/loss", 3 * of_any_ffn},
+                                            {"train/balance_loss", 3},  // of a mixture, on any task
+                                            {"train/grad_norm", 3 * of_any_ffn},
+                                            {"val/loss", 3 * of_any_ffn},
+                                            {"val/accuracy", 2 * of_any_ffn},  // not on the regression
+                                            {"val/r2", of_any_ffn},
                                             {"val/bits_per_char", of_any_ffn},  // on the text
                                             {"val/perplexity", of_any_ffn},
-                                            {"ffn/dead_units", 2 * 3},  // plain, gated, mixture
-                                            {"moe/load_entropy", 2}};
+                                            {"ffn/dead_units", 3 * 3},  // plain, gated, mixture
+                                            {"moe/load_entropy", 3}};
   for (const auto& [name, count] : accepted) {
     CAPTURE(name);
     CHECK(count > 0);

@@ -145,6 +145,8 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       RunConfig other = config;
       Changer changer(use_first);
       other.describe(changer);
+      const bool loss_is_free = target_of(other.task) == Target::classes;  // there is one loss of vectors
+      if (!loss_is_free) other.train.loss = config.train.loss;
       const auto written = resolved_json(other);
       CAPTURE(written.dump());
       CHECK(resolved_json(reread(other)) == written);
@@ -160,7 +162,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
           continue;
         }
         unchanged += kept.count(pointer);
-        if (kept.count(pointer)) continue;
+        if (kept.count(pointer) || (pointer == "/train/loss" && !loss_is_free)) continue;
         CAPTURE(pointer);
         CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
       }

@@ -101,13 +101,20 @@ TEST_CASE("a text counts by its content, not by its place") {
 
 TEST_CASE("the split of a text changes an identity only where it is not the fixed one, which is older than the key") {
   RunConfig config;
-  config.task = TextConfig{"text.txt", 8, 0.1};
+  config.task.emplace<TextConfig>(TextConfig{"text.txt", 8, 0.1});
   CHECK(identity_json(config, "content")["task"] ==
         Json::parse(R"({"kind": "text", "file": "content", "context": 8, "validation_fraction": 0.1})"));
   const auto fixed = run_identity(config, "content");
   std::get<TextConfig>(config.task).split = "per_seed";
   CHECK(identity_json(config, "content")["task"]["split"] == "per_seed");
   CHECK(run_identity(config, "content") != fixed);
+}
+
+TEST_CASE("a task's data files are the paths among its fields") {
+  CHECK(data_files(XorConfig{}).empty());
+  const auto files = data_files(TextConfig{"some/text.txt", 8, 0.1});
+  REQUIRE(files.size() == 1);
+  CHECK((files[0].key == "file" && files[0].path == "some/text.txt"));
 }
 
 TEST_CASE("a missing text is an error with its path") {

@@ -84,7 +84,7 @@ Config sized(const std::string& activation, bool bias = true) {
 void check_ffn(const std::string& name, const FfnConfig& config) {
   check_case(name, nn::make_ffn(2, size("D"), config, 0), [](auto& module, const torch::Tensor& x) {
     const auto out = module->forward(x, nn::ForwardContext{});
-    return Result{out.y, out.balance_loss};
+    return Result{out.y, out.auxiliary.empty() ? torch::Tensor() : out.auxiliary[0]};
   });
 }
 

@@ -37,6 +37,10 @@ inline TaskConfig small(SequenceXorConfig task) {
   task.length = 7;
   return task;
 }
+inline TaskConfig small(RegressionConfig task) {
+  task.noise = 0.1;
+  return task;
+}
 inline TaskConfig small(TextConfig task) {
   task.file = text_file();
   task.context = 5;
@@ -172,6 +176,11 @@ inline void add_blocks(std::vector<Case>& out) {
       }
     }
   }
+  for (const auto& positions : choices("model.positions")) {
+    auto placed = base(some_ffn<PositionwiseConfig>("gelu"), true);
+    placed.model.positions = positions;
+    out.emplace_back("positions " + positions, placed);
+  }
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";
   bare.model.attention.reset();
@@ -187,6 +196,23 @@ inline void add_training(std::vector<Case>& out) {
       out.emplace_back(std::string("moe on ") + decltype(task)::kKind + ", norm " + norm, config);
     }
   });
+  for (const auto& loss : choices("train.loss")) {
+    for (const bool attention : {false, true}) {
+      auto config = base(some_ffn<PositionwiseConfig>("gelu"), attention);
+      config.train.loss = loss;
+      out.emplace_back("loss " + loss + (attention ? " in blocks" : " alone"), config);
+    }
+  }
+  for (const auto& function : choices("task[regression].function")) {
+    auto config = base(some_ffn<PositionwiseConfig>("tanh"), false);
+    config.task = RegressionConfig{function};
+    out.emplace_back("regression of " + function, config);
+  }
+  for (const auto& init : choices("model.init")) {
+    auto config = base(some_ffn<GatedConfig>("silu"), true);
+    config.model.init = init;
+    out.emplace_back("init " + init, config);
+  }
   TextConfig windows;
   windows.split = "per_seed";
   auto of_windows = base(some_ffn<PositionwiseConfig>("gelu"), true);
@@ -224,7 +250,7 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
 inline std::vector<Case> cases() { return cases_with(choices("model.ffn[positionwise].activation")); }
 
 /// Whether the fused engine trains it; a layer that exists in nn alone is LibTorch's (train/test_learner_torch.cpp).
-inline bool is_fused(const RunConfig& config) { return not_covered(config.model).empty(); }
+inline bool is_fused(const RunConfig& config) { return not_covered(config).empty(); }
 
 inline std::vector<Case> only_fused(std::vector<Case> all) {
   all.erase(std::remove_if(all.begin(), all.end(), [](const Case& c) { return !is_fused(c.second); }), all.end());

@@ -35,7 +35,7 @@ class UnusedNotFinite final : public Learner {
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override {
     learner_.advance(begin, end, live, out);
   }
-  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) override {
+  bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) override {
     return learner_.evaluate(live, out, go_on);
   }
   std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override { return learner_.next_logits(tokens); }

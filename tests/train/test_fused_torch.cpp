@@ -2,6 +2,7 @@
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/formula/formula.hpp"
+#include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/network_cpu.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
@@ -66,14 +67,14 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
   const auto context = nn::training_context({test::kDropout}, {seed}, step);
   const auto batch = test::train_batch(*task, step, config.train.batch_size);
   const auto out = network(test::as_double(batch.inputs), context);
-  const auto expected = nn::cross_entropy(out.logits, batch.labels).mean;
+  const auto expected = nn::compute_loss(config.loss(), out.outputs, test::as_double(batch.labels)).mean;
   auto objective = expected;
-  if (out.balance_loss.defined()) objective = objective + weight_of_balance(config) * out.balance_loss;
+  if (!out.auxiliary.empty()) objective = objective + weight_of_balance(config) * out.auxiliary[0];
   objective.sum().backward();
 
   StepDifference d;
   d.loss = std::abs(loss.mean - expected.item<double>());
-  d.balance = out.balance_loss.defined() ? std::abs(loss.balance - out.balance_loss.item<double>()) : std::abs(loss.balance);
+  d.balance = std::abs(loss.auxiliary[0] - (out.auxiliary.empty() ? 0.0 : out.auxiliary[0].item<double>()));
   for (const auto& entry : row.entries()) {
     const auto theirs = row.gradients()[0].narrow(0, entry.offset, entry.count);
     const auto ours = torch::from_blob(const_cast<float*>(fused.gradient()) + entry.offset, {entry.count}).to(torch::kFloat64);
@@ -83,12 +84,14 @@ StepDifference compare_step(const RunConfig& some_config, std::int64_t step) {
 
   const torch::NoGradGuard no_grad;
   const auto set = test::validation(*task, 50);
-  const auto validated = nn::cross_entropy(network(test::as_double(set.inputs), nn::ForwardContext{}).logits, set.labels);
-  std::vector<Score> scores;
-  fused.evaluate({1}, scores);
-  const Score score = scores.at(0);
-  d.score = std::abs(score.loss - validated.mean.item<double>()) +
-            std::abs(score.accuracy - validated.correct.item<double>() / validated.scored.item<double>());
+  const auto validated =
+      nn::compute_loss(config.loss(), network(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
+  std::vector<LossSums> sums;
+  fused.evaluate({1}, sums);
+  const auto scored = static_cast<double>(sums.at(0).scored);
+  d.score = std::abs(sums[0].loss / scored - validated.mean.item<double>()) +
+            std::abs(static_cast<double>(sums[0].correct) - validated.correct.item<double>()) +
+            std::abs(scored - validated.scored.item<double>());
   return d;
 }
 

@@ -3,6 +3,8 @@
 // weight or not at all, shows here.
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/config/parameters.hpp"
+#include "ffn/layers/loss_torch.hpp"
 #include "ffn/layers/network_torch.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
 #include "observer.hpp"
@@ -43,9 +45,10 @@ class Reference {
         task_(make_task(config.task, {{sub_seed(4, "data"), sub_seed(4, "validation")}})),
         network_(1, config.model, task_->shape()),
         row_(*network_, torch::kFloat64) {
-    row_.initialise({sub_seed(4, "init")});
+    std::vector<float> start(static_cast<std::size_t>(row_.layout().width()));  // a run starts from floats
+    initialise(config.model, row_.layout(), sub_seed(4, "init"), start.data());
     const torch::NoGradGuard no_grad;
-    row_.values().copy_(row_.values().to(torch::kFloat32));  // a run starts from floats
+    row_.values().copy_(torch::tensor(start).unsqueeze(0));
   }
 
   std::vector<Metrics> train() {
@@ -79,8 +82,8 @@ class Reference {
     const auto batch = test::train_batch(*task_, step, config_.train.batch_size);
     row_.gradients().zero_();
     const auto out = network_(test::as_double(batch.inputs), context);
-    const auto loss = nn::cross_entropy(out.logits, batch.labels).mean.sum();
-    const auto balance = out.balance_loss.defined() ? out.balance_loss.sum() : torch::zeros({}, torch::kFloat64);
+    const auto loss = nn::compute_loss(config_.loss(), out.outputs, test::as_double(batch.labels)).mean.sum();
+    const auto balance = !out.auxiliary.empty() ? out.auxiliary[0].sum() : torch::zeros({}, torch::kFloat64);
     (loss + kBalanceWeight * balance).backward();
     const double norm = row_.gradients().norm().item<double>();
     const torch::NoGradGuard no_grad;
@@ -91,9 +94,16 @@ class Reference {
   Metrics validate() {
     const torch::NoGradGuard no_grad;
     const auto set = test::validation(*task_, config_.train.most_eval_examples());
-    const auto loss = nn::cross_entropy(network_(test::as_double(set.inputs), nn::ForwardContext{}).logits, set.labels);
+    const auto loss =
+        nn::compute_loss(config_.loss(), network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
     const double mean = loss.mean.item<double>();
-    Metrics out{{"val/loss", mean}, {"val/accuracy", loss.correct.item<double>() / loss.scored.item<double>()}};
+    Metrics out{{"val/loss", mean}};
+    if (target_of(config_.task) == Target::vectors) {
+      out["val/rmse"] = std::sqrt(mean);
+      out["val/r2"] = 1 - mean / test::as_double(set.labels).var(/*unbiased=*/false).item<double>();
+      return out;
+    }
+    out["val/accuracy"] = loss.correct.item<double>() / loss.scored.item<double>();
     if (std::holds_alternative<TextConfig>(config_.task)) {
       out["val/bits_per_char"] = mean / std::log(2.0);
       out["val/perplexity"] = std::exp(mean);

@@ -1,9 +1,12 @@
 // How the parameters of a network start and what a weight file holds, against the rules written out once more.
 #include <map>
+#include <set>
 
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/layers/network_cpu.hpp"
+#include "ffn/train/optimizer.hpp"
 #include "observer.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
@@ -171,4 +174,80 @@ TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors
   }
   CHECK(files > 2000);
   CHECK(of_experts > 1000);
+}
+
+TEST_CASE("the role of a parameter follows from its name, in every part of a network") {
+  const std::map<std::string, Role> expected{{"embedding", Role::input},
+                                             {"projection.bias", Role::input},
+                                             {"position", Role::position},
+                                             {"block0.attention.query.weight", Role::query},
+                                             {"block0.attention.key.weight", Role::key},
+                                             {"block0.attention.value.bias", Role::value},
+                                             {"block0.attention.output.weight", Role::attention_output},
+                                             {"block0.attention.scores", Role::scores},
+                                             {"block0.attention_norm.weight", Role::norm},
+                                             {"block0.ffn_post_norm.bias", Role::norm},
+                                             {"final_norm.weight", Role::norm},
+                                             {"block1.ffn.up.weight", Role::up},
+                                             {"block1.ffn.gate.weight", Role::gate},
+                                             {"block1.ffn.down.bias", Role::down},
+                                             {"block0.ffn.router.gate.weight", Role::router},
+                                             {"block0.ffn.experts.gate.weight", Role::gate},
+                                             {"block0.ffn.experts.up.bias", Role::up},
+                                             {"head.weight", Role::head}};
+  for (const auto& [name, role] : expected) {
+    CAPTURE(name);
+    CHECK(role_of(name) == role);
+  }
+  std::size_t seen = 0;
+  for (const auto& [name, config] : test::cases_with({"gelu"})) {
+    if (!test::is_fused(config)) continue;
+    const auto layout = layout_of(config);
+    for (const auto& entry : layout.entries()) {
+      CAPTURE(name, entry.name);
+      CHECK((entry.role != Role::other || is_of_formula(entry)));
+      ++seen;
+    }
+  }
+  CHECK(seen > 500);
+}
+
+TEST_CASE("zero_out starts at zero what sub-layers write, and all else as torch does") {
+  auto config = test::base(test::some_ffn<MoeConfig>("gelu"), true);
+  const auto layout = layout_of(config);
+  std::vector<float> torch(static_cast<std::size_t>(layout.width())), zero_out(torch.size());
+  initialise(config.model, layout, 3, torch.data());
+  config.model.init = "zero_out";
+  initialise(config.model, layout, 3, zero_out.data());
+  std::set<std::string> zeros;
+  for (const auto& entry : layout.entries()) {
+    const auto begin = static_cast<std::ptrdiff_t>(entry.offset), end = begin + static_cast<std::ptrdiff_t>(entry.count);
+    if (std::equal(torch.begin() + begin, torch.begin() + end, zero_out.begin() + begin)) continue;
+    CHECK(std::all_of(zero_out.begin() + begin, zero_out.begin() + end, [](float x) { return x == 0; }));
+    zeros.insert(entry.name);
+  }
+  CHECK(zeros == std::set<std::string>{"block0.attention.output.weight", "block0.ffn.experts.down.weight", "block0.ffn.experts.down.bias",
+                                       "block1.attention.output.weight", "block1.ffn.experts.down.weight", "block1.ffn.experts.down.bias"});
+}
+
+TEST_CASE("an optimizer leaves buffers alone, also where everything decays") {
+  RowLayout layout;
+  layout.add({"weight", {2, 2}, Init::constant(1), true});
+  ParameterSpec bias{"router.bias", {3}, Init::constant(1), false};
+  bias.role = Role::buffer;
+  layout.add(bias);
+  layout.add({"norm", {2}, Init::constant(1), false});
+  int kinds = 0;
+  test::each_alternative(OptimizerConfig{}, [&](auto optimizer) {
+    CAPTURE(optimizer.kKind);
+    optimizer.decay = "all";
+    optimizer.weight_decay = 0.5;
+    RowOptimizer row_optimizer(layout, {optimizer});
+    std::vector<float> gradient(static_cast<std::size_t>(layout.width())), row(gradient.size());
+    layout.initialise(1, row.data());
+    for (int step = 1; step <= 3; ++step) row_optimizer.step(0, step, 1, 1, gradient.data(), row.data());
+    for (const auto& entry : layout.entries()) CHECK((row[static_cast<std::size_t>(entry.offset)] == 1) == (entry.role == Role::buffer));
+    ++kinds;
+  });
+  CHECK(kinds > 2);
 }

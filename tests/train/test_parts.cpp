@@ -6,8 +6,9 @@
 #include "cases.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/base/thread_team.hpp"
-#include "ffn/layers/parts.hpp"
+#include "ffn/layers/data_parallel_cpu.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/examples.hpp"
 #include "ffn/train/fused_learner.hpp"
 #include "support/catch_plain.hpp"
 #include "support/worst.hpp"
@@ -22,14 +23,9 @@ class Batch {
   Batch(const RunConfig& config, const RowLayout& layout)
       : task_(make_task(config.task, {{1, 2}})),
         shape_(task_->shape()),
-        labels_(static_cast<std::size_t>(config.train.batch_size * shape_.sequence_length)),
-        tokens_(labels_.size()),
-        vectors_(static_cast<std::size_t>(config.train.batch_size * shape_.input_width)),
+        batch_(task_->batch(0, 3, config.train.batch_size)),
         parameters(static_cast<std::size_t>(layout.width())) {
-    task_->write_batch(0, 3, config.train.batch_size, {tokens_.data(), vectors_.data(), labels_.data()});
-    examples = {config.train.batch_size, shape_.sequence_length, nullptr, nullptr, labels_.data()};
-    if (shape_.tokens) examples.tokens = tokens_.data();
-    else examples.vectors = vectors_.data();
+    examples = examples_of(batch_, shape_, 0);
     layout.initialise(7, parameters.data());
     for (const auto& entry : layout.entries()) {
       for (auto i = static_cast<std::size_t>(entry.offset); i < static_cast<std::size_t>(entry.offset + entry.count); ++i)
@@ -40,8 +36,7 @@ class Batch {
  private:
   std::unique_ptr<Task> task_;
   TaskShape shape_;
-  std::vector<std::int64_t> labels_, tokens_;
-  std::vector<float> vectors_;
+  ExampleSet batch_;
 
  public:
   std::vector<float> parameters;
@@ -49,27 +44,27 @@ class Batch {
 };
 
 struct Result {
-  fused::Network::Loss loss;
+  fused::Network::StepLoss loss;
   std::vector<float> gradient;
   double squares = 0;
 };
 
 // The second step on one buffer, so that what the first left shows.
 Result step_in(std::int64_t parts, std::size_t threads, const RunConfig& config, const TaskShape& shape, std::uint64_t dropout_seed = 11) {
-  fused::PartedNetwork network(config.model, shape, parts);
+  fused::DataParallelNetwork network(config.model, shape, config.loss(), parts);
   const Batch batch(config, network.layout());
   Result out;
   out.gradient.assign(static_cast<std::size_t>(network.layout().width()), 0);
   for (const std::int64_t step : {5, 3})
     out.loss = network.step(threads, batch.parameters.data(), out.gradient.data(), batch.examples,
-                            {dropout_rate(config.model.ffn), dropout_seed, step}, balance_weight(config.model.ffn));
+                            {dropout_rate(config.model.ffn), dropout_seed, step});
   out.squares = network.sum_of_squares(threads, out.gradient.data());
   return out;
 }
 
 bool same_bits(const Result& a, const Result& b) {
   return std::memcmp(a.gradient.data(), b.gradient.data(), a.gradient.size() * sizeof(float)) == 0 && a.loss.mean == b.loss.mean &&
-         a.loss.balance == b.loss.balance && a.squares == b.squares;
+         a.loss.auxiliary == b.loss.auxiliary && a.squares == b.squares;
 }
 
 // `gradient` against `whole`'s, relative to the largest of them.
@@ -131,7 +126,7 @@ TEST_CASE("a step in parts has the gradient of the whole batch, and the same bit
       INFO(name << ", " << parts << " parts");
       const auto cut = step_in(parts, 1, config, shape);
       CHECK(std::abs(cut.loss.mean - whole.loss.mean) < 1e-6);
-      CHECK(std::abs(cut.loss.balance - whole.loss.balance) < 1e-6);
+      CHECK(std::abs(cut.loss.auxiliary[0] - whole.loss.auxiliary[0]) < 1e-6);
       CHECK(cut.squares == Approx(whole.squares).epsilon(1e-4));
       CHECK(largest_difference(cut.gradient, whole) < kPartsTolerance);
       for (const std::size_t threads : {2, 3, 16}) CHECK(same_bits(step_in(parts, threads, config, shape), cut));
@@ -212,13 +207,13 @@ TEST_CASE("a learner's steps and evaluations have the same bits for any number o
       learner.layout().initialise(5, row.data());
       learner.write_state(0, 0, row.data());
       std::vector<RunSteps> steps;
-      std::vector<Score> scores;
+      std::vector<LossSums> sums;
       std::vector<double> numbers;
       for (std::int64_t step = 0; step < config.train.steps; step += 2) {
         learner.advance(step, step + 2, {1}, steps);
-        learner.evaluate({1}, scores);
-        for (const auto& report : steps[0].reports) numbers.insert(numbers.end(), {report.loss, report.balance, report.grad_norm});
-        numbers.insert(numbers.end(), {scores[0].loss, scores[0].accuracy});
+        learner.evaluate({1}, sums);
+        for (const auto& report : steps[0].reports) numbers.insert(numbers.end(), {report.loss, report.auxiliary[0], report.grad_norm});
+        numbers.insert(numbers.end(), {sums[0].loss, static_cast<double>(sums[0].correct), static_cast<double>(sums[0].scored)});
       }
       learner.read_state(0, 0, row.data());
       numbers.insert(numbers.end(), row.begin(), row.end());

@@ -61,11 +61,33 @@ void for_each_element(const Piece& p, const F& f) {
 
 }  // namespace
 
+Role role_of(const std::string& name) {
+  struct Named {
+    const char* part;
+    Role role;
+  };
+  // Of two that occur in a name the first counts: router.gate is the router's.
+  static constexpr Named kNamed[] = {{"router", Role::router},     {"norm", Role::norm},       {"query", Role::query},
+                                     {"key", Role::key},           {"value", Role::value},     {"output", Role::attention_output},
+                                     {"scores", Role::scores},     {"up", Role::up},           {"gate", Role::gate},
+                                     {"down", Role::down},         {"embedding", Role::input}, {"projection", Role::input},
+                                     {"position", Role::position}, {"head", Role::head}};
+  const auto has = [dotted = "." + name + "."](std::string part) {
+    const bool suffix = part == "norm";  // "ffn_norm", "final_norm"
+    return dotted.find((suffix ? "_" : ".") + part + ".") != std::string::npos;
+  };
+  for (const auto& [part, role] : kNamed) {
+    if (has(part)) return role;
+  }
+  return Role::other;
+}
+
 Init Init::fan_in(std::int64_t d_in) { return uniform(1.0 / std::sqrt(static_cast<double>(d_in))); }
 
 const RowEntry& RowLayout::add(ParameterSpec spec) {
   std::int64_t count = 1;
   for (const auto size : spec.shape) count *= size;
+  if (spec.role == Role::other) spec.role = role_of(spec.name);
   entries_.push_back({std::move(spec), width_, count});
   width_ += (count + kAlignment - 1) / kAlignment * kAlignment;
   return entries_.back();
@@ -73,18 +95,19 @@ const RowEntry& RowLayout::add(ParameterSpec spec) {
 
 std::int64_t RowLayout::num_parameters() const {
   std::int64_t n = 0;
-  for (const auto& entry : entries_) n += entry.count;
+  for (const auto& entry : entries_) n += entry.role == Role::buffer ? 0 : entry.count;
   return n;
 }
 
 template <class T>
-void RowLayout::initialise(std::uint64_t seed, T* row) const {
+void RowLayout::initialise(std::uint64_t seed, T* row, const std::function<Init(const RowEntry&)>& start) const {
   for (const auto& entry : entries_) {
     RandomStream random(seed, name_hash(entry.name));
-    const double scale = entry.init.scale;
+    const Init init = start ? start(entry) : entry.init;
+    const double scale = init.scale;
     T* values = row + entry.offset;
     for (std::int64_t i = 0; i < entry.count; ++i) {
-      switch (entry.init.kind) {
+      switch (init.kind) {
         case Init::Kind::uniform:
           values[i] = static_cast<T>(random.uniform(-scale, scale));
           break;
@@ -135,8 +158,8 @@ void RowLayout::import_row(T* row, const std::vector<TensorData>& tensors) const
   }
 }
 
-template void RowLayout::initialise(std::uint64_t, float*) const;
-template void RowLayout::initialise(std::uint64_t, double*) const;
+template void RowLayout::initialise(std::uint64_t, float*, const std::function<Init(const RowEntry&)>&) const;
+template void RowLayout::initialise(std::uint64_t, double*, const std::function<Init(const RowEntry&)>&) const;
 template std::vector<TensorData> RowLayout::export_row(const float*) const;
 template std::vector<TensorData> RowLayout::export_row(const double*) const;
 template void RowLayout::import_row(float*, const std::vector<TensorData>&) const;

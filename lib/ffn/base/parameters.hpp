@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,27 @@ enum class Export {
   expert_linear  ///< (E, D_in, D_out) here, E tensors of (D_out, D_in) there
 };
 
+/// What a parameter is for. How it starts, whether it decays and how it is updated may go by it.
+enum class Role {
+  other,     ///< of a formula: what has none of the names below
+  input,     ///< the map or the embedding that tokens enter by
+  position,  ///< added per position
+  query,
+  key,
+  value,
+  attention_output,
+  scores,  ///< learned, of attention by position
+  up,
+  gate,
+  down,
+  router,
+  norm,
+  head,
+  buffer  ///< no weight: a number that its layer moves by itself (Router::update_buffers). Saved and resumed; never decays
+};
+/// By its dotted name in a row: "block0.ffn.up.weight".
+Role role_of(const std::string& name);
+
 /// Everything about a parameter but its place. Declared once, by the functions of config/parameters.hpp.
 struct ParameterSpec {
   std::string name;                 ///< "weight"; in a row "block0.ffn.up.weight"
@@ -37,6 +59,9 @@ struct ParameterSpec {
   Init init;
   bool decays;  ///< under `decay: matrices`
   Export layout = Export::as_is;
+  Role role = Role::other;  ///< other: by its name, where it is added to a row
+
+  bool is_matrix() const { return layout == Export::linear || layout == Export::expert_linear; }
 };
 
 /// A parameter and where it stands in the row.
@@ -51,12 +76,12 @@ class RowLayout {
 
   const std::vector<RowEntry>& entries() const { return entries_; }
   std::int64_t width() const { return width_; }  ///< P, padding included
-  std::int64_t num_parameters() const;           ///< padding not counted
+  std::int64_t num_parameters() const;           ///< padding and buffers not counted
 
   // T is float or double; `row` has width() elements.
-  /// Draws every parameter from (seed, name).
+  /// Draws every parameter from (seed, name), as `start` says of it, or else as its layer does.
   template <class T>
-  void initialise(std::uint64_t seed, T* row) const;
+  void initialise(std::uint64_t seed, T* row, const std::function<Init(const RowEntry&)>& start = {}) const;
   /// Named tensors in torch.nn.Linear's layout.
   template <class T>
   std::vector<TensorData> export_row(const T* row) const;

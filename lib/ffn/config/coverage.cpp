@@ -6,16 +6,17 @@ namespace {
 
 // One overload per alternative of FfnConfig and of RouterConfig: a kind without one does not compile. What has no fused form
 // returns `only_nn(…)`, and is complete: LibTorch trains it.
+std::string only_nn(const char* what, const char* name) { return std::string("the ") + what + " " + name; }
 template <class Config>
-[[maybe_unused]] std::string only_nn(const char* what, const Config&) {
-  return std::string("the ") + what + " kind " + Config::kKind;
+std::string only_nn(const char* what, const Config&) {
+  return only_nn((std::string(what) + " kind").c_str(), Config::kKind);
 }
 
 struct RouterLacks {
   std::string operator()(const SoftmaxTopKConfig&) const { return {}; }
 };
 
-struct Lacks {
+struct FfnLacks {
   std::string operator()(const PositionwiseConfig&) const { return {}; }
   std::string operator()(const GatedConfig&) const { return {}; }
   std::string operator()(const MoeConfig& config) const { return std::visit(RouterLacks{}, config.router); }
@@ -24,8 +25,24 @@ struct Lacks {
   std::string operator()(const NoFfnConfig&) const { return {}; }
 };
 
+template <class Row>
+std::string row_lacks(const char* what, const Row& row) {
+  return row.fused ? "" : only_nn(what, row.name);
+}
+
 }  // namespace
 
-std::string not_covered(const ModelConfig& model) { return std::visit(Lacks{}, model.ffn); }
+std::string not_covered(const ModelConfig& model) {
+  std::string lacks = std::visit(FfnLacks{}, model.ffn);
+  if (lacks.empty()) lacks = row_lacks("position encoding", find_positions(model.positions));
+  if (lacks.empty() && model.attention) lacks = row_lacks("attention by", find_scores(model.attention->scores));
+  return lacks;
+}
+
+std::string not_covered(const RunConfig& config) {
+  const std::string lacks = not_covered(config.model);
+  if (!lacks.empty()) return lacks;
+  return std::visit([](const auto& loss) { return loss.kFused ? "" : only_nn("loss", loss.kName); }, config.loss());
+}
 
 }  // namespace ffn

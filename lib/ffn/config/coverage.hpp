@@ -1,14 +1,17 @@
-// Which layers the fused engine covers. Each kind of layer states it here. All others are trained by LibTorch; their layer metrics
+// What the fused engine covers; every part of a run is asked. All other runs are trained by LibTorch; their layer metrics
 // (config/metrics.hpp) are not logged and they cannot be inspected.
 #pragma once
 
 #include <string>
 
-#include "ffn/config/model_config.hpp"
+#include "ffn/config/run_config.hpp"
 
 namespace ffn {
 
-/// Empty if the fused network covers the model; otherwise what it lacks, for a person: "the FFN kind low_rank".
+/// Empty if the fused network covers the model; otherwise the part that it lacks, for a message: "the FFN kind low_rank".
 std::string not_covered(const ModelConfig& model);
+
+/// The same of all that a run trains with: model and loss.
+std::string not_covered(const RunConfig& config);
 
 }  // namespace ffn

@@ -16,15 +16,25 @@ bool has_hidden_layer(const FfnConfig& ffn) {
 }
 
 // Layers are measured in the fused network, whichever engine trains (train/layer_meter.hpp).
-bool measures_layers(const RunConfig& config) { return config.train.layer_metrics && not_covered(config.model).empty(); }
+bool measures_layers(const RunConfig& config) { return config.train.layer_metrics && not_covered(config).empty(); }
 
 }  // namespace
 
 const std::vector<MetricRow>& metric_catalogue() {
-  static const std::vector<MetricRow> rows = {metric::kTrainLoss,     metric::kTrainBalanceLoss, metric::kTrainGradNorm,
-                                              metric::kValLoss,       metric::kValAccuracy,      metric::kValBitsPerChar,
-                                              metric::kValPerplexity, metric::kFfnZeroFraction,  metric::kFfnNearZeroFraction,
-                                              metric::kFfnDeadUnits,  metric::kFfnEffectiveRank, metric::kMoeMaxViolation,
+  static const std::vector<MetricRow> rows = {metric::kTrainLoss,
+                                              metric::kTrainBalanceLoss,
+                                              metric::kTrainGradNorm,
+                                              metric::kValLoss,
+                                              metric::kValAccuracy,
+                                              metric::kValRmse,
+                                              metric::kValR2,
+                                              metric::kValBitsPerChar,
+                                              metric::kValPerplexity,
+                                              metric::kFfnZeroFraction,
+                                              metric::kFfnNearZeroFraction,
+                                              metric::kFfnDeadUnits,
+                                              metric::kFfnEffectiveRank,
+                                              metric::kMoeMaxViolation,
                                               metric::kMoeLoadEntropy};
   return rows;
 }
@@ -40,12 +50,21 @@ const MetricRow* find_metric_row(const std::string& name) {
   return nullptr;
 }
 
+std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model) {
+  const auto* moe = std::get_if<MoeConfig>(&model.ffn);
+  return moe ? std::vector<AuxiliaryLoss>{{&metric::kTrainBalanceLoss, moe->balance_weight}} : std::vector<AuxiliaryLoss>{};
+}
+
 bool is_logged(const MetricRow& row, const RunConfig& config) {
   switch (row.logged_by) {
     case LoggedBy::every_run:
       return true;
+    case LoggedBy::class_tasks:
+      return target_of(config.task) == Target::classes;
+    case LoggedBy::vector_tasks:
+      return target_of(config.task) == Target::vectors;
     case LoggedBy::text_tasks:
-      return std::holds_alternative<TextConfig>(config.task);
+      return writes_text(config.task) && std::holds_alternative<CrossEntropy>(config.loss());
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_layers:
@@ -60,6 +79,10 @@ LoggedByText text_of(LoggedBy logged_by) {
   switch (logged_by) {
     case LoggedBy::every_run:
       return {"every run", "task.kind"};
+    case LoggedBy::class_tasks:
+      return {"tasks of classes", "task.kind"};
+    case LoggedBy::vector_tasks:
+      return {"tasks of vectors", "task.kind"};
     case LoggedBy::text_tasks:
       return {"text tasks", "task.kind"};
     case LoggedBy::mixtures:

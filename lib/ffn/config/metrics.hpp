@@ -2,16 +2,18 @@
 // row (metric::kTrainLoss); targets and comparisons find rows by name and need the direction.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace ffn {
 
+struct ModelConfig;
 struct RunConfig;
 
 /// Which runs log a metric.
-enum class LoggedBy { every_run, text_tasks, mixtures, measured_layers, measured_mixtures };
+enum class LoggedBy { every_run, class_tasks, vector_tasks, text_tasks, mixtures, measured_layers, measured_mixtures };
 
 struct MetricRow {
   const char* name;
@@ -24,14 +26,22 @@ struct MetricRow {
 namespace metric {
 
 inline constexpr MetricRow kTrainLoss{"train/loss", false, LoggedBy::every_run,
-                                      "mean training loss since the last evaluation, in nats, dropout on, balance loss left out"};
+                                      "mean training loss since the last evaluation, dropout on, balance loss left out"};
 inline constexpr MetricRow kTrainBalanceLoss{"train/balance_loss", false, LoggedBy::mixtures,
                                              "mean balance loss of the mixtures since the last evaluation; 1 is perfect balance"};
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run, "gradient norm before clipping at the last step"};
-inline constexpr MetricRow kValLoss{"val/loss", false, LoggedBy::every_run,
-                                    "cross-entropy on the validation set, in nats per scored position"};
+inline constexpr MetricRow kValLoss{
+    "val/loss", false, LoggedBy::every_run,
+    "mean loss on the validation set: cross-entropy in nats per scored position, of vectors the mean squared error"};
 inline constexpr MetricRow kValAccuracy{
-    "val/accuracy", true, LoggedBy::every_run, "share of scored validation positions whose most probable class is right", 0, 1};
+    "val/accuracy", true, LoggedBy::class_tasks, "share of scored validation positions whose most probable class is right", 0, 1};
+inline constexpr MetricRow kValRmse{"val/rmse", false, LoggedBy::vector_tasks, "root of the mean squared error on the validation set"};
+inline constexpr MetricRow kValR2{"val/r2",
+                                  true,
+                                  LoggedBy::vector_tasks,
+                                  "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact",
+                                  -std::numeric_limits<double>::infinity(),
+                                  1};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 
@@ -60,6 +70,16 @@ inline constexpr MetricRow kMoeLoadEntropy{"moe/load_entropy", true, LoggedBy::m
                                            "entropy of the experts' shares of the tokens, in nats; ln(num_experts) is even"};
 
 }  // namespace metric
+
+/// What the routers of a model add to the training loss: weight · value, the value a mean over the blocks.
+struct AuxiliaryLoss {
+  const MetricRow* logged_as;
+  double weight;
+};
+constexpr std::size_t kMostAuxiliaryLosses = 4;
+/// One number for each auxiliary loss of a model; the others stay 0.
+using AuxiliaryValues = std::array<double, kMostAuxiliaryLosses>;
+std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model);
 
 /// In the order in which a run logs them.
 const std::vector<MetricRow>& metric_catalogue();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ffn/base/json_document.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn {
@@ -21,6 +22,21 @@ std::vector<Choice> activation_choices() {
 }
 
 std::string number(std::int64_t x) { return std::to_string(x); }
+
+template <class Row>
+std::vector<Choice> choices_of(const std::vector<Row>& rows) {
+  std::vector<Choice> choices;
+  for (const auto& row : rows) choices.push_back({row.name, row.doc});
+  return choices;
+}
+
+template <class Row>
+const Row& row_named(const std::vector<Row>& rows, const std::string& name) {
+  for (const auto& row : rows) {
+    if (row.name == name) return row;
+  }
+  throw std::out_of_range("no choice named " + name);  // configs are checked before they get here
+}
 
 }  // namespace
 
@@ -107,12 +123,29 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.require(!(expert && gated), "gated", "set either gated or expert, not both", {"expert"});
 }
 
+const std::vector<NamedChoice>& attention_scores() {
+  static const std::vector<NamedChoice> all{
+      {"content", true, "softmax of q·k/√d_head"},
+      {"position", true, "softmax of a learned T×T matrix per head, so the layer is linear in its input"},
+  };
+  return all;
+}
+
+const std::vector<NamedChoice>& position_encodings() {
+  static const std::vector<NamedChoice> all{
+      {"learned", true, "add a learned vector per position"},
+      {"none", true, "no position encoding"},
+  };
+  return all;
+}
+
+const NamedChoice& find_scores(const std::string& name) { return row_named(attention_scores(), name); }
+const NamedChoice& find_positions(const std::string& name) { return row_named(position_encodings(), name); }
+
 void AttentionConfig::describe(FieldVisitor& v) {
   v.integer({"heads", "heads H; d_model must be a multiple"}, heads, at_least(std::int64_t{1}));
   v.flag({"causal", "each position attends to itself and earlier positions only"}, causal);
-  v.choice({"scores", "what attention weights are computed from"}, scores,
-           {{"content", "softmax of q·k/√d_head"},
-            {"position", "softmax of a learned T×T matrix per head, so the layer is linear in its input"}});
+  v.choice({"scores", "what attention weights are computed from"}, scores, choices_of(attention_scores()));
   v.flag({"bias", "biases in the projections"}, bias);
 }
 
@@ -134,25 +167,17 @@ void NormConfig::describe(FieldVisitor& v) {
            {{"none", "no normalisation"},
             {"layer", "LayerNorm, Ba et al. 2016, arXiv:1607.06450"},
             {"rms", "RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467"}});
-  std::vector<Choice> placements;
-  for (const auto& row : norm_placements()) placements.push_back({row.name, row.doc});
-  v.choice({"placement", "position in x + f(x)"}, placement, placements);
+  v.choice({"placement", "position in x + f(x)"}, placement, choices_of(norm_placements()));
   v.real({"epsilon", "added to the variance"}, epsilon, at_least(1e-30));
 }
 
-NormPlacement NormConfig::places() const {
-  if (kind == "none") return {};
-  for (const auto& row : norm_placements()) {
-    if (row.name == placement) return row;
-  }
-  throw std::out_of_range("no norm placement named " + placement);  // configs are checked before they get here
-}
+NormPlacement NormConfig::places() const { return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement); }
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
-  v.choice({"positions", "position encoding for token tasks"}, positions,
-           {{"learned", "add a learned vector per position"}, {"none", "no position encoding"}});
+  v.choice({"positions", "position encoding for token tasks"}, positions, choices_of(position_encodings()));
+  v.choice({"init", "initial weights"}, init, choices_of(initialisations()));
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);

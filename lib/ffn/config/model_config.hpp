@@ -106,6 +106,19 @@ FfnSize* size_of(FfnConfig& ffn);
 /// The formula of a layer or of its experts, nullptr where there is none.
 const FormulaText* formula_of(const FfnConfig& ffn);
 
+/// A way in which positions enter a model, or by which attention weighs.
+struct NamedChoice {
+  const char* name;
+  bool fused;  ///< whether the fused engine computes it
+  const char* doc;
+};
+
+/// The values of attention.scores and of model.positions, and the row of one of them.
+const std::vector<NamedChoice>& attention_scores();
+const std::vector<NamedChoice>& position_encodings();
+const NamedChoice& find_scores(const std::string& name);
+const NamedChoice& find_positions(const std::string& name);
+
 struct AttentionConfig {
   std::int64_t heads = 4;
   bool causal = true;
@@ -143,6 +156,7 @@ struct ModelConfig {
   std::int64_t d_model = 32;
   std::int64_t blocks = 1;
   std::string positions = "learned";
+  std::string init = "torch";
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;

@@ -34,4 +34,21 @@ ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequenc
   return {"scores", {heads, sequence_length, sequence_length}, Init::normal(1), kDecays};
 }
 
+const std::vector<Initialisation>& initialisations() {
+  static const std::vector<Initialisation> all{
+      {"torch", "as torch.nn.Linear and torch.nn.Embedding", [](const RowEntry& p, const ModelConfig&) { return p.init; }},
+      {"zero_out", "likewise, but what sub-layers write starts at zero: attention's output and the map back to d_model",
+       [](const RowEntry& p, const ModelConfig&) {
+         return p.role == Role::down || p.role == Role::attention_output ? Init::constant(0) : p.init;
+       }},
+  };
+  return all;
+}
+
+void initialise(const ModelConfig& model, const RowLayout& layout, std::uint64_t seed, float* row) {
+  for (const auto& rule : initialisations()) {
+    if (rule.name == model.init) layout.initialise(seed, row, [&](const RowEntry& p) { return rule.start(p, model); });
+  }
+}
+
 }  // namespace ffn

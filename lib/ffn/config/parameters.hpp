@@ -27,4 +27,15 @@ ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, s
 /// The learned scores of attention by position: (H, T, T)
 ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequence_length);
 
+/// A rule for how the parameters of a model start: `model.init`.
+struct Initialisation {
+  const char* name;
+  const char* doc;
+  Init (*start)(const RowEntry& parameter, const ModelConfig& model);
+};
+const std::vector<Initialisation>& initialisations();
+
+/// Draws a run's parameters as its config says.
+void initialise(const ModelConfig& model, const RowLayout& layout, std::uint64_t seed, float* row);
+
 }  // namespace ffn

@@ -57,6 +57,8 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
+  const auto loss_target = target_of_loss(train.loss);
+  v.require(!loss_target || *loss_target == target_of(task), "train.loss", "the task has no targets for " + train.loss, {"task.kind"});
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     v.require(is_logged(*row, *this), "train.target.metric",
@@ -104,7 +106,7 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   const Json::json_pointer examples("/train/eval_examples");
   if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
     config.train.eval_examples = kEvalExamples;
-    if (std::holds_alternative<TextConfig>(config.task)) config.train.eval_examples.reset();
+    if (writes_text(config.task)) config.train.eval_examples.reset();
   }
   reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
   if (unresolved.empty()) reader.check("/model", [&config](FieldVisitor& v) { require_formula(v, config.model); });

@@ -3,6 +3,7 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/compute_config.hpp"
+#include "ffn/config/loss.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/config/task_config.hpp"
 #include "ffn/config/train_config.hpp"
@@ -26,6 +27,8 @@ struct RunConfig {
   LogConfig log;
   std::string keep = "all";  ///< "summary": neither metrics nor weights stay; no part of a run's identity
   void describe(FieldVisitor& v);
+
+  Loss loss() const { return loss_of(train.loss, target_of(task)); }
 };
 
 /// Reads a run from a document. Throws ConfigError with every problem.

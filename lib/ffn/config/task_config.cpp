@@ -38,4 +38,14 @@ void TextConfig::describe(FieldVisitor& v) {
   v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file");
 }
 
+void RegressionConfig::describe(FieldVisitor& v) {
+  v.choice({"function", "y as a function of x; validation is an even grid over x without noise"}, function,
+           {{"sin", "sin 2πx"}, {"abs", "|x|"}});
+  v.real({"noise", "standard deviation of Gaussian noise added to every training target"}, noise, at_least(0.0));
+}
+
+Target target_of(const TaskConfig& task) {
+  return std::visit([](const auto& c) { return c.kTarget; }, task);
+}
+
 }  // namespace ffn

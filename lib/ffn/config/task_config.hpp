@@ -5,10 +5,17 @@
 
 namespace ffn {
 
+/// What a network's outputs are compared with.
+enum class Target {
+  classes,  ///< one of several, by number
+  vectors   ///< numbers, as many as there are outputs
+};
+
 /// n-bit XOR (parity of all bits): the smallest task that no linear model can do.
 struct XorConfig {
   static constexpr const char* kKind = "xor";
   static constexpr const char* kDoc = "The XOR of n bits, given as a vector of -1 and +1. A linear model gets 75 % at n = 2.";
+  static constexpr Target kTarget = Target::classes;
   std::int64_t bits = 2;
   double label_noise = 0.0;
   double jitter = 0.0;
@@ -21,6 +28,7 @@ struct SequenceXorConfig {
   static constexpr const char* kDoc =
       "A sequence of random bits; each position's label is the XOR of the bits at two earlier offsets. Something has to "
       "gather the two bits, something has to combine them.";
+  static constexpr Target kTarget = Target::classes;
   std::int64_t length = 8;
   std::int64_t first_offset = 1;
   std::int64_t second_offset = 2;
@@ -31,6 +39,7 @@ struct SequenceXorConfig {
 struct TextConfig {
   static constexpr const char* kKind = "text";
   static constexpr const char* kDoc = "Next-character prediction on a UTF-8 file; a part of the file is held out for validation.";
+  static constexpr Target kTarget = Target::classes;
   std::string file;
   std::int64_t context = 64;
   double validation_fraction = 0.1;
@@ -40,14 +49,30 @@ struct TextConfig {
   bool per_seed() const { return split == "per_seed"; }
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig>;
+/// A function of one number.
+struct RegressionConfig {
+  static constexpr const char* kKind = "regression";
+  static constexpr const char* kDoc = "A function of one number, drawn evenly from -1 to 1.";
+  static constexpr Target kTarget = Target::vectors;
+  std::string function = "sin";
+  double noise = 0.0;
+  void describe(FieldVisitor& v);
+};
+
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, RegressionConfig>;
+
+/// What the task's examples are compared with; known without its data.
+Target target_of(const TaskConfig& task);
+/// Whether the trained model writes text.
+inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
 /// What a model has to know about a task. Vectors: one token per example.
 struct TaskShape {
   bool tokens = false;               ///< inputs are token ids (B, T), else vectors (B, width)
   std::int64_t input_width = 0;      ///< V for tokens, the vector's width otherwise
   std::int64_t sequence_length = 1;  ///< T
-  std::int64_t num_classes = 2;
+  std::int64_t num_classes = 2;      ///< outputs: classes, or numbers of a vector
+  Target target = Target::classes;
 };
 
 }  // namespace ffn

@@ -94,6 +94,7 @@ struct TrainConfig {
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
   bool layer_metrics = false;
+  std::string loss = "auto";
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;

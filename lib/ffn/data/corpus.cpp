@@ -77,7 +77,7 @@ TextCorpus read_corpus(const TextConfig& config) {
   corpus.text.reserve(characters.size());
   for (const auto c : characters) corpus.text.push_back(id[c]);
 
-  // A window needs context + 1 characters: the targets are the inputs moved by one. What is left around a held-out part in the middle
+  // A window needs context + 1 characters: the targets are the inputs moved by one. The text around a held-out part in the middle
   // has a window on one side at least.
   const auto needed = static_cast<std::size_t>(config.context) + 1, needed_to_train = config.per_seed() ? 2 * needed - 1 : needed;
   if (corpus.held_out < needed || characters.size() - corpus.held_out < needed_to_train) {

@@ -1,6 +1,9 @@
 // Config → task. A kind without an overload does not compile.
 #include <algorithm>
 
+#include "ffn/base/error.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/data/regression.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
@@ -14,12 +17,40 @@ struct Build {
   std::unique_ptr<Task> operator()(const XorConfig& c) const { return std::make_unique<XorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const RegressionConfig& c) const { return std::make_unique<RegressionTask>(c, seeds); }
 };
 
 }  // namespace
 
 TaskShape task_shape(const TaskConfig& config) {
   return std::visit([](const auto& c) { return shape_of(c); }, config);
+}
+
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+TaskShape trained(const TextConfig& c, const Metadata& metadata) {
+  const auto characters = static_cast<std::int64_t>(alphabet_of(metadata).size());
+  return {true, characters, c.context, characters};
+}
+
+// A task whose shape is in its data has an overload of its own.
+template <class Config>
+TaskShape trained(const Config& c, const Metadata&) {
+  return shape_of(c);
+}
+
+}  // namespace
+
+TaskShape trained_shape(const TaskConfig& config, const Metadata& metadata) {
+  return std::visit([&](const auto& c) { return trained(c, metadata); }, config);
+}
+
+std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
+  const auto found = metadata.find("alphabet");
+  if (found == metadata.end()) throw CheckpointError("the weights name no alphabet; they are not from a text task");
+  return decode_utf8(found->second);
 }
 
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {

@@ -1,12 +1,42 @@
 #include "ffn/data/run_identity.hpp"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "ffn/base/hash.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/data/corpus.hpp"
 
 namespace ffn {
+
+namespace {
+
+// The paths among the fields of a task, as they are described.
+class FileVisitor final : public FieldVisitor {
+ public:
+  std::vector<DataFile> files;
+
+  void path(const Field& field, std::string& path) override { files.push_back({field.name, path}); }
+  void integer(const Field&, std::int64_t&, Bounds<std::int64_t>) override {}
+  void real(const Field&, double&, Bounds<double>) override {}
+  void flag(const Field&, bool&) override {}
+  void text(const Field&, std::string&) override {}
+  void choice(const Field&, std::string&, const std::vector<Choice>&) override {}
+  void json(const Field&, Json&, Shape) override {}
+  void optional_integer(const Field&, std::optional<std::int64_t>&, Bounds<std::int64_t>) override {}
+  void optional_real(const Field&, std::optional<double>&, Bounds<double>) override {}
+  void section(const Field&, const Describe&) override {}
+  void optional_section(const Field&, const OptionalSection&) override {}
+  void union_section(const Field&, const Union&) override {}
+};
+
+}  // namespace
+
+std::vector<DataFile> data_files(TaskConfig task) {
+  FileVisitor visitor;
+  std::visit([&](auto& c) { c.describe(visitor); }, task);
+  return visitor.files;
+}
 
 Json identity_json(const RunConfig& config, const std::string& text) {
   RunConfig same = config;
@@ -25,11 +55,16 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json["train"].erase("checkpoint_every");
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert)
-    json["model"]["ffn"].erase("expert");  // as before there were any
-  if (const auto* task = std::get_if<TextConfig>(&config.task)) {
-    json["task"]["file"] = text;
-    if (!task->per_seed()) json["task"].erase("split");  // as before there were any
+    json["model"]["ffn"].erase("expert");                       // as before there were any
+  if (same.model.init == "torch") json["model"].erase("init");  // likewise
+  if (same.train.loss == "auto") json["train"].erase("loss");   // likewise
+  std::istringstream hashes(text);
+  for (const auto& file : data_files(config.task)) {
+    std::string hash;
+    std::getline(hashes, hash, ',');
+    json["task"][file.key] = hash;
   }
+  if (const auto* task = std::get_if<TextConfig>(&config.task); task && !task->per_seed()) json["task"].erase("split");  // likewise
   return json;
 }
 
@@ -59,8 +94,9 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::stri
 std::string run_identity(const RunConfig& config, const std::string& text) { return run_identities(config, text, {config.seed})[0]; }
 
 std::string text_now(const RunConfig& config) {
-  const auto* text = std::get_if<TextConfig>(&config.task);
-  return text ? file_identity(text->file) : "";
+  std::string hashes;
+  for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : ",") + file_identity(file.path);
+  return hashes;
 }
 
 std::string run_identity(const RunConfig& config) { return run_identity(config, text_now(config)); }

@@ -8,9 +8,17 @@ ExampleSet Task::empty_set(std::int64_t examples, bool shared) const {
   ExampleSet set;
   set.count = examples;
   set.shared = shared;
-  set.labels.resize(total * static_cast<std::size_t>(s.sequence_length));
-  if (s.tokens) set.tokens.resize(set.labels.size());
+  const auto positions = total * static_cast<std::size_t>(s.sequence_length);
+  if (s.target == Target::classes) set.labels.resize(positions);
+  else set.values.resize(positions * static_cast<std::size_t>(s.num_classes));
+  if (s.tokens) set.tokens.resize(positions);
   else set.vectors.resize(total * static_cast<std::size_t>(s.input_width));
+  return set;
+}
+
+ExampleSet Task::batch(std::size_t run, std::int64_t step, std::int64_t batch_size) const {
+  ExampleSet set = empty_set(batch_size, /*shared=*/true);
+  write_batch(run, step, batch_size, place(set, 0));
   return set;
 }
 
@@ -20,7 +28,8 @@ BatchPlace Task::place(ExampleSet& set, std::int64_t run) const {
   BatchPlace to;
   if (s.tokens) to.tokens = set.tokens.data() + first * s.sequence_length;
   else to.vectors = set.vectors.data() + first * s.input_width;
-  to.labels = set.labels.data() + first * s.sequence_length;
+  if (s.target == Target::classes) to.labels = set.labels.data() + first * s.sequence_length;
+  else to.values = set.values.data() + first * s.sequence_length * s.num_classes;
   return to;
 }
 

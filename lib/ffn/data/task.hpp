@@ -1,4 +1,4 @@
-// What is learned. Every batch is a function of (run's data seed, step).
+// A task gives batches and a validation set. Every batch is a function of (run's data seed, step).
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ struct ExampleSet {
   bool shared = false;
   std::vector<std::int64_t> tokens;  ///< (R, count, T) ids, for tasks of tokens
   std::vector<float> vectors;        ///< (R, count, width), for the others
-  std::vector<std::int64_t> labels;  ///< (R, count·T) classes; negative where a position is not scored
+  std::vector<std::int64_t> labels;  ///< (R, count·T) classes, negative where a position is not scored; of a target of classes
+  std::vector<float> values;         ///< (R, count·T, width), of a target of vectors
 };
 
 /// Seeds of one run's data: which examples it trains on and on which it is validated.
@@ -24,11 +25,12 @@ struct DataSeeds {
   std::uint64_t train, validation;
 };
 
-/// Where one run's batch is written: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T).
+/// Where one run's batch is written: `tokens` (B, T) or `vectors` (B, width), and `labels` (B·T) or `values` (B·T, width).
 struct BatchPlace {
   std::int64_t* tokens = nullptr;
   float* vectors = nullptr;
   std::int64_t* labels = nullptr;
+  float* values = nullptr;
 };
 
 class Task {
@@ -38,27 +40,34 @@ class Task {
   virtual TaskShape shape() const = 0;
   /// The batch that run `run` trains on at `step`.
   virtual void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const = 0;
+  /// The same as a set of its own.
+  ExampleSet batch(std::size_t run, std::int64_t step, std::int64_t batch_size) const;
   /// The fixed validation set of at most so many examples per run.
   virtual ExampleSet validation(std::int64_t max_examples) const = 0;
+  /// Room for so many examples of each run, or of all together.
+  ExampleSet empty_set(std::int64_t examples, bool shared = false) const;
+  /// Run `run` of such a set.
+  BatchPlace place(ExampleSet& set, std::int64_t run) const;
   std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
-  /// SHA-256 of the text that it learns, of the very bytes that it read; empty for a task without one.
+  /// text_now() of the very bytes that it read; empty for a task without data files.
   virtual std::string text_hash() const { return ""; }
   /// What a user of the trained weights has to know ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata() const { return {}; }
 
  protected:
   const DataSeeds& seeds(std::size_t run) const { return seeds_[run]; }
-  /// Room for so many examples of each run, or of all together.
-  ExampleSet empty_set(std::int64_t examples, bool shared = false) const;
-  /// Run `run` of such a set.
-  BatchPlace place(ExampleSet& set, std::int64_t run) const;
 
  private:
   std::vector<DataSeeds> seeds_;
 };
 
-/// Shape of the task; reads the text of a text task. Throws DataError.
+/// Shape of the task; reads its data files. Throws DataError.
 TaskShape task_shape(const TaskConfig& config);
+
+/// The same of a trained model, from Task::metadata(): reads no data. Throws CheckpointError where that lacks something.
+TaskShape trained_shape(const TaskConfig& config, const std::map<std::string, std::string>& metadata);
+/// The characters of a text's tokens, ascending, from Task::metadata(). Throws CheckpointError for another task's.
+std::vector<std::uint32_t> alphabet_of(const std::map<std::string, std::string>& metadata);
 
 /// How many different inputs the network sees at most; none where they are not few enough to count.
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config);

@@ -21,7 +21,7 @@ std::uint64_t stream_number(std::int64_t step, Purpose purpose) { return static_
 
 RandomStream stream(std::uint64_t seed, std::int64_t step, Purpose purpose) { return {seed, stream_number(step, purpose)}; }
 
-// -1 for 0, 1 for 1, without a branch: nobody can tell which way random bits go.
+// -1 for 0, 1 for 1, without a branch: random bits defeat branch prediction.
 constexpr void write_pattern(std::uint32_t pattern, std::int64_t bits, float* x) {
   for (std::int64_t b = 0; b < bits; ++b) x[b] = static_cast<float>(2 * static_cast<std::int32_t>(pattern >> b & 1) - 1);
 }

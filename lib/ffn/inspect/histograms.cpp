@@ -36,7 +36,7 @@ std::string activation_events(const FoundRun& run, const TensorFile& weights, do
   const RunDirectory directory(run.path);
   const auto config = config_of(read_record(run.path).value(), directory);
   inspect::TrainedNetwork trained(config, weights);
-  const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config, weights)));
+  const auto most = std::min(kMostTokens, inspect::most_tokens(config, trained_shape(config.task, weights.metadata)));
   const auto blocks = inspect::capture(trained.model(), trained.network(), trained.row(), inspect::training_inputs(config, weights, most));
   std::string events;
   for (std::size_t block = 0; block < blocks.size(); ++block) {

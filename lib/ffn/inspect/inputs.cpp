@@ -19,7 +19,7 @@
 namespace ffn::inspect {
 
 fused::Examples Inputs::examples(std::int64_t first, std::int64_t of) const {
-  fused::Examples out{of, length, nullptr, nullptr, nullptr};
+  fused::Examples out{of, length};
   if (shape.tokens) out.tokens = tokens.data() + first * length;
   else out.vectors = vectors.data() + first * shape.input_width;
   return out;
@@ -30,6 +30,7 @@ std::string visible(const std::string& character) {
 }
 
 std::string Inputs::class_name(std::int64_t index) const {
+  if (shape.target == Target::vectors) return "output " + std::to_string(index);
   return characters.empty() ? std::to_string(index) : visible(characters[static_cast<std::size_t>(index)]);
 }
 
@@ -54,9 +55,9 @@ std::vector<std::string> characters_of(const std::vector<std::uint32_t>& alphabe
 
 Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   Inputs out;
-  out.shape = trained_shape(config, weights);
+  out.shape = trained_shape(config.task, weights.metadata);
   out.length = out.shape.sequence_length;
-  if (std::holds_alternative<TextConfig>(config.task)) out.characters = characters_of(alphabet_of(weights));
+  if (writes_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
   return out;
 }
 
@@ -89,7 +90,7 @@ struct TrainingInputs {
     const std::string hint = "name a text to look at it with: --data FILE";
     if (!path_exists(text.file)) throw DataError("the text that the run was trained on is not there: " + text.file, hint);
     const auto corpus = read_corpus(text);
-    if (corpus.alphabet != alphabet_of(weights))
+    if (corpus.alphabet != alphabet_of(weights.metadata))
       throw DataError(text.file + " is not the text that the run was trained on: it has other characters", hint);
     Inputs out = empty_inputs(config, weights);
     take_windows(out, corpus.text, held_out(corpus, text, data_seeds({config})[0].train), most_tokens, "the text that it was trained on");
@@ -111,13 +112,10 @@ struct TrainingInputs {
     const std::int64_t batch = config.train.batch_size, steps = config.train.steps;
     const std::int64_t batches = std::clamp<std::int64_t>(most_tokens / (batch * out.length), 1, std::max<std::int64_t>(1, steps));
     out.count = batches * batch;
-    if (out.shape.tokens) out.tokens.resize(static_cast<std::size_t>(out.num_tokens()));
-    else out.vectors.resize(static_cast<std::size_t>(out.count * out.shape.input_width));
-    std::vector<std::int64_t> labels(static_cast<std::size_t>(batch * out.length));
     for (std::int64_t i = 0; i < batches; ++i) {
-      task->write_batch(0, i * steps / batches, batch,
-                        {out.tokens.data() + (out.shape.tokens ? i * batch * out.length : 0),
-                         out.vectors.data() + (out.shape.tokens ? 0 : i * batch * out.shape.input_width), labels.data()});
+      const ExampleSet drawn = task->batch(0, i * steps / batches, batch);
+      out.tokens.insert(out.tokens.end(), drawn.tokens.begin(), drawn.tokens.end());
+      out.vectors.insert(out.vectors.end(), drawn.vectors.begin(), drawn.vectors.end());
     }
     out.source =
         format_count(out.count) + (batches < steps ? " of the " + format_count(steps * batch) : "") + " examples that it was trained on";
@@ -151,10 +149,10 @@ Inputs training_inputs(const RunConfig& config, const TensorFile& weights, std::
 }
 
 Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std::string& file, std::int64_t most_tokens) {
-  if (!std::holds_alternative<TextConfig>(config.task))
+  if (!writes_text(config.task))
     throw UsageError("--data names a text, and this run was not trained on one", "leave it out, or say --data task");
   Inputs out = empty_inputs(config, weights);
-  const auto ids = encode(text_of_file(file), alphabet_of(weights), file);
+  const auto ids = encode(text_of_file(file), alphabet_of(weights.metadata), file);
   if (ids.empty()) throw DataError(file + " is empty");
   take_windows(out, ids, {ids.size(), ids.size()}, most_tokens, file);
   return out;
@@ -222,7 +220,8 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
       out.vectors.insert(out.vectors.end(), vector.begin(), vector.end());
     }
   } else {
-    out.tokens = out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights), "the text");
+    out.tokens =
+        out.characters.empty() ? typed_ids(typed, out.shape.input_width) : encode(typed, alphabet_of(weights.metadata), "the text");
     const auto size = static_cast<std::int64_t>(out.tokens.size());
     if (size > out.length)
       throw UsageError(std::to_string(size) + " tokens are more than the network reads at once",

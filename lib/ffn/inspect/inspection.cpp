@@ -22,7 +22,7 @@ ModelConfig covered(const ModelConfig& model) {
 }
 
 TaskShape usable_shape(const RunConfig& config, const TensorFile& weights) {
-  const auto shape = trained_shape(config, weights);
+  const auto shape = trained_shape(config.task, weights.metadata);
   require_usable(config, shape, weights);
   return shape;
 }

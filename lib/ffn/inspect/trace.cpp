@@ -133,9 +133,12 @@ std::vector<ClassLogit> most_probable(const float* logits, std::int64_t classes)
 std::vector<std::string> Trace::outcome_names(std::size_t token, const Inputs& inputs) const {
   std::vector<std::string> out;
   if (outcomes[token].empty()) out.push_back("-");
-  for (const auto& each : outcomes[token])
-    out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " +
-                  format_percent(each.logit, 0));
+  for (const auto& each : outcomes[token]) {
+    if (inputs.shape.target == Target::vectors) out.push_back(inputs.class_name(each.index) + ": " + shown_number(each.logit, 3));
+    else
+      out.push_back((inputs.characters.empty() ? "class " + inputs.class_name(each.index) + ":" : inputs.class_name(each.index)) + " " +
+                    format_percent(each.logit, 0));
+  }
   return out;
 }
 
@@ -146,8 +149,14 @@ Trace trace(TrainedNetwork& trained, const Inputs& inputs) {
     out.blocks.push_back(BlockTracer(values, size_of(trained.model().ffn), out.tokens).trace());
   }
   const float* logits = trained.network().logits(trained.row(), inputs.examples(0, inputs.count));
-  for (std::int64_t n = 0; n < inputs.num_tokens(); ++n)
-    out.outcomes.push_back(most_probable(logits + n * inputs.shape.num_classes, inputs.shape.num_classes));
+  const std::int64_t width = inputs.shape.num_classes;
+  for (std::int64_t n = 0; n < inputs.num_tokens(); ++n) {
+    if (inputs.shape.target == Target::classes) out.outcomes.push_back(most_probable(logits + n * width, width));
+    else {
+      auto& values = out.outcomes.emplace_back();
+      for (std::int64_t j = 0; j < width; ++j) values.push_back({j, static_cast<double>(logits[n * width + j])});
+    }
+  }
   return out;
 }
 

@@ -23,8 +23,8 @@ struct TraceBlock {
 struct Trace {
   std::vector<std::string> tokens;
   std::vector<TraceBlock> blocks;
-  std::vector<std::vector<ClassLogit>>
-      outcomes;  ///< per token the most probable classes, with their probabilities; none where logits are not finite
+  std::vector<std::vector<ClassLogit>> outcomes;  ///< per token the most probable classes with their probabilities, none where logits are
+                                                  ///< not finite; or the values of a vector
   std::vector<std::string> notes;
   std::vector<std::string> outcome_names(std::size_t token, const Inputs& inputs) const;
 };

@@ -41,7 +41,7 @@ bool is_in_place(const Gemm& g, int64_t columns, int64_t width) {
   return g.b_col == 1 && columns == width && !far;
 }
 
-// A tile that is wider than what is left of C is computed beside it.
+// A tile that is wider than the rest of C is computed in scratch memory.
 void edge_tile(const Operands& o, int64_t width, int64_t columns, int64_t rows) {
   const Copy copy = copy_of(columns);
   float c[kMaxRows * kWidest], bias[kWidest] = {};

@@ -18,7 +18,7 @@ std::string wanted_isa() {
   return given ? given : "";
 }
 
-// What is typed for a build: "v3" for "x86-64-v3".
+// The short name of a build: "v3" for "x86-64-v3".
 std::string short_name(const std::string& isa) {
   const std::string prefix = "x86-64-";
   return isa.compare(0, prefix.size(), prefix) == 0 ? isa.substr(prefix.size()) : isa;

@@ -9,7 +9,7 @@
 
 namespace ffn {
 
-/// What is compiled once per instruction set.
+/// Builds of the kernels, one per instruction set.
 struct KernelBuild {
   const char* isa;  ///< "baseline", or a level of the x86-64 psABI, as far as these differ in what the kernels use
   Kernels (*kernel_rows)();
@@ -20,7 +20,7 @@ struct KernelBuild {
 std::vector<KernelBuild> kernel_builds();
 
 /// The one that computes: the best, or what FFN_ISA names ("baseline", "v3", "v4"; "x86-64-v3" and so on). It is chosen before
-/// main, where nobody catches an error: what FFN_ISA names in vain counts as not named, and main asks check_chosen_build().
+/// main, where an error cannot be caught: an unknown FFN_ISA is ignored here, and main calls check_chosen_build().
 const KernelBuild& chosen_build();
 
 /// Throws UsageError if FFN_ISA names no build that runs here.

@@ -240,9 +240,8 @@ inline double sum_in_double(int64_t n, const float* x) {
 
 // Two classes, as most tasks here have: nothing goes over classes, so that vectors hold rows. Beside the largest there is one more,
 // e to which is at most 1 or NaN.
-CrossEntropySums cross_entropy_of_two(int64_t rows, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
-                                      float* scratch) {
-  CrossEntropySums sums;
+LossSums cross_entropy_of_two(int64_t rows, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits, float* scratch) {
+  LossSums sums;
   float* power = scratch;           // (rows, 2): logit - largest, then e to that
   float* first = power + 2 * rows;  // the class that is largest, then the sum of its row's powers
   float* loss = first + rows;       // what each row adds to the loss
@@ -292,10 +291,10 @@ inline int64_t shift_row(int64_t classes, const float* row, float* shifted) {
   return first;
 }
 
-CrossEntropySums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
-                               float* scratch) {
+LossSums cross_entropy(int64_t rows, int64_t classes, const float* logits, const int64_t* labels, int64_t mean_over, float* dlogits,
+                       float* scratch) {
   if (classes == 2) return cross_entropy_of_two(rows, logits, labels, mean_over, dlogits, scratch);
-  CrossEntropySums sums;
+  LossSums sums;
   float* power = scratch;                   // (rows, classes): logit - largest, then e to that
   float* total = scratch + rows * classes;  // their sums per row
   float* loss = total + rows;               // what each row adds to the loss

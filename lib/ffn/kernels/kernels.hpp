@@ -25,9 +25,16 @@ struct Gemm {
 };
 
 /// Sums over the scored positions of one batch.
-struct CrossEntropySums {
-  double loss = 0;  ///< nats
-  std::int64_t correct = 0, scored = 0;
+struct LossSums {
+  double loss = 0;
+  std::int64_t correct = 0, scored = 0;  ///< correct: of classes, those whose largest output is the label's
+
+  LossSums& operator+=(const LossSums& other) {
+    loss += other.loss;
+    correct += other.correct;
+    scored += other.scored;
+    return *this;
+  }
 };
 
 enum class Arithmetic { copy, add, subtract, multiply, divide };  ///< of a and b; copy is a alone
@@ -77,8 +84,8 @@ struct Kernels {
   /// Cross-entropy of row i of `logits` (rows, classes) against labels[i], rows with negative labels left out.
   /// With `dlogits`, writes the gradient of the mean over the scored rows, or over as many as `mean_over` says, of which these are
   /// a part. scratch: rows·(classes + 3) floats.
-  CrossEntropySums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
-                                    std::int64_t mean_over, float* dlogits, float* scratch);
+  LossSums (*cross_entropy)(std::int64_t rows, std::int64_t classes, const float* logits, const std::int64_t* labels,
+                            std::int64_t mean_over, float* dlogits, float* scratch);
 
   /// The first n words of RandomStream(key, stream) of base/random.hpp.
   void (*random_bits)(std::uint64_t key, std::uint64_t stream, std::size_t n, std::uint32_t* bits);

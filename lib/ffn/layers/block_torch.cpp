@@ -44,7 +44,7 @@ FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, cons
   if (ffn_) {
     out.y = apply(around_ffn_, out.y, [&](const Tensor& in) {
       FfnOutput inner = ffn_->forward(in, context);
-      out.balance_loss = inner.balance_loss;
+      out.auxiliary = inner.auxiliary;
       out.load = inner.load;
       return inner.y;
     });

@@ -16,6 +16,9 @@ class BlockImpl final : public RunModule {
  public:
   BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
   FfnOutput forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context);
+  void update_buffers(const Tensor& load, const Tensor& alive) {
+    if (ffn_) ffn_->update_buffers(load, alive);
+  }
 
  private:
   /// Where NormPlacement has them.

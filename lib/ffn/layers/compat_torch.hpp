@@ -1,7 +1,7 @@
 // The one place where LibTorch versions differ (1.13 to 2.14). Everything that needs LibTorch includes this header.
 #pragma once
 
-// What is needed of <torch/torch.h>: the rest of it (data loaders, optimizers, serialization) takes 7 s more per file.
+// The needed part of <torch/torch.h>: the rest (data loaders, optimizers, serialization) takes 7 s more per file.
 #include <torch/autograd.h>
 #include <torch/cuda.h>
 #include <torch/nn/cloneable.h>

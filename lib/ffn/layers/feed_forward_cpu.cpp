@@ -92,7 +92,7 @@ class Dense final : public FeedForward {
     h_ = hidden_.forward(pass, rows, rows, x);
     return down_.forward(pass, rows, h_);
   }
-  const float* backward(Pass& pass, const float* dy, float) override {
+  const float* backward(Pass& pass, const float* dy, const AuxiliaryValues&) override {
     down_.weight_gradient(pass, rows_, h_, dy);
     return hidden_.backward(pass, rows_, down_.input_gradient(pass, rows_, dy));
   }

@@ -4,25 +4,26 @@
 #include <memory>
 #include <optional>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 
 namespace ffn::fused {
 
-struct RoutingTotals;
+class Router;
 
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
   /// x: (rows, D), alive until backward → y: (rows, D), from the arena.
   virtual const float* forward(Pass& pass, std::int64_t rows, const float* x) = 0;
-  /// dy: (rows, D) → dx: (rows, D), from the arena. Gradients of the weights go to the row. `balance_weight` is what the
-  /// objective multiplies this layer's balance loss by.
-  virtual const float* backward(Pass& pass, const float* dy, float balance_weight) = 0;
-  /// What the router of a mixture counted in the last forward pass, nullptr without one. Where a batch goes in parts, its owner
-  /// writes the sums over all of them here before the backward passes.
-  virtual RoutingTotals* routing_totals() { return nullptr; }
+  /// dy: (rows, D) → dx: (rows, D), from the arena. Gradients of the weights go to the row. The objective
+  /// multiplies this layer's auxiliary losses by `auxiliary_weights`.
+  virtual const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) = 0;
+  /// Of a mixture, nullptr for other layers. Where a batch goes in parts, the totals of its last forward pass have to be summed over
+  /// all of them before the backward passes.
+  virtual Router* router() { return nullptr; }
 };
 
 /// The FFN of a kind, or nullptr for "none". `site` numbers the layer for its dropout masks.

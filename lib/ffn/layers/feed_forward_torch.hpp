@@ -9,9 +9,9 @@ namespace ffn::nn {
 
 /// What an FFN returns. Routing facts are returned, not kept: a forward pass leaves nothing behind.
 struct FfnOutput {
-  Tensor y;             ///< (R, N, D)
-  Tensor balance_loss;  ///< (R), differentiable; undefined for FFNs without a router
-  Tensor load;          ///< (R, E) share of the N·K assignments that each expert got; undefined without a router
+  Tensor y;                       ///< (R, N, D)
+  std::vector<Tensor> auxiliary;  ///< (R) each, differentiable, in the order of auxiliary_losses(): none without a router
+  Tensor load;                    ///< (R, E) share of the assignments that each expert got; undefined without a router
 };
 
 class FeedForward : public RunModule {
@@ -19,6 +19,8 @@ class FeedForward : public RunModule {
   using RunModule::RunModule;
   /// x: (R, N, D) → y: (R, N, D), same dtype and device.
   virtual FfnOutput forward(const Tensor& x, const ForwardContext& context) = 0;
+  /// After an optimizer step: see Router::update_buffers().
+  virtual void update_buffers(const Tensor& /*load*/, const Tensor& /*alive*/) {}
 };
 
 /// FFN(x) = φ(x W₁ + b₁) W₂ + b₂, the same at every position.

@@ -116,7 +116,7 @@ class FormulaFeedForward final : public FeedForward {
  public:
   FormulaFeedForward(const Declare& declare, std::int64_t d_model, const FormulaConfig& config, std::uint32_t site);
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override { return program_.forward(pass, rows, x); }
-  const float* backward(Pass& pass, const float* dy, float) override { return program_.backward(pass, dy); }
+  const float* backward(Pass& pass, const float* dy, const AuxiliaryValues&) override { return program_.backward(pass, dy); }
 
  private:
   FormulaProgram program_;

@@ -26,47 +26,47 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
 
 // A counting sort: stable and linear.
 void MoE::sort_by_expert(Pass& pass) {
-  const std::int64_t assignments = rows_ * top_k_;
   offsets_ = pass.arena.integers(num_experts_ + 1);
   std::int64_t* next = pass.arena.integers(num_experts_);
-  place_ = pass.arena.integers(assignments);
+  place_ = pass.arena.integers(routing_.count);
   std::fill_n(offsets_, num_experts_ + 1, 0);
-  for (std::int64_t i = 0; i < assignments; ++i) ++offsets_[routing_.expert[i] + 1];
+  for (std::int64_t i = 0; i < routing_.count; ++i) ++offsets_[routing_.expert[i] + 1];
   for (std::int64_t e = 0; e < num_experts_; ++e) {
     offsets_[e + 1] += offsets_[e];
     next[e] = offsets_[e];
   }
-  for (std::int64_t i = 0; i < assignments; ++i) place_[i] = next[routing_.expert[i]]++;
+  for (std::int64_t i = 0; i < routing_.count; ++i) place_[i] = next[routing_.expert[i]]++;
 }
 
 const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
   routing_ = router_->route(pass, rows, x);
   sort_by_expert(pass);
-  if (pass.watcher) pass.watcher->see_routing({rows, num_experts_, top_k_, routing_.probability, routing_.weight, routing_.expert, place_});
+  if (pass.watcher) pass.watcher->see_routing({rows, num_experts_, top_k_, routing_.score, routing_.weight, routing_.expert, place_});
 
-  float* sorted = pass.arena.floats(rows * top_k_ * d_model_);
-  for (std::int64_t i = 0; i < rows * top_k_; ++i) std::copy_n(x + i / top_k_ * d_model_, d_model_, sorted + place_[i] * d_model_);
+  const std::int64_t count = routing_.count;
+  float* sorted = pass.arena.floats(count * d_model_);
+  for (std::int64_t i = 0; i < count; ++i) std::copy_n(x + routing_.token[i] * d_model_, d_model_, sorted + place_[i] * d_model_);
   if (formulas_) {
     result_ = formulas_->forward(pass, offsets_, sorted);
   } else {
-    h_ = dense_->hidden.forward(pass, offsets_, rows * top_k_, sorted);
+    h_ = dense_->hidden.forward(pass, offsets_, count, sorted);
     result_ = dense_->down.forward(pass, offsets_, h_);
   }
 
   float* y = pass.arena.floats(rows * d_model_);
   std::fill_n(y, rows * d_model_, 0.0f);
-  for (std::int64_t i = 0; i < rows * top_k_; ++i)
-    kernels().axpy(d_model_, routing_.weight[i], result_ + place_[i] * d_model_, y + i / top_k_ * d_model_);
+  for (std::int64_t i = 0; i < count; ++i)
+    kernels().axpy(d_model_, routing_.weight[i], result_ + place_[i] * d_model_, y + routing_.token[i] * d_model_);
   return y;
 }
 
-const float* MoE::backward(Pass& pass, const float* dy, float balance_weight) {
-  const std::int64_t assignments = rows_ * top_k_;
-  float* dresult = pass.arena.floats(assignments * d_model_);
-  float* dweight = pass.arena.floats(assignments);
-  for (std::int64_t i = 0; i < assignments; ++i) {
-    const float* dy_n = dy + i / top_k_ * d_model_;
+const float* MoE::backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  const std::int64_t count = routing_.count;
+  float* dresult = pass.arena.floats(count * d_model_);
+  float* dweight = pass.arena.floats(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* dy_n = dy + routing_.token[i] * d_model_;
     float* out = dresult + place_[i] * d_model_;
     std::fill_n(out, d_model_, 0.0f);
     kernels().axpy(d_model_, routing_.weight[i], dy_n, out);
@@ -80,9 +80,9 @@ const float* MoE::backward(Pass& pass, const float* dy, float balance_weight) {
     dense_->down.weight_gradient(pass, offsets_, h_, dresult);
     dsorted = dense_->hidden.backward(pass, offsets_, dense_->down.input_gradient(pass, offsets_, dresult));
   }
-  float* dx = router_->backward(pass, dweight, balance_weight);
-  for (std::int64_t i = 0; i < assignments; ++i) {
-    float* to = dx + i / top_k_ * d_model_;
+  float* dx = router_->backward(pass, dweight, auxiliary_weights);
+  for (std::int64_t i = 0; i < count; ++i) {
+    float* to = dx + routing_.token[i] * d_model_;
     kernels().add(d_model_, dsorted + place_[i] * d_model_, to, to);
   }
   return dx;

@@ -11,8 +11,8 @@ class MoE final : public FeedForward {
  public:
   MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
   const float* forward(Pass& pass, std::int64_t rows, const float* x) override;
-  const float* backward(Pass& pass, const float* dy, float balance_weight) override;
-  RoutingTotals* routing_totals() override { return &router_->totals(); }
+  const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) override;
+  Router* router() override { return router_.get(); }
 
  private:
   void sort_by_expert(Pass& pass);
@@ -27,11 +27,11 @@ class MoE final : public FeedForward {
   std::optional<Dense> dense_;  ///< or
   std::optional<FormulaExperts> formulas_;
 
-  // Of the pass at work. An assignment is a (token, choice) pair, n·K + k; places are assignments sorted by expert.
+  // Of the pass at work. Places are triples sorted by expert.
   std::int64_t rows_ = 0;
   Routing routing_;
   const float *h_ = nullptr, *result_ = nullptr;
-  std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (N, K), (E + 1)
+  std::int64_t *place_ = nullptr, *offsets_ = nullptr;  ///< (M), (E + 1)
 };
 
 }  // namespace ffn::fused

@@ -27,7 +27,7 @@ Tensor ExpertsImpl::hidden_of_all(const Tensor& x, const ForwardContext& context
 Tensor ExpertsImpl::output_of_all(const Tensor& hidden) { return down_->all(hidden); }
 
 MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
-    : FeedForward(num_runs), num_experts_(config.num_experts), top_k_(config.top_k), site_(site) {
+    : FeedForward(num_runs), num_experts_(config.num_experts), site_(site) {
   router_ = register_module("router", make_router(num_runs, d_model, config));
   if (config.expert) formulas_ = register_module("experts", FormulaExperts(num_runs, d_model, config, site));
   else experts_ = register_module("experts", Experts(num_runs, d_model, config));
@@ -35,10 +35,10 @@ MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& c
 
 namespace {
 
-// Assignments (one per run, token and choice) in the order of their group r·E + e; within a group, in token order.
+// Assignments (a run's triples) in the order of their group r·E + e; within a group, in token order.
 struct Dispatch {
-  Tensor order;                       ///< (R·N·K) int64: the assignment at each sorted place
-  Tensor place;                       ///< (R·N·K) int64: the inverse
+  Tensor order;                       ///< (R·M) int64: the assignment at each sorted place
+  Tensor place;                       ///< (R·M) int64: the inverse
   std::vector<std::int64_t> offsets;  ///< R·E + 1
 };
 
@@ -67,27 +67,30 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
   const Routing routing = router_->forward(x, context);
-  return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.balance_loss, routing.load};
+  return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.auxiliary, routing.load};
 }
 
 Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const ForwardContext& context) {
-  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
+  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2), count = routing.expert.size(1);
   const Dispatch dispatch = sort_by_expert(routing.expert, num_experts_);
 
-  const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, dispatch.order.div(top_k_, "floor"));  // (R·N·K, D)
-  const auto drop = [&](const Tensor& h, std::uint32_t site) {                                                     // (R·N·K, W)
-    return dropout(h.reshape({runs, tokens * top_k_, -1}), context, site).reshape_as(h);
+  // One table of all runs' tokens, each run's numbers shifted to its part.
+  const Tensor shift = torch::arange(runs, routing.token.options()).mul_(tokens).unsqueeze(1);
+  const Tensor token = (routing.token + shift).flatten().index_select(0, dispatch.order);
+  const Tensor sorted = x.reshape({runs * tokens, d_model}).index_select(0, token);  // (R·M, D)
+  const auto drop = [&](const Tensor& h, std::uint32_t site) {                       // (R·M, W)
+    return dropout(h.reshape({runs, count, -1}), context, site).reshape_as(h);
   };
-  Tensor result;  // (R·N·K, D)
+  Tensor result;  // (R·M, D)
   if (formulas_) {
     result = formulas_(sorted, dispatch.offsets, context, drop);
   } else {
-    const Tensor hidden = experts_->hidden(sorted, dispatch.offsets, context);  // (R·N·K, F)
+    const Tensor hidden = experts_->hidden(sorted, dispatch.offsets, context);  // (R·M, F)
     result = experts_->output(drop(hidden, site_), dispatch.offsets);
   }
 
-  const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, tokens, top_k_, d_model});
-  return (returned * routing.weight.unsqueeze(-1)).sum(2);  // (R, N, D)
+  const Tensor returned = result.index_select(0, dispatch.place).reshape({runs, count, d_model});
+  return routing.add_up(returned * routing.weight.unsqueeze(-1), tokens);  // (R, N, D)
 }
 
 namespace {
@@ -105,20 +108,23 @@ Tensor sorted_places(const Tensor& chosen) {
 }  // namespace
 
 Tensor MoEImpl::by_all(const Tensor& x, const Routing& routing, const ForwardContext& context) {
-  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2);
+  const auto runs = x.size(0), tokens = x.size(1), d_model = x.size(2), count = routing.expert.size(1);
   Tensor place;  // (R, E·N, 1)
   if (context.drops())
-    place = sorted_places(routing.chosen).clamp_max(tokens * top_k_ - 1).transpose(1, 2).reshape({runs, num_experts_ * tokens, 1});
+    place = sorted_places(routing.dense(torch::ones_like(routing.weight), tokens, num_experts_))
+                .clamp_max(count - 1)
+                .transpose(1, 2)
+                .reshape({runs, num_experts_ * tokens, 1});
   const auto drop = [&](const Tensor& h, std::uint32_t site) {  // (R·E, N, W)
     if (!context.drops()) return h;
-    const Tensor mask = dropout_mask(h, context, site, {runs, tokens * top_k_, h.size(-1)});
+    const Tensor mask = dropout_mask(h, context, site, {runs, count, h.size(-1)});
     return h * mask.gather(1, place.expand({runs, num_experts_ * tokens, h.size(-1)})).view_as(h);
   };
   Tensor result;  // (R·E, N, D)
   if (formulas_) result = formulas_->all(x, context, drop);
   else result = experts_->output_of_all(drop(experts_->hidden_of_all(x, context), site_));
   result = result.view({runs, num_experts_, tokens, d_model});
-  return (result * routing.weight_of.transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
+  return (result * routing.dense(routing.weight, tokens, num_experts_).transpose(1, 2).unsqueeze(-1)).sum(1);  // (R, N, D)
 }
 
 }  // namespace ffn::nn

@@ -25,20 +25,21 @@ class ExpertsImpl final : public RunModule {
 };
 TORCH_MODULE(Experts);
 
-/// y_n = Σ_k weight[n, k] · expert[n, k](x_n). Tokens are sorted by expert, each expert works on its rows at once, and the
-/// results return to their tokens; none is dropped, whatever the load (Gale et al. 2022, MegaBlocks, arXiv:2211.15841).
-/// How many rows an expert gets is known to the host only after a wait; where the context is host_free, every expert works
-/// on every token instead and weights of 0 leave out what was not chosen: E/K times the work, the same sum.
+/// y_n = Σ over the triples (n, e, weight) of weight · expert e(x_n). Tokens are sorted by expert, each expert works on its rows at once,
+/// and the results return to their tokens; none is dropped, whatever the load (Gale et al. 2022, MegaBlocks, arXiv:2211.15841). How many
+/// rows an expert gets is known to the host only after a wait; where the context is host_free, every expert works on every token instead
+/// and weights of 0 leave out what was not chosen: E/K times the work, the same sum.
 class MoEImpl final : public FeedForward {
  public:
   MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site = 0);
   FfnOutput forward(const Tensor& x, const ForwardContext& context) override;
+  void update_buffers(const Tensor& load, const Tensor& alive) override { router_->update_buffers(load, alive); }
 
  private:
   Tensor by_groups(const Tensor& x, const Routing& routing, const ForwardContext& context);
   Tensor by_all(const Tensor& x, const Routing& routing, const ForwardContext& context);
 
-  std::int64_t num_experts_, top_k_;
+  std::int64_t num_experts_;
   std::uint32_t site_;
   std::shared_ptr<Router> router_;
   Experts experts_{nullptr};  ///< or

@@ -86,13 +86,13 @@ const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
   });
 }
 
-const float* Block::backward(Pass& pass, const float* dy, float balance_weight) {
-  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, balance_weight); });
+const float* Block::backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, auxiliary_weights); });
   if (attention_) dy = apply_backward(around_attention_, pass, dy, [&](const float* d) { return attention_->backward(pass, d); });
   return dy;
 }
 
-Entrance::Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task) : d_model_(config.d_model) {
+InputEmbedding::InputEmbedding(const Declare& declare, const ModelConfig& config, const TaskShape& task) : d_model_(config.d_model) {
   if (!task.tokens) {
     projection_.emplace(declare.in("projection"), task.input_width, d_model_, /*bias=*/true);
     return;
@@ -102,7 +102,7 @@ Entrance::Entrance(const Declare& declare, const ModelConfig& config, const Task
     position_ = declare(embedding_parameter("position", task.sequence_length, d_model_), Gradient::added_to);
 }
 
-const float* Entrance::forward(Pass& pass, const Examples& examples) {
+const float* InputEmbedding::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
   if (projection_) return projection_->forward(pass, rows, examples.vectors);
   const float *embedding = embedding_.in(pass.parameters), *position = position_.in(pass.parameters);
@@ -115,7 +115,7 @@ const float* Entrance::forward(Pass& pass, const Examples& examples) {
   return x;
 }
 
-void Entrance::backward(Pass& pass, const Examples& examples, const float* dx) {
+void InputEmbedding::backward(Pass& pass, const Examples& examples, const float* dx) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
   if (projection_) {
     projection_->weight_gradient(pass, rows, examples.vectors, dx);
@@ -144,16 +144,20 @@ std::optional<Norm> make_final_norm(const Declare& declare, const ModelConfig& c
 
 }  // namespace
 
-Network::Network(const ModelConfig& config, const TaskShape& task)
+Network::Network(const ModelConfig& config, const TaskShape& task, const Loss& loss)
     : task_(task),
-      entrance_(Declare(declared_), config, task),
+      loss_(loss),
+      embedding_(Declare(declared_), config, task),
       blocks_(make_blocks(Declare(declared_), config, task)),
       final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
-      head_(Declare(declared_).in("head"), config.d_model, task.num_classes, /*bias=*/true) {}
+      head_(Declare(declared_).in("head"), config.d_model, task.num_classes, /*bias=*/true) {
+  const auto losses = ffn::auxiliary_losses(config);
+  for (std::size_t i = 0; i < losses.size(); ++i) auxiliary_weights_.at(i) = losses[i].weight / static_cast<double>(blocks_.size());
+}
 
 const float* Network::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length;
-  const float* x = entrance_.forward(pass, examples);
+  const float* x = embedding_.forward(pass, examples);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     if (pass.watcher) pass.watcher->enter_block(static_cast<std::int64_t>(b));
     x = blocks_[b].forward(pass, rows, x);
@@ -163,29 +167,28 @@ const float* Network::forward(Pass& pass, const Examples& examples) {
   return head_.forward(pass, rows, x);
 }
 
-Network::Loss Network::step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout,
-                            double balance_weight) {
+Network::StepLoss Network::step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout) {
   const auto sums = begin_step(parameters, gradients, examples, dropout, 0, 0);
-  const Loss loss{sums.loss / static_cast<double>(sums.scored), balance_loss()};
-  end_step(balance_weight);
+  const StepLoss loss{sums.loss / static_cast<double>(sums.scored), auxiliary_losses()};
+  end_step();
   return loss;
 }
 
-CrossEntropySums Network::begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
-                                     std::int64_t first_example, std::int64_t scored_of_batch) {
+LossSums Network::begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                             std::int64_t first_example, std::int64_t scored_of_batch) {
   arena_.reset();
   pass_.emplace(Pass{parameters, gradients, arena_, part.sequence_length, true, dropout.rate, dropout.seed, dropout.step,
                      first_example * part.sequence_length});
   examples_ = part;
   declared_.zero_added(gradients);
-  const std::int64_t rows = part.count * part.sequence_length, classes = task_.num_classes;
-  const float* logits = forward(*pass_, part);
-  float* dlogits = arena_.floats(rows * classes);
-  dlogits_ = dlogits;
-  return kernels().cross_entropy(rows, classes, logits, part.labels, scored_of_batch, dlogits, arena_.floats(rows * (classes + 3)));
+  const std::int64_t rows = part.count * part.sequence_length;
+  const float* outputs = forward(*pass_, part);
+  float* doutputs = arena_.floats(rows * task_.num_classes);
+  doutputs_ = doutputs;
+  return compute_loss(loss_, rows, task_.num_classes, outputs, part.targets, scored_of_batch, doutputs, arena_);
 }
 
-void Network::end_step(double balance_weight) {
+void Network::end_step() {
   const std::int64_t rows = examples_.count * examples_.sequence_length;
   // What a block's backward pass writes is needed by the next one at most.
   std::size_t turn = 0;
@@ -195,30 +198,33 @@ void Network::end_step(double balance_weight) {
     return pass_->with(arena);
   };
   Pass pass = next_pass();
-  head_.weight_gradient(pass, rows, features_, dlogits_);
-  const float* dx = head_.input_gradient(pass, rows, dlogits_);
+  head_.weight_gradient(pass, rows, features_, doutputs_);
+  const float* dx = head_.input_gradient(pass, rows, doutputs_);
   if (final_norm_) dx = final_norm_->backward(pass, dx);
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     Pass own = next_pass();
-    dx = block->backward(own, dx, static_cast<float>(balance_weight / static_cast<double>(blocks_.size())));
+    dx = block->backward(own, dx, auxiliary_weights_);
   }
-  entrance_.backward(pass, examples_, dx);
+  embedding_.backward(pass, examples_, dx);
 }
 
-std::vector<RoutingTotals*> Network::routing_totals() {
-  std::vector<RoutingTotals*> all;
+std::vector<Router*> Network::routers() {
+  std::vector<Router*> all;
   for (auto& block : blocks_) {
-    if (auto* totals = block.routing_totals()) all.push_back(totals);
+    if (auto* router = block.router()) all.push_back(router);
   }
   return all;
 }
 
-double Network::balance_loss() {
-  double loss = 0;
+AuxiliaryValues Network::auxiliary_losses() {
+  AuxiliaryValues mean = {};
   for (auto& block : blocks_) {
-    if (const auto* totals = block.routing_totals()) loss += totals->balance_loss() / static_cast<double>(blocks_.size());
+    const auto* router = block.router();
+    if (!router) continue;
+    const auto values = router->auxiliary_losses();
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += values[i] / static_cast<double>(blocks_.size());
   }
-  return loss;
+  return mean;
 }
 
 const float* Network::logits(const float* parameters, const Examples& examples, Watcher* watcher) {
@@ -228,11 +234,10 @@ const float* Network::logits(const float* parameters, const Examples& examples, 
   return forward(pass, examples);
 }
 
-CrossEntropySums Network::evaluate(const float* parameters, const Examples& examples) {
-  const float* values = logits(parameters, examples);
+LossSums Network::evaluate(const float* parameters, const Examples& examples) {
+  const float* outputs = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return kernels().cross_entropy(rows, task_.num_classes, values, examples.labels, 0, nullptr,
-                                 arena_.floats(rows * (task_.num_classes + 3)));
+  return compute_loss(loss_, rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
 }
 
 }  // namespace ffn::fused

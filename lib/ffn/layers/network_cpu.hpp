@@ -10,6 +10,7 @@
 #include "ffn/kernels/kernels.hpp"
 #include "ffn/layers/attention_cpu.hpp"
 #include "ffn/layers/feed_forward_cpu.hpp"
+#include "ffn/layers/loss_cpu.hpp"
 
 namespace ffn::fused {
 
@@ -19,7 +20,7 @@ struct Examples {
   std::int64_t sequence_length = 1;      ///< T; 1 for vectors
   const std::int64_t* tokens = nullptr;  ///< (B, T)
   const float* vectors = nullptr;        ///< (B, width)
-  const std::int64_t* labels = nullptr;  ///< (B·T), negative where a position is not scored
+  Targets targets = {};                  ///< of the B·T positions
 };
 
 struct DropoutKey {
@@ -46,8 +47,8 @@ class Block {
  public:
   Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
-  const float* backward(Pass& pass, const float* dy, float balance_weight);
-  RoutingTotals* routing_totals() { return ffn_ ? ffn_->routing_totals() : nullptr; }
+  const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
+  Router* router() { return ffn_ ? ffn_->router() : nullptr; }
 
  private:
   /// Where NormPlacement has them.
@@ -69,9 +70,9 @@ class Block {
 };
 
 /// How examples become the first x: (B·T, D): vectors by a linear map, tokens by an embedding, plus one of their positions.
-class Entrance {
+class InputEmbedding {
  public:
-  Entrance(const Declare& declare, const ModelConfig& config, const TaskShape& task);
+  InputEmbedding(const Declare& declare, const ModelConfig& config, const TaskShape& task);
   const float* forward(Pass& pass, const Examples& examples);
   void backward(Pass& pass, const Examples& examples, const float* dx);
 
@@ -83,30 +84,30 @@ class Entrance {
 
 class Network {
  public:
-  Network(const ModelConfig& config, const TaskShape& task);
+  Network(const ModelConfig& config, const TaskShape& task, const Loss& loss = {});
   /// Of the rows of parameters and gradients: names, shapes and order are those of nn::Network.
   const RowLayout& layout() const { return declared_.layout(); }
 
-  struct Loss {
-    double mean = 0;     ///< cross-entropy in nats over the scored positions
-    double balance = 0;  ///< mean over the blocks that route
+  struct StepLoss {
+    double mean = 0;                 ///< over the scored positions
+    AuxiliaryValues auxiliary = {};  ///< means over the blocks
   };
-  /// The loss on `examples` and its gradient, with balance_weight · balance added to the objective.
+  /// The loss on `examples` and its gradient, with the weighted auxiliary losses added to the objective.
   /// The gradient row is overwritten, but for its padding, which stays.
-  Loss step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout, double balance_weight);
+  StepLoss step(const float* parameters, float* gradients, const Examples& examples, const DropoutKey& dropout);
 
   /// The two halves of it for a part of a batch, whose first example and number of scored positions are told. What the parts' routers
-  /// counted is added up in between (routing_totals()). All that was given stays where it is until the second half ends.
-  CrossEntropySums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
-                              std::int64_t first_example, std::int64_t scored_of_batch);
-  void end_step(double balance_weight);
+  /// counted is added up in between (routers()). All that was given stays where it is until the second half ends.
+  LossSums begin_step(const float* parameters, float* gradients, const Examples& part, const DropoutKey& dropout,
+                      std::int64_t first_example, std::int64_t scored_of_batch);
+  void end_step();
   /// Of the blocks that route.
-  std::vector<RoutingTotals*> routing_totals();
-  /// The mean of their balance losses over all blocks; 0 without a mixture.
-  double balance_loss();
+  std::vector<Router*> routers();
+  /// The mean of their auxiliary losses over all blocks; 0 without a mixture.
+  AuxiliaryValues auxiliary_losses();
   /// Sums over `examples`, without dropout.
-  CrossEntropySums evaluate(const float* parameters, const Examples& examples);
-  /// (B·T, classes), without dropout; `examples` needs no labels. Valid until the next call.
+  LossSums evaluate(const float* parameters, const Examples& examples);
+  /// Outputs (B·T, width), without dropout; `examples` needs no targets. Valid until the next call.
   /// A watcher is shown what the layers compute on the way.
   const float* logits(const float* parameters, const Examples& examples, Watcher* watcher = nullptr);
 
@@ -114,8 +115,10 @@ class Network {
   const float* forward(Pass& pass, const Examples& examples);
 
   TaskShape task_;
-  Declared declared_;  ///< by the members that follow, in their order
-  Entrance entrance_;
+  Loss loss_;
+  AuxiliaryValues auxiliary_weights_ = {};  ///< of one block
+  Declared declared_;                       ///< by the members that follow, in their order
+  InputEmbedding embedding_;
   std::vector<Block> blocks_;
   std::optional<Norm> final_norm_;
   Linear head_;
@@ -124,7 +127,7 @@ class Network {
   // Between the halves of a step:
   std::optional<Pass> pass_;
   Examples examples_;
-  const float* dlogits_ = nullptr;
+  const float* doutputs_ = nullptr;
 };
 
 }  // namespace ffn::fused

@@ -15,7 +15,8 @@ class SoftmaxTopK final : public Router {
       : num_experts_(config.num_experts), top_k_(config.top_k), gate_(declare.in("gate"), d_model, config.num_experts, /*bias=*/false) {}
 
   Routing route(Pass& pass, std::int64_t rows, const float* x) override;
-  float* backward(Pass& pass, const float* dweight, float balance_weight) override;
+  float* backward(Pass& pass, const float* dweight, const AuxiliaryValues& auxiliary_weights) override;
+  AuxiliaryValues auxiliary_losses() const override { return {totals_.balance_loss()}; }
 
  private:
   void choose(Pass& pass);
@@ -29,7 +30,7 @@ class SoftmaxTopK final : public Router {
   std::int64_t rows_ = 0;
   const float* x_ = nullptr;
   float *probability_ = nullptr, *weight_ = nullptr, *top_sum_ = nullptr;  ///< (N, E), (N, K), (N)
-  std::int64_t* expert_ = nullptr;                                         ///< (N, K)
+  std::int64_t *token_ = nullptr, *expert_ = nullptr;                      ///< (N, K)
 };
 
 Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
@@ -39,7 +40,7 @@ Routing SoftmaxTopK::route(Pass& pass, std::int64_t rows, const float* x) {
   kernels().softmax(rows, num_experts_, 1.0f, /*seen=*/0, probability_);
   choose(pass);
   count(pass);
-  return {weight_, expert_, probability_};
+  return {rows * top_k_, token_, expert_, weight_, probability_};
 }
 
 // The K largest, divided by their sum; one alone stays what it is, or its weight would be 1 whatever the router says.
@@ -47,6 +48,7 @@ void SoftmaxTopK::choose(Pass& pass) {
   const std::int64_t e_count = num_experts_, k_count = top_k_;
   weight_ = pass.arena.floats(rows_ * k_count);
   top_sum_ = pass.arena.floats(rows_);
+  token_ = pass.arena.integers(rows_ * k_count);
   expert_ = pass.arena.integers(rows_ * k_count);
   float* left = pass.arena.floats(e_count);
   for (std::int64_t n = 0; n < rows_; ++n) {
@@ -54,6 +56,7 @@ void SoftmaxTopK::choose(Pass& pass) {
     float sum = 0;
     for (std::int64_t k = 0; k < k_count; ++k) {
       const auto best = std::max_element(left, left + e_count) - left;  // the first of equals
+      token_[n * k_count + k] = n;
       expert_[n * k_count + k] = best;
       weight_[n * k_count + k] = left[best];
       sum += left[best];
@@ -67,7 +70,7 @@ void SoftmaxTopK::choose(Pass& pass) {
 
 void SoftmaxTopK::count(Pass& pass) {
   totals_.tokens = rows_;
-  totals_.pairs = rows_ * top_k_;
+  totals_.triples = rows_ * top_k_;
   totals_.assigned.assign(static_cast<std::size_t>(num_experts_), 0);
   for (std::int64_t i = 0; i < rows_ * top_k_; ++i) ++totals_.assigned[static_cast<std::size_t>(expert_[i])];
   float* sum = pass.arena.floats(num_experts_);
@@ -75,9 +78,10 @@ void SoftmaxTopK::count(Pass& pass) {
   totals_.probability.assign(sum, sum + num_experts_);
 }
 
-float* SoftmaxTopK::backward(Pass& pass, const float* dweight, float balance_weight) {
+float* SoftmaxTopK::backward(Pass& pass, const float* dweight, const AuxiliaryValues& auxiliary_weights) {
   float* dprobability = pass.arena.floats(rows_ * num_experts_);
   // The balance loss sees every probability, with the load as a constant.
+  const auto balance_weight = static_cast<float>(auxiliary_weights[0]);
   for (std::int64_t e = 0; e < num_experts_; ++e)
     dprobability[e] = balance_weight * static_cast<float>(static_cast<double>(num_experts_) * totals_.load(static_cast<std::size_t>(e)) /
                                                           static_cast<double>(totals_.tokens));
@@ -123,7 +127,7 @@ struct BuildRouter {
 
 RoutingTotals& RoutingTotals::operator+=(const RoutingTotals& other) {
   tokens += other.tokens;
-  pairs += other.pairs;
+  triples += other.triples;
   for (std::size_t e = 0; e < assigned.size(); ++e) {
     assigned[e] += other.assigned[e];
     probability[e] += other.probability[e];

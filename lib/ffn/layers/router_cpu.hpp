@@ -4,27 +4,29 @@
 #include <memory>
 #include <vector>
 
+#include "ffn/config/metrics.hpp"
 #include "ffn/config/model_config.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 
 namespace ffn::fused {
 
-/// Which token goes to which expert with what weight; from the arena.
+/// M (token, expert, weight) triples; from the arena. No pair of a token and an expert occurs twice.
 struct Routing {
-  const float* weight = nullptr;         ///< (N, K)
-  const std::int64_t* expert = nullptr;  ///< (N, K), distinct over K
-  const float* probability = nullptr;    ///< (N, E), what it chose by
+  std::int64_t count = 0;                                  ///< M
+  const std::int64_t *token = nullptr, *expert = nullptr;  ///< (M)
+  const float* weight = nullptr;                           ///< (M)
+  const float* score = nullptr;                            ///< (N, E), what it chose by
 };
 
-/// What a balance loss is made of, over a batch.
+/// What auxiliary losses are made of, over a batch.
 struct RoutingTotals {
-  std::int64_t tokens = 0, pairs = 0;  ///< N, and N·K (token, choice) pairs
-  std::vector<std::int64_t> assigned;  ///< (E) of the pairs
-  std::vector<double> probability;     ///< (E) Σ over the tokens
+  std::int64_t tokens = 0, triples = 0;  ///< N, M
+  std::vector<std::int64_t> assigned;    ///< (E) of the triples
+  std::vector<double> probability;       ///< (E) Σ over the tokens
 
   RoutingTotals& operator+=(const RoutingTotals& other);
-  /// Share of the pairs that an expert got.
-  double load(std::size_t expert) const { return static_cast<double>(assigned[expert]) / static_cast<double>(pairs); }
+  /// Share of the triples that an expert got.
+  double load(std::size_t expert) const { return static_cast<double>(assigned[expert]) / static_cast<double>(triples); }
   /// E · Σ load·mean probability
   double balance_loss() const;
 };
@@ -34,9 +36,13 @@ class Router {
   virtual ~Router() = default;
   /// x: (rows, D), alive until backward.
   virtual Routing route(Pass& pass, std::int64_t rows, const float* x) = 0;
-  /// dweight: (rows, K) → the router's part of dx: (rows, D), from the arena, for the caller to add to. Gradients of the
-  /// weights go to the row. `balance_weight` is what the objective multiplies the balance loss by.
-  virtual float* backward(Pass& pass, const float* dweight, float balance_weight) = 0;
+  /// dweight: (M) → the router's part of dx: (rows, D), from the arena, for the caller to add to. Gradients of the
+  /// weights go to the row. The objective multiplies the auxiliary losses by `auxiliary_weights`.
+  virtual float* backward(Pass& pass, const float* dweight, const AuxiliaryValues& auxiliary_weights) = 0;
+  /// In the order of auxiliary_losses(), by the totals.
+  virtual AuxiliaryValues auxiliary_losses() const = 0;
+  /// After an optimizer step, by the totals: where a router has numbers that are no gradient's (Role::buffer), they move here.
+  virtual void update_buffers(float* /*parameters*/) {}
   /// Of the last routing; the backward pass goes by them.
   RoutingTotals& totals() { return totals_; }
 

@@ -1,4 +1,5 @@
-// The routers of mixtures: which token goes to which expert.
+// The routers of mixtures: which token goes to which expert with what weight. A router composes a scorer (a linear map and a
+// squashing), a selector and the losses on them, from the functions below or its own.
 #pragma once
 
 #include "ffn/config/model_config.hpp"
@@ -6,14 +7,18 @@
 
 namespace ffn::nn {
 
-/// Which token goes to which expert with what weight.
+/// M (token, expert, weight) triples of each run. No triple of a run occurs twice.
 struct Routing {
-  Tensor weight;        ///< (R, N, K)
-  Tensor expert;        ///< (R, N, K) int64, distinct over K
-  Tensor chosen;        ///< (R, N, E): 1 where a token goes to the expert, else 0
-  Tensor weight_of;     ///< (R, N, E): its weight there, else 0
-  Tensor balance_loss;  ///< (R)
-  Tensor load;          ///< (R, E)
+  Tensor token, expert;                ///< (R, M) int64
+  Tensor weight;                       ///< (R, M)
+  std::int64_t per_token = 0;          ///< K where token n has the triples n·K … n·K + K - 1; 0 where tokens have different numbers
+  std::vector<Tensor> auxiliary = {};  ///< (R) each: the losses in the order of auxiliary_losses()
+  Tensor load = {};                    ///< (R, E) share of the triples that each expert got, a constant to autograd
+
+  /// A value of each triple (R, M) by token and expert, 0 elsewhere: (R, N, E).
+  Tensor dense(const Tensor& values, std::int64_t num_tokens, std::int64_t num_experts) const;
+  /// Rows of each triple (R, M, D), added up by token: (R, N, D).
+  Tensor add_up(const Tensor& rows, std::int64_t num_tokens) const;
 };
 
 class Router : public RunModule {
@@ -21,14 +26,30 @@ class Router : public RunModule {
   using RunModule::RunModule;
   /// x: (R, N, D), the input of the mixture.
   virtual Routing forward(const Tensor& x, const ForwardContext& context) = 0;
+  /// After an optimizer step of the runs that are `alive` (R, 1), with the load of that step: where a router has numbers that are
+  /// no gradient's (Role::buffer), they move here, in place.
+  virtual void update_buffers(const Tensor& /*load*/, const Tensor& /*alive*/) {}
 };
+
+/// The K experts of the largest scores.
+struct TopK {
+  Tensor expert;     ///< (R, N, K) int64, the largest first; of equals the first
+  Tensor is_expert;  ///< (R, N, K, E)
+  Tensor chosen;     ///< (R, N, E): 1 where a token goes to the expert, else 0
+};
+/// scores: (R, N, E)
+TopK select_top_k(const Tensor& scores, std::int64_t k, const ForwardContext& context);
+/// Triples of that choice with the load; weight_of: (R, N, E).
+Routing route_top_k(const TopK& top, const Tensor& weight_of);
+
+/// E·Σ loadᵢPᵢ, Pᵢ the mean of expert i's probability (R, N, E): Fedus et al. 2021, Switch Transformer, eq. 4, arXiv:2101.03961, with
+/// the share of the N·K assignments in place of N's: 1 at perfect balance, whatever K.
+Tensor balance_loss(const Tensor& load, const Tensor& probability);
 
 /// p = softmax(x W_r), the K largest kept and divided by their sum; equal to a softmax over the K largest logits, as in
 /// Mixtral (Jiang et al. 2024, arXiv:2401.04088). For K = 1 the weight is the probability itself (Fedus et al. 2021): divided by
 /// itself it would be 1, and the task would not train the router. The router has no bias. Of equals the first are taken: a
 /// token that arrives as zeros goes to the first K experts, in every engine.
-/// Balance loss E·Σ fᵢPᵢ (Fedus et al. 2021, Switch Transformer, eq. 4, arXiv:2101.03961), with fᵢ the share of the N·K
-/// assignments that expert i got and Pᵢ its mean probability: 1 at perfect balance, whatever K.
 /// x: (R, N, D).
 class SoftmaxTopKRouterImpl final : public Router {
  public:
@@ -36,7 +57,7 @@ class SoftmaxTopKRouterImpl final : public Router {
   Routing forward(const Tensor& x, const ForwardContext& context) override;
 
  private:
-  std::int64_t num_experts_, top_k_;
+  std::int64_t top_k_;
   Linear gate_{nullptr};
 };
 

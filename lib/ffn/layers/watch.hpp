@@ -1,4 +1,4 @@
-// What a forward pass shows to someone who looks on: values that its layers compute on the way. Nobody looks on in training.
+// Values that layers compute during a forward pass, shown to a watcher. Training has none.
 #pragma once
 
 #include <cstdint>

@@ -121,7 +121,7 @@ std::vector<double> linear_ticks(double low, double high, int count) {
   if (!std::isfinite(low) || !std::isfinite(high)) return {};
   if (!(high > low) || count < 1) return {low};
   const double rough = high / count - low / count;
-  if (!(rough >= kLeastPositive)) return {low};
+  if (!(rough >= kLeastPositive) || !std::isfinite(rough)) return {low};
   const int power = static_cast<int>(std::floor(std::log10(rough)));
   const double error = rough / std::pow(10.0, power);
   const double factor = error >= std::sqrt(50.0) ? 10 : error >= std::sqrt(10.0) ? 5 : error >= std::sqrt(2.0) ? 2 : 1;

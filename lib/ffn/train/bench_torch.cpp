@@ -138,7 +138,7 @@ class FfnBench {
       arena_.reset();
       fused::Pass pass{row_.values().data_ptr<float>(), row_.gradients().data_ptr<float>(), arena_, tokens_, true};
       fused_->forward(pass, tokens_, x_.data_ptr<float>());
-      fused_->backward(pass, dy_.data_ptr<float>(), 0.0f);
+      fused_->backward(pass, dy_.data_ptr<float>(), {});
     };
   }
   Work libtorch() {
@@ -248,7 +248,7 @@ struct Trained {
   double us;
 };
 
-// XOR by cohorts of R runs: what a step of one of them costs, and what it holds in memory. What is to be compared is measured in turn.
+// XOR by cohorts of R runs: time per step of one run, and memory. Figures to be compared are measured in turn.
 void bench_cohorts(const BenchRequest& request, const std::vector<Trained>& rivals, const std::function<void(const Measurement&)>& emit) {
   constexpr std::size_t kRounds = 5;
   for (const std::size_t runs : {1, 10, 100, 1000}) {

@@ -7,11 +7,6 @@
 
 namespace ffn {
 
-double balance_weight(const FfnConfig& ffn) {
-  const auto* moe = std::get_if<MoeConfig>(&ffn);
-  return moe ? moe->balance_weight : 0;
-}
-
 double dropout_rate(const FfnConfig& ffn) {
   struct Rate {
     double operator()(const FfnSize& size) const { return size.dropout; }

@@ -1,5 +1,5 @@
 // A training step on a GPU as one captured graph, replayed without the host's cost per operation. On the CPU, and in a build
-// without CUDA, there is nothing to capture and streams are nobody's business.
+// without CUDA, there is nothing to capture and streams do nothing.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@
 namespace ffn {
 
 EngineChoice choose_engine(const RunConfig& config) {
-  const std::string lacks = not_covered(config.model);
+  const std::string lacks = not_covered(config);
   const std::string& engine = config.compute.engine;
   if (engine == "libtorch") return {false, "asked for"};
   if (engine == "fused") {

@@ -7,7 +7,9 @@
 
 #include "ffn/base/random.hpp"
 #include "ffn/kernels/optimizer.hpp"
+#include "ffn/layers/router_cpu.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/examples.hpp"
 
 namespace ffn {
 
@@ -15,18 +17,16 @@ FusedLearner::FusedLearner(const std::vector<RunConfig>& runs, const Task& task,
     : task_(task),
       shape_(task.shape()),
       train_(runs.at(0).train),
-      balance_weight_(balance_weight(runs[0].model.ffn)),
-      network_(runs[0].model, shape_, fused::num_parts(runs[0].model, shape_, train_.batch_size)),
+      network_(runs[0].model, shape_, runs[0].loss(), fused::num_parts(runs[0].model, shape_, train_.batch_size)),
       parameters_(static_cast<std::int64_t>(runs.size()), layout().width()),
       optimizer_(layout(), optimizer_configs(runs)),
       validation_(task.validation(train_.most_eval_examples())),
+      batch_(task.empty_set(train_.batch_size, /*shared=*/true)),
       gradient_(static_cast<std::size_t>(layout().width())),
-      labels_(static_cast<std::size_t>(train_.batch_size * shape_.sequence_length)),
       fixed_threads_(runs[0].compute.threads),
       ask_threads_(std::move(threads)) {
-  if (shape_.tokens) tokens_.resize(labels_.size());
-  else vectors_.resize(static_cast<std::size_t>(train_.batch_size * shape_.input_width));
   for (const auto& run : runs) runs_.push_back({dropout_rate(run.model.ffn), sub_seed(static_cast<std::uint64_t>(run.seed), "dropout")});
+  routers_ = network_.first().routers();
 }
 
 std::size_t FusedLearner::threads() const {
@@ -51,26 +51,25 @@ void FusedLearner::write_state(std::size_t run, std::size_t row, const float* va
   std::copy_n(values, layout().width(), rows.row(static_cast<std::int64_t>(run)));
 }
 
-fused::Network::Loss FusedLearner::loss(std::size_t run, std::int64_t step) {
-  task_.write_batch(run, step, train_.batch_size, {tokens_.data(), vectors_.data(), labels_.data()});
-  fused::Examples examples{train_.batch_size, shape_.sequence_length, nullptr, nullptr, labels_.data()};
-  if (shape_.tokens) examples.tokens = tokens_.data();
-  else examples.vectors = vectors_.data();
+fused::Network::StepLoss FusedLearner::loss(std::size_t run, std::int64_t step) {
+  task_.write_batch(run, step, train_.batch_size, task_.place(batch_, 0));
+  const auto examples = examples_of(batch_, shape_, 0);
   const auto& own = runs_[run];
   return network_.step(threads_, parameters_.row(static_cast<std::int64_t>(run)), gradient_.data(), examples,
-                       {own.dropout_rate, own.dropout_seed, step}, balance_weight_);
+                       {own.dropout_rate, own.dropout_seed, step});
 }
 
 StepReport FusedLearner::take_step(std::size_t run, std::int64_t step) {
   const auto measured = loss(run, step);
   const double norm = std::sqrt(network_.sum_of_squares(threads_, gradient_.data()));
-  const StepReport report{measured.mean, measured.balance, norm};
+  const StepReport report{measured.mean, measured.auxiliary, norm};
   if (!is_finite(report)) return report;
   const auto row = static_cast<std::int64_t>(run);
   const double factor = schedule_factor(train_.schedule, step, train_.steps), scale = clip_scale(train_.clip_norm, norm);
   network_.over_row(threads_, [&](std::int64_t begin, std::int64_t end) {
     optimizer_.step(row, step + 1, factor, scale, gradient_.data(), parameters_.row(row), begin, end);
   });
+  for (auto* router : routers_) router->update_buffers(parameters_.row(row));
   return report;
 }
 
@@ -93,36 +92,30 @@ void FusedLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
   }
 }
 
-bool FusedLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) {
+bool FusedLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
   threads_ = threads();
   out.assign(runs_.size(), {});
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     if (!live[run]) continue;
     const auto share = [&](double of_run) { return (static_cast<double>(run) + of_run) / static_cast<double>(runs_.size()); };
     if (run > 0 && go_on && !go_on(share(0))) return false;
-    const auto scored = score(run, [&](double of_run) { return !go_on || go_on(share(of_run)); });
-    if (!scored) return false;
-    out[run] = *scored;
+    const auto sums = evaluate_run(run, [&](double of_run) { return !go_on || go_on(share(of_run)); });
+    if (!sums) return false;
+    out[run] = *sums;
   }
   return true;
 }
 
-std::optional<Score> FusedLearner::score(std::size_t run, const std::function<bool(double)>& go_on) {
-  const auto length = shape_.sequence_length;
-  const auto row = static_cast<std::int64_t>(run), first = validation_.shared ? 0 : row * validation_.count;
-  fused::Examples examples{validation_.count, length, nullptr, nullptr, validation_.labels.data() + first * length};
-  if (shape_.tokens) examples.tokens = validation_.tokens.data() + first * length;
-  else examples.vectors = validation_.vectors.data() + first * shape_.input_width;
-  const auto sums = network_.evaluate(threads_, parameters_.row(row), examples, go_on);
-  if (!sums) return std::nullopt;
-  const auto scored = static_cast<double>(sums->scored);
-  return Score{sums->loss / scored, static_cast<double>(sums->correct) / scored};
+std::optional<LossSums> FusedLearner::evaluate_run(std::size_t run, const std::function<bool(double)>& go_on) {
+  const auto row = static_cast<std::int64_t>(run);
+  const auto examples = examples_of(validation_, shape_, row);
+  return network_.evaluate(threads_, parameters_.row(row), examples, go_on);
 }
 
 std::vector<float> FusedLearner::next_logits(const std::vector<std::int64_t>& tokens) {
   if (!shape_.tokens) throw std::invalid_argument("only tasks of tokens have a next one");
   const auto length = static_cast<std::int64_t>(tokens.size());
-  const float* logits = network_.first().logits(parameters_.row(0), {1, length, tokens.data(), nullptr, nullptr});
+  const float* logits = network_.first().logits(parameters_.row(0), {1, length, tokens.data()});
   const float* last = logits + (length - 1) * shape_.num_classes;
   return {last, last + shape_.num_classes};
 }

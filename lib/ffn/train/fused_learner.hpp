@@ -3,7 +3,7 @@
 
 #include "ffn/config/run_config.hpp"
 #include "ffn/data/task.hpp"
-#include "ffn/layers/parts.hpp"
+#include "ffn/layers/data_parallel_cpu.hpp"
 #include "ffn/train/interface.hpp"
 #include "ffn/train/learner.hpp"
 #include "ffn/train/optimizer.hpp"
@@ -23,11 +23,11 @@ class FusedLearner final : public Learner {
   void read_state(std::size_t run, std::size_t row, float* values) const override;
   void write_state(std::size_t run, std::size_t row, const float* values) override;
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
-  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) override;
+  bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) override;
   std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
 
   /// The loss of run r on its batch of a step; the gradient is in gradient() until the next call.
-  fused::Network::Loss loss(std::size_t run, std::int64_t step);
+  fused::Network::StepLoss loss(std::size_t run, std::int64_t step);
   const float* gradient() const { return gradient_.data(); }  ///< (P)
 
  private:
@@ -38,20 +38,19 @@ class FusedLearner final : public Learner {
   };
   std::size_t threads() const;
   StepReport take_step(std::size_t run, std::int64_t step);
-  std::optional<Score> score(std::size_t run, const std::function<bool(double)>& go_on);
+  std::optional<LossSums> evaluate_run(std::size_t run, const std::function<bool(double)>& go_on);
   const Rows& state_rows(std::size_t row) const;
 
   const Task& task_;
   TaskShape shape_;
   TrainConfig train_;
-  double balance_weight_;
-  fused::PartedNetwork network_;
+  fused::DataParallelNetwork network_;
+  std::vector<fused::Router*> routers_;  ///< of the first network
   Rows parameters_;
   RowOptimizer optimizer_;
-  ExampleSet validation_;
+  ExampleSet validation_, batch_;
   std::vector<Run> runs_;
-  std::vector<float> gradient_, vectors_;
-  std::vector<std::int64_t> tokens_, labels_;
+  std::vector<float> gradient_;
   std::optional<std::int64_t> fixed_threads_;
   ThreadCount ask_threads_;
   std::size_t threads_ = 1;  ///< for the steps at hand

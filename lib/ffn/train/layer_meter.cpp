@@ -137,7 +137,7 @@ LayerValues mean_of(const std::vector<LayerValues>& blocks) {
 
 std::vector<LayerValues> LayerMeter::measure(std::size_t run, const float* parameters) {
   const Tokens& shown = shown_.at(shown_.size() == 1 ? 0 : run);
-  fused::Examples examples{count_, shape_.sequence_length, nullptr, nullptr, nullptr};
+  fused::Examples examples{count_, shape_.sequence_length};
   if (shape_.tokens) examples.tokens = shown.tokens.data();
   else examples.vectors = shown.vectors.data();
   Watch watch(num_blocks_);

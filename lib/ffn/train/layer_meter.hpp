@@ -1,5 +1,5 @@
-// What the hidden layers and the routers of a network do, as numbers that can be logged while it trains. Whichever engine trains, the
-// fused network's forward pass is what is looked at.
+// Metrics of a network's hidden layers and routers while it trains. The fused network's forward pass computes them, whichever engine
+// trains.
 #pragma once
 
 #include "ffn/data/task.hpp"

@@ -9,25 +9,22 @@
 #include <vector>
 
 #include "ffn/base/parameters.hpp"
+#include "ffn/config/metrics.hpp"
+#include "ffn/kernels/kernels.hpp"
 
 namespace ffn {
 
 /// What one step of one run measured, before its update.
 struct StepReport {
-  double loss = 0;       ///< mean cross-entropy in nats, balance loss left out
-  double balance = 0;    ///< balance loss of the mixtures; 0 without one
-  double grad_norm = 0;  ///< of the whole gradient, before clipping
+  double loss = 0;                 ///< mean over the scored positions, auxiliary losses left out
+  AuxiliaryValues auxiliary = {};  ///< in the order of auxiliary_losses()
+  double grad_norm = 0;            ///< of the whole gradient, before clipping
 };
 
 /// The steps that one run took in a row.
 struct RunSteps {
   std::vector<StepReport> reports;  ///< in order; ends with the first that is not finite, by which nothing was updated
   double seconds = 0;               ///< that they took; the runs of a stack share theirs evenly
-};
-
-struct Score {
-  double loss = 0;      ///< mean cross-entropy in nats over the scored positions
-  double accuracy = 0;  ///< share of them whose most probable class is right
 };
 
 /// Which runs of a cohort still train.
@@ -47,9 +44,9 @@ class Learner {
 
   /// Takes the steps begin … end - 1 of every live run. `out` has one entry per run; those of the others stay empty.
   virtual void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) = 0;
-  /// Each live run on its validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done) is
-  /// asked; after a false one it returns false, and `out` means nothing.
-  virtual bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) = 0;
+  /// Sums over each live run's validation set, without dropout. `out` has one entry per run. Every now and then go_on(share that is done)
+  /// is asked; after a false one it returns false, and `out` means nothing.
+  virtual bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) = 0;
 
   /// Logits (classes) of the last position of one sequence of token ids, at most as long as the task's, by run 0.
   virtual std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) = 0;

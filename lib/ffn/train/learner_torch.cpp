@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "ffn/base/random.hpp"
+#include "ffn/layers/loss_torch.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {
@@ -46,7 +48,8 @@ TorchLearner::TorchLearner(const std::vector<RunConfig>& runs, const Task& task,
       shape_(task.shape()),
       train_(runs.at(0).train),
       num_runs_(runs.size()),
-      balance_weight_(balance_weight(runs[0].model.ffn)),
+      run_loss_(runs[0].loss()),
+      auxiliary_losses_(auxiliary_losses(runs[0].model)),
       options_(completed(options, runs.size())),
       network_(options_.stack_width, runs[0].model, shape_),
       row_(*network_, torch::TensorOptions().dtype(options_.dtype).device(options_.device)),
@@ -59,10 +62,12 @@ TorchLearner::TorchLearner(const std::vector<RunConfig>& runs, const Task& task,
   const auto ids = numbers.dtype(torch::kInt64), doubles = numbers.dtype(torch::kFloat64);
   if (shape_.tokens) batch_.inputs = torch::zeros({width, train_.batch_size, shape_.sequence_length}, ids);
   else batch_.inputs = torch::zeros({width, train_.batch_size, shape_.input_width}, numbers);
-  batch_.labels = torch::zeros({width, tokens}, ids);
+  if (shape_.target == Target::classes) batch_.targets = torch::zeros({width, tokens}, ids);
+  else batch_.targets = torch::zeros({width, tokens, shape_.num_classes}, numbers);
   coefficients_ = torch::zeros({width, optimizer_.num_coefficients()}, numbers);
   alive_ = torch::zeros({width, 1}, numbers.dtype(torch::kBool));
-  for (Tensor* report : {&loss_, &balance_, &norm_}) *report = torch::zeros({width}, doubles);
+  for (Tensor* report : {&loss_, &norm_}) *report = torch::zeros({width}, doubles);
+  auxiliary_ = torch::zeros({static_cast<std::int64_t>(auxiliary_losses_.size()), width}, doubles);
 }
 
 std::vector<Tensor> TorchLearner::state_tensors() const {
@@ -91,7 +96,9 @@ void TorchLearner::write_state(std::size_t run, std::size_t row, const float* va
 void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
   const auto width = options_.stack_width, batch = train_.batch_size, length = shape_.sequence_length;
   const auto host = torch::TensorOptions().pinned_memory(options_.device.is_cuda());
-  Tensor labels = torch::zeros({count, width, batch * length}, host.dtype(torch::kInt64));
+  const bool classes = shape_.target == Target::classes;
+  Tensor labels = classes ? torch::zeros({count, width, batch * length}, host.dtype(torch::kInt64)) : Tensor();
+  Tensor values = classes ? Tensor() : torch::zeros({count, width, batch * length, shape_.num_classes}, host.dtype(torch::kFloat32));
   Tensor tokens = shape_.tokens ? torch::zeros({count, width, batch, length}, host.dtype(torch::kInt64)) : Tensor();
   Tensor vectors = shape_.tokens ? Tensor() : torch::zeros({count, width, batch, shape_.input_width}, host.dtype(torch::kFloat32));
   Tensor coefficients = torch::zeros({count, width, optimizer_.num_coefficients()}, host.dtype(torch::kFloat64));
@@ -101,7 +108,8 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
     for (std::size_t run = 0; run < num_runs_; ++run) {
       const auto place = k * width + static_cast<std::int64_t>(run);
       BatchPlace to;
-      to.labels = labels.data_ptr<std::int64_t>() + place * batch * length;
+      if (classes) to.labels = labels.data_ptr<std::int64_t>() + place * batch * length;
+      else to.values = values.data_ptr<float>() + place * batch * length * shape_.num_classes;
       if (shape_.tokens) to.tokens = tokens.data_ptr<std::int64_t>() + place * batch * length;
       else to.vectors = vectors.data_ptr<float>() + place * batch * shape_.input_width;
       task_.write_batch(run, step, batch, to);
@@ -109,7 +117,7 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
   }
   const auto send = [&](const Tensor& x, torch::Dtype dtype) { return x.to(options_.device, /*non_blocking=*/true).to(dtype); };
   staged_.inputs = shape_.tokens ? send(tokens, torch::kInt64) : send(vectors, options_.dtype);
-  staged_.labels = send(labels, torch::kInt64);
+  staged_.targets = classes ? send(labels, torch::kInt64) : send(values, options_.dtype);
   staged_coefficients_ = send(coefficients, options_.dtype);
   staged_steps_ = send(torch::arange(begin, begin + count, torch::kInt64), torch::kInt64);
   stream_.wait();  // the pinned memory is ours again only when it has been read
@@ -117,27 +125,28 @@ void TorchLearner::stage(std::int64_t begin, std::int64_t count) {
 
 void TorchLearner::load(std::int64_t k) {
   batch_.inputs.copy_(staged_.inputs[k]);
-  batch_.labels.copy_(staged_.labels[k]);
+  batch_.targets.copy_(staged_.targets[k]);
   coefficients_.copy_(staged_coefficients_[k]);
   context_.step_number.copy_(staged_steps_.narrow(0, k, 1));
 }
 
-void TorchLearner::compute_gradients() {
+nn::NetworkOutput TorchLearner::compute_gradients() {
   row_.gradients().zero_();
-  const auto out = network_(batch_.inputs, context_);
-  const auto loss = nn::cross_entropy(out.logits, batch_.labels);
+  auto out = network_(batch_.inputs, context_);
+  const auto loss = nn::compute_loss(run_loss_, out.outputs, batch_.targets);
   // Each run's mean, then the sum over runs: a run's gradient does not know how many neighbours it has.
   Tensor objective = loss.mean;
-  if (out.balance_loss.defined()) {
-    objective = objective + balance_weight_ * out.balance_loss;
-    balance_.copy_(out.balance_loss.detach());
+  for (std::size_t i = 0; i < auxiliary_losses_.size(); ++i) {
+    objective = objective + auxiliary_losses_[i].weight * out.auxiliary[i];
+    auxiliary_[static_cast<std::int64_t>(i)].copy_(out.auxiliary[i].detach());
   }
   objective.sum().backward();
   loss_.copy_(loss.mean.detach());
+  return out;
 }
 
 void TorchLearner::take_step() {
-  compute_gradients();
+  const auto out = compute_gradients();
   const torch::NoGradGuard no_grad;
   const Tensor& gradients = row_.gradients();
   norm_.copy_(gradients.to(torch::kFloat64).square().sum(1).sqrt());
@@ -145,6 +154,7 @@ void TorchLearner::take_step() {
   // clip_scale() of train/cohort_config.hpp, for all runs at once.
   const Tensor scale = train_.clip_norm > 0 ? (norm_ + 1e-6).reciprocal().mul(train_.clip_norm).clamp_max(1.0) : torch::ones_like(norm_);
   optimizer_.step(row_.values(), gradients, scale.to(options_.dtype).unsqueeze(1), coefficients_, alive_);
+  network_->update_buffers(out.loads, alive_);
 }
 
 // A step is captured once and replayed from then on. What the warm-up changes is put back.
@@ -169,13 +179,13 @@ void TorchLearner::advance(std::int64_t begin, std::int64_t end, const LiveRuns&
     const auto start = Clock::now();
     const auto count = std::min(most, end - step);
     stage(step, count);
-    log_ = torch::zeros({count, 3, options_.stack_width}, loss_.options());
+    log_ = torch::zeros({count, 2 + auxiliary_.size(0), options_.stack_width}, loss_.options());
     for (std::int64_t k = 0; k < count; ++k) {
       load(k);
       prepare_graph();
       if (graph_) graph_->replay();
       else take_step();
-      log_[k].copy_(torch::stack({loss_, balance_, norm_}));
+      log_[k].copy_(torch::cat({torch::stack({loss_, norm_}), auxiliary_}));
     }
     const Tensor log = log_.to(torch::kCPU);  // waits for the device, once for all these steps
     log_ = log;
@@ -194,7 +204,9 @@ void TorchLearner::collect(std::int64_t count, const LiveRuns& live, double seco
     const auto r = static_cast<std::int64_t>(run);
     for (std::int64_t k = 0; k < count; ++k) {
       if (!steps.reports.empty() && !is_finite(steps.reports.back())) break;
-      steps.reports.push_back({log[k][0][r], log[k][1][r], log[k][2][r]});
+      StepReport report{log[k][0][r], {}, log[k][1][r]};
+      for (std::int64_t i = 0; i < auxiliary_.size(0); ++i) report.auxiliary.at(static_cast<std::size_t>(i)) = log[k][2 + i][r];
+      steps.reports.push_back(report);
     }
   }
 }
@@ -211,21 +223,24 @@ void TorchLearner::silence(const LiveRuns& live) {
   alive_.copy_(torch::from_blob(alive.data(), {options_.stack_width, 1}, torch::kInt8).to(torch::kBool));
 }
 
-bool TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) {
+bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) {
   const StepStream::Scope scope(stream_);
   const torch::InferenceMode inference;
   const auto width = options_.stack_width, length = shape_.sequence_length;
-  if (!validation_.labels.defined()) {
+  if (!validation_.targets.defined()) {
     const ExampleSet set = task_.validation(train_.most_eval_examples());
     validation_count_ = set.count;
     const auto own = set.shared ? 1 : static_cast<std::int64_t>(num_runs_);
-    validation_.labels = torch::tensor(set.labels, torch::kInt64).view({own, set.count * length}).to(options_.device);
+    validation_.targets =
+        shape_.target == Target::classes
+            ? torch::tensor(set.labels, torch::kInt64).view({own, set.count * length}).to(options_.device)
+            : torch::tensor(set.values, options_.dtype).view({own, set.count * length, shape_.num_classes}).to(options_.device);
     validation_.inputs = shape_.tokens
                              ? torch::tensor(set.tokens, torch::kInt64).view({own, set.count, length}).to(options_.device)
                              : torch::tensor(set.vectors, options_.dtype).view({own, set.count, shape_.input_width}).to(options_.device);
   }
-  // Runs without a set of their own look at the last one's; nobody reads what comes out.
-  const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.labels.size(0) - 1).to(options_.device);
+  // Idle rows evaluate the last run's set; their sums are not read.
+  const auto rows = torch::arange(width, torch::kInt64).clamp_max(validation_.targets.size(0) - 1).to(options_.device);
   nn::ForwardContext context;
   context.host_free = options_.host_free;
   context.margins = context_.margins;
@@ -236,8 +251,8 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(validation_count_))) return false;
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
-    const Tensor labels = validation_.labels.narrow(1, begin * length, count * length).index_select(0, rows);
-    const auto loss = nn::cross_entropy(network_(inputs, context).logits, labels);
+    const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
+    const auto loss = nn::compute_loss(run_loss_, network_(inputs, context).outputs, targets);
     const Tensor scored = loss.scored.to(torch::kFloat64);
     sums += torch::stack({loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored});
   }
@@ -246,7 +261,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<Score>& out, const
   out.assign(num_runs_, {});
   for (std::size_t run = 0; run < num_runs_; ++run) {
     const auto r = static_cast<std::int64_t>(run);
-    if (live[run]) out[run] = {at[0][r] / at[2][r], at[1][r] / at[2][r]};
+    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r])};
   }
   return true;
 }
@@ -258,8 +273,8 @@ std::vector<float> TorchLearner::next_logits(const std::vector<std::int64_t>& to
   const Tensor input = torch::tensor(tokens, torch::kInt64).view({1, 1, length}).expand({options_.stack_width, 1, length});
   nn::ForwardContext context;
   context.host_free = options_.host_free;
-  const Tensor logits = network_(input.to(options_.device), context).logits[0][length - 1].to(torch::kCPU, torch::kFloat32).contiguous();
-  return {logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel()};
+  const Tensor outputs = network_(input.to(options_.device), context).outputs[0][length - 1].to(torch::kCPU, torch::kFloat32).contiguous();
+  return {outputs.data_ptr<float>(), outputs.data_ptr<float>() + outputs.numel()};
 }
 
 const Tensor& TorchLearner::gradients_at(std::int64_t step) {

@@ -21,8 +21,8 @@ struct TorchOptions {
 
 /// A batch of every run of a stack.
 struct StackBatch {
-  torch::Tensor inputs;  ///< (R, B, T) int64 token ids, or (R, B, width) floats
-  torch::Tensor labels;  ///< (R, B·T) int64, negative where a position is not scored
+  torch::Tensor inputs;   ///< (R, B, T) int64 token ids, or (R, B, width) floats
+  torch::Tensor targets;  ///< (R, B·T) int64 labels, negative where a position is not scored, or (R, B·T, width) floats
 };
 
 class TorchLearner final : public Learner {
@@ -35,7 +35,7 @@ class TorchLearner final : public Learner {
   void read_state(std::size_t run, std::size_t row, float* values) const override;
   void write_state(std::size_t run, std::size_t row, const float* values) override;
   void advance(std::int64_t begin, std::int64_t end, const LiveRuns& live, std::vector<RunSteps>& out) override;
-  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on = {}) override;
+  bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on = {}) override;
   std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override;
 
   /// Gradients (R, P) of the objective on the batch of `step`, parameters untouched; valid until the next call.
@@ -50,19 +50,19 @@ class TorchLearner final : public Learner {
  private:
   void stage(std::int64_t begin, std::int64_t count);
   void load(std::int64_t k);
-  void compute_gradients();
+  nn::NetworkOutput compute_gradients();
   void take_step();
   void prepare_graph();
   std::vector<torch::Tensor> state_tensors() const;
   void silence(const LiveRuns& live);
   void collect(std::int64_t count, const LiveRuns& live, double seconds, std::vector<RunSteps>& out) const;
-  torch::Tensor log_tensor(std::int64_t count) const;
 
   const Task& task_;
   TaskShape shape_;
   TrainConfig train_;
   std::size_t num_runs_;
-  double balance_weight_;
+  Loss run_loss_;
+  std::vector<AuxiliaryLoss> auxiliary_losses_;
   TorchOptions options_;
   nn::Network network_;
   nn::ParameterRow row_;
@@ -76,8 +76,8 @@ class TorchLearner final : public Learner {
   torch::Tensor staged_coefficients_, staged_steps_, log_;
   // Of the step at work, always in the same memory, so that a captured step can be replayed.
   StackBatch batch_;
-  torch::Tensor coefficients_, alive_;   ///< (R, C), (R, 1) bool
-  torch::Tensor loss_, balance_, norm_;  ///< (R) float64
+  torch::Tensor coefficients_, alive_;     ///< (R, C), (R, 1) bool
+  torch::Tensor loss_, norm_, auxiliary_;  ///< (R), (R), (losses, R) float64
   std::unique_ptr<StepGraph> graph_;
   std::string not_captured_;
   StepStream stream_;

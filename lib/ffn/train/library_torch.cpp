@@ -71,7 +71,7 @@ class ReadableLearner final : public Learner {
     if (why_not.empty()) log_(LogLevel::debug, "steps are replayed from a captured CUDA graph");
     else log_(LogLevel::warning, "steps run one operation at a time; they could not be captured as a CUDA graph: " + why_not);
   }
-  bool evaluate(const LiveRuns& live, std::vector<Score>& out, const std::function<bool(double)>& go_on) override {
+  bool evaluate(const LiveRuns& live, std::vector<LossSums>& out, const std::function<bool(double)>& go_on) override {
     return readable([&] { return learner_->evaluate(live, out, go_on); });
   }
   std::vector<float> next_logits(const std::vector<std::int64_t>& tokens) override {

@@ -77,8 +77,8 @@ class KeptSignals {
   std::array<struct sigaction, NSIG> before_ = {};
 };
 
-// The loader maps a library without looking whether the file is as long as it says: what is cut off ends in SIGBUS. The
-// linker writes the table of sections last. (What is no ELF at all the loader refuses by itself.)
+// The loader maps a library without checking its length: a truncated file ends in SIGBUS. The
+// linker writes the table of sections last. (The loader itself refuses files that are not ELF.)
 void check_whole(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   ElfW(Ehdr) header = {};

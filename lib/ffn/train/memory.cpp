@@ -37,7 +37,7 @@ double hidden_units(const ModelConfig& model) {
   return units * static_cast<double>(mixture ? mixture->top_k : 1);
 }
 
-// Infinite where it is not known: whoever allocates will find out.
+// Infinite where it is not known: the allocation itself will fail.
 double sum_of_meminfo(std::initializer_list<const char*> wanted) {
   double bytes = 0;
   std::ifstream meminfo("/proc/meminfo");

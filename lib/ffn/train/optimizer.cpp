@@ -7,10 +7,6 @@ namespace ffn {
 
 namespace {
 
-bool decays_all(const OptimizerConfig& config) {
-  return std::visit([](const auto& c) { return c.decay == "all"; }, config);
-}
-
 // What one update knows beside its config.
 struct Moment {
   std::int64_t step_count;
@@ -66,15 +62,7 @@ std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
 }  // namespace
 
 RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs)
-    : configs_(std::move(configs)), width_(layout.width()) {
-  const bool all = decays_all(configs_.at(0));
-  for (const auto& entry : layout.entries()) {
-    const bool decays = all || entry.decays;
-    // Neighbours of one kind become one segment; the padding between them has zero gradient and stays zero.
-    if (!segments_.empty() && segments_.back().decays == decays)
-      segments_.back().count = entry.offset + entry.count - segments_.back().offset;
-    else segments_.push_back({entry.offset, entry.count, decays});
-  }
+    : configs_(std::move(configs)), width_(layout.width()), groups_(parameter_groups(layout, configs_.at(0))) {
   for (const char* name : std::visit([](const auto& c) { return state_names(c); }, configs_[0]))
     state_.emplace_back(name, Rows(static_cast<std::int64_t>(configs_.size()), layout.width()));
 }
@@ -83,23 +71,23 @@ void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_fac
                         float* parameters, std::int64_t begin, std::int64_t end) {
   const auto update = [&](const auto& config) {
     const auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
-    for (const auto& whole : segments_) {
-      const std::int64_t first = std::max(begin, whole.offset), last = std::min(end, whole.offset + whole.count);
-      if (first >= last) continue;
-      const Segment s{first, last - first, whole.decays};
-      take(s.decays ? steps.decaying : steps.plain, r, s, gradient + s.offset, parameters + s.offset);
+    for (const auto& group : groups_) {
+      const std::int64_t first = std::max(begin, group.offset), last = std::min(end, group.offset + group.count);
+      if (first < last) take(group.decays ? steps.decaying : steps.plain, r, first, last - first, gradient + first, parameters + first);
     }
   };
   std::visit(update, configs_[static_cast<std::size_t>(r)]);
 }
 
-void RowOptimizer::take(const AdamStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters) {
-  float *mean = state_[0].second.row(r) + s.offset, *square = state_[1].second.row(r) + s.offset;
-  adam_step(static_cast<std::size_t>(s.count), step, gradient, parameters, mean, square);
+void RowOptimizer::take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
+  float *mean = state_[0].second.row(r) + offset, *square = state_[1].second.row(r) + offset;
+  adam_step(static_cast<std::size_t>(count), step, gradient, parameters, mean, square);
 }
 
-void RowOptimizer::take(const SgdStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters) {
-  sgd_step(static_cast<std::size_t>(s.count), step, gradient, parameters, state_[0].second.row(r) + s.offset);
+void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
+  sgd_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

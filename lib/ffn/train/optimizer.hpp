@@ -4,6 +4,7 @@
 #include "ffn/base/parameters.hpp"
 #include "ffn/config/train_config.hpp"
 #include "ffn/kernels/optimizer.hpp"
+#include "ffn/train/parameter_groups.hpp"
 #include "ffn/train/rows.hpp"
 
 namespace ffn {
@@ -28,17 +29,13 @@ class RowOptimizer {
   const std::vector<std::pair<std::string, Rows>>& state() const { return state_; }
 
  private:
-  struct Segment {
-    std::int64_t offset, count;
-    bool decays;
-  };
-  // One step on one segment of run r, from the segment's first gradient and parameter on.
-  void take(const AdamStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters);
-  void take(const SgdStep& step, std::int64_t r, const Segment& s, const float* gradient, float* parameters);
+  // One step on `count` parameters of run r from `offset` on; gradient and parameters begin there.
+  void take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
+  void take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
 
   std::vector<OptimizerConfig> configs_;
   std::int64_t width_;
-  std::vector<Segment> segments_;
+  std::vector<ParameterGroup> groups_;
   std::vector<std::pair<std::string, Rows>> state_;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ffn/kernels/optimizer.hpp"
+#include "ffn/train/parameter_groups.hpp"
 
 namespace ffn {
 
@@ -79,9 +80,8 @@ struct Update {
 
 TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs)
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
-  const bool all = std::visit([](const auto& c) { return c.decay == "all"; }, configs_.at(0));
   Tensor decays = torch::zeros({layout.width()}, torch::kBool);
-  for (const auto& entry : layout.entries()) decays.narrow(0, entry.offset, entry.count).fill_(all || entry.decays);
+  for (const auto& group : parameter_groups(layout, configs_.at(0))) decays.narrow(0, group.offset, group.count).fill_(group.decays);
   decays_ = decays.to(rows.device());
   for (auto& name : std::visit([](const auto& c) { return state_of(c); }, configs_[0]))
     state_.emplace_back(std::move(name), torch::zeros_like(rows));

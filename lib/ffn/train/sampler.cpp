@@ -49,10 +49,9 @@ class SampledTask final : public Task {
 
 void sample_text(const RunConfig& config, const TensorFile& weights, const SampleRequest& request,
                  const std::function<void(const std::string&)>& emit) {
-  const auto* text = std::get_if<TextConfig>(&config.task);
-  if (!text) throw UsageError("only text runs can be sampled; this run's task is something else");
-  const auto alphabet = alphabet_of(weights);
-  const TaskShape shape = trained_shape(config, weights);
+  if (!writes_text(config.task)) throw UsageError("only text runs can be sampled; this run's task is something else");
+  const auto alphabet = alphabet_of(weights.metadata);
+  const TaskShape shape = trained_shape(config.task, weights.metadata);
   require_usable(config, shape, weights);
   const SampledTask task(shape);
   RunConfig here = config;
@@ -69,7 +68,7 @@ void sample_text(const RunConfig& config, const TensorFile& weights, const Sampl
                                                   : encode(request.prompt.empty() ? "\n" : request.prompt, alphabet, "the prompt");
   RandomStream random(sub_seed(static_cast<std::uint64_t>(request.seed), "sample"), 0);
   for (std::int64_t i = 0; i < request.length; ++i) {
-    const auto window = std::min<std::int64_t>(text->context, static_cast<std::int64_t>(ids.size()));
+    const auto window = std::min<std::int64_t>(shape.sequence_length, static_cast<std::int64_t>(ids.size()));
     const auto logits = learner->next_logits({ids.end() - window, ids.end()});
     if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }))
       throw CheckpointError("the logits of this model are not finite: its training diverged, or its weights were changed",

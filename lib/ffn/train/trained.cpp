@@ -42,12 +42,6 @@ void require_finite(const TensorFile& weights) {
 
 }  // namespace
 
-std::vector<std::uint32_t> alphabet_of(const TensorFile& weights) {
-  const auto found = weights.metadata.find("alphabet");
-  if (found == weights.metadata.end()) throw CheckpointError("the weights name no alphabet; they are not from a text task");
-  return decode_utf8(found->second);
-}
-
 std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what) {
   if (const auto offset = first_invalid_utf8(text)) throw UsageError(what + " is not valid UTF-8 at byte " + std::to_string(*offset));
   std::vector<std::int64_t> ids;
@@ -65,13 +59,6 @@ std::vector<std::int64_t> encode(const std::string& text, const std::vector<std:
     ids.push_back(at - alphabet.begin());
   }
   return ids;
-}
-
-TaskShape trained_shape(const RunConfig& config, const TensorFile& weights) {
-  const auto* text = std::get_if<TextConfig>(&config.task);
-  if (!text) return task_shape(config.task);
-  const auto characters = static_cast<std::int64_t>(alphabet_of(weights).size());
-  return {true, characters, text->context, characters};
 }
 
 void require_usable(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {

@@ -10,17 +10,11 @@
 
 namespace ffn {
 
-/// The characters of a text run's tokens, ascending. Throws CheckpointError for weights of another task.
-std::vector<std::uint32_t> alphabet_of(const TensorFile& weights);
-
 /// Token ids. Throws UsageError, naming `what`, for text that is not UTF-8 or has a character that was not trained.
 std::vector<std::int64_t> encode(const std::string& text, const std::vector<std::uint32_t>& alphabet, const std::string& what);
 
-/// The shape of the run's task; of a text by the weights' alphabet: the text itself is not read.
-TaskShape trained_shape(const RunConfig& config, const TensorFile& weights);
-
-/// Throws CheckpointError for weights that are much smaller than the config asks for or hold what is no number. What else does
-/// not fit, RowLayout::import_row() finds.
+/// Throws CheckpointError for weights that are much smaller than the config asks for or not finite.
+/// RowLayout::import_row() finds all other differences.
 void require_usable(const RunConfig& config, const TaskShape& shape, const TensorFile& weights);
 
 }  // namespace ffn

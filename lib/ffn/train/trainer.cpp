@@ -9,6 +9,7 @@
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
 
 namespace ffn {
@@ -29,6 +30,9 @@ TensorData row_data(const std::string& name, const std::vector<float>& row) {
   return {name, DType::f32, {static_cast<std::int64_t>(row.size())}, bytes};
 }
 
+// The name in a checkpoint.
+std::string sum_of(const AuxiliaryLoss& loss) { return std::string("sum of ") + loss.logged_as->name; }
+
 }  // namespace
 
 Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearner& make_learner, std::string computed_by)
@@ -37,6 +41,8 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       task_(make_task(runs_[0].task, data_seeds(runs_))),
       learner_(make_learner(runs_, *task_)),
       computed_by_(std::move(computed_by)),
+      auxiliary_(auxiliary_losses(runs_[0].model)),
+      evaluator_(*task_, runs_[0].train.most_eval_examples()),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
   observer_.prepared(task_->shape(), task_->text_hash());
@@ -54,7 +60,7 @@ void Trainer::initialise() {
   const auto& layout = learner_->layout();
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    layout.initialise(sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
+    ffn::initialise(runs_[run].model, layout, sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
     learner_->write_state(run, 0, row.data());
   }
 }
@@ -116,7 +122,7 @@ void Trainer::advance(std::int64_t begin, std::int64_t end) {
     if (!live_[run]) continue;
     states_[run].seconds += steps_[run].seconds;
     for (std::size_t i = 0; i < steps_[run].reports.size() && live_[run]; ++i)
-      take_in(run, begin + static_cast<std::int64_t>(i), steps_[run].reports[i]);
+      add_report(run, begin + static_cast<std::int64_t>(i), steps_[run].reports[i]);
     if (!live_[run]) continue;
     sum += states_[run].last_loss;
     ++live;
@@ -124,7 +130,7 @@ void Trainer::advance(std::int64_t begin, std::int64_t end) {
   observer_.stepped(end, live > 0 ? sum / static_cast<double>(live) : NAN);
 }
 
-void Trainer::take_in(std::size_t run, std::int64_t step, const StepReport& report) {
+void Trainer::add_report(std::size_t run, std::int64_t step, const StepReport& report) {
   const auto& t = runs_[0].train;
   auto& state = states_[run];
   if (!is_finite(report)) {
@@ -134,12 +140,12 @@ void Trainer::take_in(std::size_t run, std::int64_t step, const StepReport& repo
   }
   state.last_loss = report.loss;
   state.loss_sum += report.loss;
-  state.balance_sum += report.balance;
+  for (std::size_t i = 0; i < report.auxiliary.size(); ++i) state.auxiliary_sums[i] += report.auxiliary[i];
   ++state.loss_count;
   state.grad_norm = report.grad_norm;
 }
 
-std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run, const Score& score) const {
+std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run, const LossSums& sums) const {
   const auto& state = states_[run];
   std::vector<std::pair<std::string, double>> metrics;
   metrics.reserve(metric_catalogue().size());
@@ -149,13 +155,10 @@ std::vector<std::pair<std::string, double>> Trainer::metrics_of(std::size_t run,
   if (state.loss_count > 0) {
     const auto n = static_cast<double>(state.loss_count);
     add(metric::kTrainLoss, state.loss_sum / n);
-    add(metric::kTrainBalanceLoss, state.balance_sum / n);
+    for (std::size_t i = 0; i < auxiliary_.size(); ++i) add(*auxiliary_[i].logged_as, state.auxiliary_sums[i] / n);
     add(metric::kTrainGradNorm, state.grad_norm);
   }
-  add(metric::kValLoss, score.loss);
-  add(metric::kValAccuracy, score.accuracy);
-  add(metric::kValBitsPerChar, score.loss / std::log(2.0));
-  add(metric::kValPerplexity, std::exp(score.loss));
+  for (const auto& [row, value] : evaluator_.metrics(run, sums)) add(*row, value);
   if (layers_) add_layers(run, metrics);
   return metrics;
 }
@@ -186,18 +189,19 @@ bool Trainer::evaluate(std::int64_t step) {
     asked = Clock::now();
     return observer_.evaluating(step, share);
   };
-  if (!learner_->evaluate(live_, scores_, go_on)) return false;
+  if (!learner_->evaluate(live_, sums_, go_on)) return false;
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     if (!live_[run]) continue;
     auto& state = states_[run];
-    const Score& score = scores_[run];
-    state.val_loss = score.loss;
-    const Evaluation evaluation{step, state.seconds, tokens_at(step), metrics_of(run, score)};
-    state.loss_sum = state.balance_sum = 0;
+    const LossSums& sums = sums_[run];
+    state.val_loss = evaluator_.loss(sums);
+    const Evaluation evaluation{step, state.seconds, tokens_at(step), metrics_of(run, sums)};
+    state.loss_sum = 0;
+    state.auxiliary_sums = {};
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
     for (const auto& [name, value] : evaluation.metrics) {
-      if (target && !state.hit && std::isfinite(score.loss) && name == target->metric && target->reached(value))
+      if (target && !state.hit && std::isfinite(state.val_loss) && name == target->metric && target->reached(value))
         state.hit = Hit{step, state.seconds, evaluation.tokens};
     }
     observer_.evaluated(run, evaluation);
@@ -216,9 +220,9 @@ void Trainer::checkpoint(std::int64_t step, bool evaluated) {
     for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
     out.numbers = {{"train_seconds", state.seconds},
                    {"loss_sum", state.loss_sum},
-                   {"balance_sum", state.balance_sum},
                    {"loss_count", static_cast<double>(state.loss_count)},
                    {"grad_norm", state.grad_norm}};
+    for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
     if (!evaluated) out.numbers["evaluation_pending"] = 1;
     if (state.hit) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
@@ -253,7 +257,7 @@ void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
   auto& state = states_[run];
   const auto number = [&](const char* name) { return saved.numbers.at(name); };
   state.loss_sum = number("loss_sum");
-  state.balance_sum = number("balance_sum");
+  for (std::size_t i = 0; i < auxiliary_.size(); ++i) state.auxiliary_sums[i] = number(sum_of(auxiliary_[i]).c_str());
   state.loss_count = static_cast<std::int64_t>(number("loss_count"));
   state.grad_norm = number("grad_norm");
   state.seconds = number("train_seconds");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ffn/data/task.hpp"
+#include "ffn/train/evaluator.hpp"
 #include "ffn/train/interface.hpp"
 #include "ffn/train/layer_meter.hpp"
 #include "ffn/train/learner.hpp"
@@ -24,7 +25,8 @@ class Trainer {
  private:
   /// What one run has accumulated.
   struct RunState {
-    double loss_sum = 0, balance_sum = 0, grad_norm = 0;  // since the last evaluation; the norm of the last step
+    double loss_sum = 0, grad_norm = 0;   // since the last evaluation; of the last step
+    AuxiliaryValues auxiliary_sums = {};  // since the last evaluation
     std::int64_t loss_count = 0;
     double seconds = 0;                  // of training, evaluation not counted
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
@@ -38,7 +40,7 @@ class Trainer {
 
   std::int64_t steps_at_once(std::int64_t step) const;
   void advance(std::int64_t begin, std::int64_t end);
-  void take_in(std::size_t run, std::int64_t step, const StepReport& report);
+  void add_report(std::size_t run, std::int64_t step, const StepReport& report);
   bool evaluate(std::int64_t step);
   void checkpoint(std::int64_t step, bool evaluated = true);
   void interrupt(std::int64_t step, bool evaluated);
@@ -49,19 +51,21 @@ class Trainer {
   double learning_rate(std::size_t run) const;
   std::int64_t tokens_at(std::int64_t step) const;
   std::vector<float> state_row(std::size_t run, std::size_t row) const;
-  std::vector<std::pair<std::string, double>> metrics_of(std::size_t run, const Score& score) const;
+  std::vector<std::pair<std::string, double>> metrics_of(std::size_t run, const LossSums& sums) const;
   void add_layers(std::size_t run, std::vector<std::pair<std::string, double>>& metrics) const;
 
   std::vector<RunConfig> runs_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<Learner> learner_;
-  std::unique_ptr<LayerMeter> layers_;  ///< none where nobody asks
+  std::unique_ptr<LayerMeter> layers_;  ///< where layer metrics are logged
   std::string computed_by_;
+  std::vector<AuxiliaryLoss> auxiliary_;
+  Evaluator evaluator_;
   std::vector<RunState> states_;
   LiveRuns live_;
   std::vector<RunSteps> steps_;
-  std::vector<Score> scores_;
+  std::vector<LossSums> sums_;
   std::int64_t start_ = 0;
   bool start_evaluated_ = true;  ///< false: the run was stopped during the evaluation at that step
   double step_seconds_ = 0;      ///< of the whole cohort, lately

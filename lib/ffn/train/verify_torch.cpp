@@ -8,6 +8,7 @@
 #include "ffn/base/larger.hpp"
 #include "ffn/base/random.hpp"
 #include "ffn/config/coverage.hpp"
+#include "ffn/config/parameters.hpp"
 #include "ffn/train/fused_learner.hpp"
 
 namespace ffn {
@@ -30,7 +31,7 @@ struct Outcome {
 
 std::vector<float> start_of(const RunConfig& config, const RowLayout& layout) {
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
-  layout.initialise(sub_seed(static_cast<std::uint64_t>(config.seed), "init"), row.data());
+  initialise(config.model, layout, sub_seed(static_cast<std::uint64_t>(config.seed), "init"), row.data());
   return row;
 }
 
@@ -68,9 +69,9 @@ class Side {
   }
 
   double loss() {
-    std::vector<Score> scores;
-    learner_.evaluate(live_, scores);
-    return scores[0].loss;
+    std::vector<LossSums> sums;
+    learner_.evaluate(live_, sums);
+    return sums[0].loss / static_cast<double>(sums[0].scored);
   }
   double seconds_per_step() const { return seconds_ / static_cast<double>(std::max<std::int64_t>(1, timed_)); }
   std::int64_t step() const { return step_; }
@@ -272,7 +273,7 @@ VerifyResult compare(const RunConfig& config, const VerifyRequest& request, cons
 
 VerifyResult verify_engines(const RunConfig& config, const VerifyRequest& request, const TorchOptions* device) {
   VerifyResult out;
-  if (!device) out.not_covered = not_covered(config.model);
+  if (!device) out.not_covered = not_covered(config);
   if (!out.not_covered.empty()) return out;
   RunConfig next = config;
   for (std::int64_t passed_over = 0; passed_over < kSeeds; ++passed_over, ++next.seed) {

@@ -1,4 +1,4 @@
-#include "ffn/layers/parts.hpp"
+#include "ffn/layers/data_parallel_cpu.hpp"
 
 #include <algorithm>
 
@@ -22,13 +22,9 @@ Examples some_of(const Examples& all, const TaskShape& task, std::int64_t first,
   const std::int64_t row = first * all.sequence_length;
   if (out.tokens) out.tokens += row;
   if (out.vectors) out.vectors += first * task.input_width;
-  out.labels += row;
+  if (out.targets.labels) out.targets.labels += row;
+  if (out.targets.values) out.targets.values += row * task.num_classes;
   return out;
-}
-
-std::int64_t count_scored(const Examples& examples) {
-  const std::int64_t* end = examples.labels + examples.count * examples.sequence_length;
-  return std::count_if(examples.labels, end, [](std::int64_t label) { return label >= 0; });
 }
 
 }  // namespace
@@ -46,9 +42,10 @@ std::int64_t num_parts(const ModelConfig& model, const TaskShape& task, std::int
   return parts;
 }
 
-PartedNetwork::PartedNetwork(const ModelConfig& model, const TaskShape& task, std::int64_t num_parts)
+DataParallelNetwork::DataParallelNetwork(const ModelConfig& model, const TaskShape& task, const Loss& loss, std::int64_t num_parts)
     : model_(model),
       task_(task),
+      loss_(loss),
       num_parts_(num_parts),
       routes_(std::holds_alternative<MoeConfig>(model.ffn)),
       sums_(static_cast<std::size_t>(num_parts_)),
@@ -58,17 +55,17 @@ PartedNetwork::PartedNetwork(const ModelConfig& model, const TaskShape& task, st
 }
 
 // Made before threads ask for them.
-Network& PartedNetwork::network(std::size_t index) {
-  while (networks_.size() <= index) networks_.push_back(std::make_unique<Network>(model_, task_));
+Network& DataParallelNetwork::network(std::size_t index) {
+  while (networks_.size() <= index) networks_.push_back(std::make_unique<Network>(model_, task_, loss_));
   return *networks_[index];
 }
 
-Network::Loss PartedNetwork::step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch,
-                                  const DropoutKey& dropout, double balance_weight) {
-  if (num_parts_ == 1) return first().step(parameters, gradients, batch, dropout, balance_weight);
+Network::StepLoss DataParallelNetwork::step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch,
+                                            const DropoutKey& dropout) {
+  if (num_parts_ == 1) return first().step(parameters, gradients, batch, dropout);
   const auto parts = static_cast<std::size_t>(num_parts_);
   network(routes_ ? parts - 1 : std::min(threads, parts) - 1);
-  const std::int64_t scored = count_scored(batch);
+  const std::int64_t scored = count_scored(batch.count * batch.sequence_length, batch.targets);
   const auto begin = [&](std::size_t part, Network& network) {
     const auto first = static_cast<std::int64_t>(part) * batch.count / num_parts_,
                end = static_cast<std::int64_t>(part + 1) * batch.count / num_parts_;
@@ -78,34 +75,34 @@ Network::Loss PartedNetwork::step(std::size_t threads, const float* parameters, 
   if (routes_) {
     team_.run(threads, parts, [&](std::size_t part, std::size_t) { begin(part, *networks_[part]); });
     share_totals();
-    team_.run(threads, parts, [&](std::size_t part, std::size_t) { networks_[part]->end_step(balance_weight); });
+    team_.run(threads, parts, [&](std::size_t part, std::size_t) { networks_[part]->end_step(); });
   } else {
     team_.run(threads, parts, [&](std::size_t part, std::size_t thread) {
       begin(part, *networks_[thread]);
-      networks_[thread]->end_step(balance_weight);
+      networks_[thread]->end_step();
     });
   }
   add_up(threads, gradients);
   double loss = 0;
   for (const auto& sums : sums_) loss += sums.loss;
-  return {loss / static_cast<double>(scored), routes_ ? first().balance_loss() : 0};
+  return {loss / static_cast<double>(scored), first().auxiliary_losses()};
 }
 
-// A balance loss is of the whole batch.
-void PartedNetwork::share_totals() {
-  const auto whole = first().routing_totals();
+// An auxiliary loss is of the whole batch.
+void DataParallelNetwork::share_totals() {
+  const auto whole = first().routers();
   for (std::size_t part = 1; part < networks_.size(); ++part) {
-    const auto own = networks_[part]->routing_totals();
-    for (std::size_t i = 0; i < whole.size(); ++i) *whole[i] += *own[i];
+    const auto own = networks_[part]->routers();
+    for (std::size_t i = 0; i < whole.size(); ++i) whole[i]->totals() += own[i]->totals();
   }
   for (std::size_t part = 1; part < networks_.size(); ++part) {
-    const auto own = networks_[part]->routing_totals();
-    for (std::size_t i = 0; i < whole.size(); ++i) *own[i] = *whole[i];
+    const auto own = networks_[part]->routers();
+    for (std::size_t i = 0; i < whole.size(); ++i) own[i]->totals() = whole[i]->totals();
   }
 }
 
-// (g0 + g1) + (g2 + g3): a tree, whoever computes it.
-void PartedNetwork::add_up(std::size_t threads, float* gradients) {
+// (g0 + g1) + (g2 + g3): a tree of fixed shape.
+void DataParallelNetwork::add_up(std::size_t threads, float* gradients) {
   const auto row = [&](std::int64_t part) { return part == 0 ? gradients : gradients_[static_cast<std::size_t>(part) - 1].data(); };
   over_row(threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t apart = 1; apart < num_parts_; apart *= 2) {
@@ -115,9 +112,9 @@ void PartedNetwork::add_up(std::size_t threads, float* gradients) {
   });
 }
 
-std::int64_t PartedNetwork::num_pieces() const { return (layout().width() + kPiece - 1) / kPiece; }
+std::int64_t DataParallelNetwork::num_pieces() const { return (layout().width() + kPiece - 1) / kPiece; }
 
-void PartedNetwork::over_row(std::size_t threads, const std::function<void(std::int64_t, std::int64_t)>& work) {
+void DataParallelNetwork::over_row(std::size_t threads, const std::function<void(std::int64_t, std::int64_t)>& work) {
   if (num_parts_ == 1) return work(0, layout().width());
   team_.run(threads, static_cast<std::size_t>(num_pieces()), [&](std::size_t piece, std::size_t) {
     const std::int64_t begin = static_cast<std::int64_t>(piece) * kPiece;
@@ -125,7 +122,7 @@ void PartedNetwork::over_row(std::size_t threads, const std::function<void(std::
   });
 }
 
-double PartedNetwork::sum_of_squares(std::size_t threads, const float* gradients) {
+double DataParallelNetwork::sum_of_squares(std::size_t threads, const float* gradients) {
   if (num_parts_ == 1) return ffn::sum_of_squares(static_cast<std::size_t>(layout().width()), gradients);
   squares_.resize(static_cast<std::size_t>(num_pieces()));
   over_row(threads, [&](std::int64_t begin, std::int64_t end) {
@@ -136,13 +133,13 @@ double PartedNetwork::sum_of_squares(std::size_t threads, const float* gradients
   return sum;
 }
 
-std::optional<CrossEntropySums> PartedNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples,
-                                                        const std::function<bool(double)>& go_on) {
+std::optional<LossSums> DataParallelNetwork::evaluate(std::size_t threads, const float* parameters, const Examples& examples,
+                                                      const std::function<bool(double)>& go_on) {
   const std::int64_t at_once = std::max<std::int64_t>(1, kTokensAtOnce / examples.sequence_length);
   const auto count = static_cast<std::size_t>((examples.count + at_once - 1) / at_once);
   const std::size_t together = std::min(threads, std::max<std::size_t>(count, 1));
   network(together - 1);
-  std::vector<CrossEntropySums> parts(count);
+  std::vector<LossSums> parts(count);
   for (std::size_t begin = 0; begin < count; begin += together) {
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(count))) return std::nullopt;
     team_.run(threads, std::min(together, count - begin), [&](std::size_t offset, std::size_t thread) {
@@ -151,12 +148,8 @@ std::optional<CrossEntropySums> PartedNetwork::evaluate(std::size_t threads, con
           networks_[thread]->evaluate(parameters, some_of(examples, task_, first, std::min(at_once, examples.count - first)));
     });
   }
-  CrossEntropySums sums;
-  for (const auto& part : parts) {
-    sums.loss += part.loss;
-    sums.correct += part.correct;
-    sums.scored += part.scored;
-  }
+  LossSums sums;
+  for (const auto& part : parts) sums += part;
   return sums;
 }
 

@@ -18,21 +18,20 @@ namespace ffn::fused {
 /// tokens of the whole batch.
 std::int64_t num_parts(const ModelConfig& model, const TaskShape& task, std::int64_t batch_size);
 
-class PartedNetwork {
+class DataParallelNetwork {
  public:
   /// `num_parts`: a power of two.
-  PartedNetwork(const ModelConfig& model, const TaskShape& task, std::int64_t num_parts);
+  DataParallelNetwork(const ModelConfig& model, const TaskShape& task, const Loss& loss, std::int64_t num_parts);
 
   const RowLayout& layout() const { return first().layout(); }
   std::int64_t num_parts() const { return num_parts_; }
 
   /// Network::step() in parts, by up to `threads` threads. The batch has an example for each part at least.
-  Network::Loss step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch, const DropoutKey& dropout,
-                     double balance_weight);
+  Network::StepLoss step(std::size_t threads, const float* parameters, float* gradients, const Examples& batch, const DropoutKey& dropout);
   /// Sums over examples, without dropout, some thousand tokens at a time; in between go_on(share that is done) is asked, and false ends
   /// it without a result.
-  std::optional<CrossEntropySums> evaluate(std::size_t threads, const float* parameters, const Examples& examples,
-                                           const std::function<bool(double)>& go_on);
+  std::optional<LossSums> evaluate(std::size_t threads, const float* parameters, const Examples& examples,
+                                   const std::function<bool(double)>& go_on);
   /// Σ gradient²: in one go where there is one part, piece by piece otherwise.
   double sum_of_squares(std::size_t threads, const float* gradients);
   /// Calls work(begin, end) for pieces that make up a row of parameters.
@@ -44,18 +43,18 @@ class PartedNetwork {
 
  private:
   Network& network(std::size_t index);
-  Examples part_of(const Examples& batch, std::int64_t part) const;
   void add_up(std::size_t threads, float* gradients);
   void share_totals();
   std::int64_t num_pieces() const;
 
   ModelConfig model_;
   TaskShape task_;
+  Loss loss_;
   std::int64_t num_parts_;
   bool routes_;                                     ///< a mixture: all parts' forward passes come before any backward pass
   std::vector<std::unique_ptr<Network>> networks_;  ///< one per thread; where it routes one per part
   std::vector<std::vector<float>> gradients_;       ///< of the parts but the first
-  std::vector<CrossEntropySums> sums_;
+  std::vector<LossSums> sums_;
   std::vector<double> squares_;
   ThreadTeam team_;
 };

@@ -1,0 +1,45 @@
+// What training minimises. A loss is one struct here and one overload in layers/loss_torch.cpp and layers/loss_cpu.cpp.
+#pragma once
+
+#include "ffn/config/task_config.hpp"
+
+namespace ffn {
+
+/// −ln p(label), p = softmax(outputs).
+struct CrossEntropy {
+  static constexpr const char* kName = "cross_entropy";
+  static constexpr const char* kDoc = "-ln of the label's probability";
+  static constexpr Target kTarget = Target::classes;
+  static constexpr bool kFused = true;  ///< whether the fused engine has it
+};
+
+/// Mean over the outputs of (output − target)².
+struct MeanSquaredError {
+  static constexpr const char* kName = "mean_squared_error";
+  static constexpr const char* kDoc = "mean over the outputs of (output - target)²";
+  static constexpr Target kTarget = Target::vectors;
+  static constexpr bool kFused = true;
+};
+
+/// Σ over the other classes j of max(0, 1 + output_j − output_label): Weston & Watkins 1999; of two classes the hinge of their
+/// difference.
+struct Hinge {
+  static constexpr const char* kName = "hinge";
+  static constexpr const char* kDoc = "sum over the other classes of max(0, 1 + their output - the label's) (Weston & Watkins 1999)";
+  static constexpr Target kTarget = Target::classes;
+  static constexpr bool kFused = true;
+};
+
+/// The first one for a target is the one that `train.loss: auto` takes.
+using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge>;
+
+/// Of a `train.loss` and a task. Throws std::invalid_argument for a loss of another target.
+Loss loss_of(const std::string& name, Target target);
+
+/// What the loss called `name` is compared with; none for "auto".
+std::optional<Target> target_of_loss(const std::string& name);
+
+/// The values of `train.loss`.
+std::vector<Choice> loss_choices();
+
+}  // namespace ffn

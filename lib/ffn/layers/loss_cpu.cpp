@@ -1,0 +1,71 @@
+#include "ffn/layers/loss_cpu.hpp"
+
+#include <algorithm>
+
+namespace ffn::fused {
+
+namespace {
+
+// One overload per alternative of Loss: a loss without one does not compile.
+struct Compute {
+  std::int64_t rows, width;
+  const float* outputs;
+  const Targets& targets;
+  std::int64_t mean_over;
+  float* doutputs;
+  Arena& arena;
+
+  LossSums operator()(const CrossEntropy&) const {
+    return kernels().cross_entropy(rows, width, outputs, targets.labels, mean_over, doutputs, arena.floats(rows * (width + 3)));
+  }
+
+  // loss = Σ (o − t)²/width   so   do = 2 (o − t)/width
+  LossSums operator()(const MeanSquaredError&) const {
+    LossSums sums;
+    sums.scored = rows;
+    const float scale = 2.0f / static_cast<float>((mean_over > 0 ? mean_over : rows) * width);
+    for (std::int64_t i = 0; i < rows * width; ++i) {
+      const float difference = outputs[i] - targets.values[i];
+      sums.loss += static_cast<double>(difference) * static_cast<double>(difference);
+      if (doutputs) doutputs[i] = scale * difference;
+    }
+    sums.loss /= static_cast<double>(width);
+    return sums;
+  }
+
+  // loss = Σ over j ≠ label of max(0, 1 + o_j − o_label)   so   do_j = 1 where that is above 0, do_label = −Σ of them
+  LossSums operator()(const Hinge&) const {
+    LossSums sums;
+    sums.scored = count_scored(rows, targets);
+    const float scale = 1.0f / static_cast<float>(mean_over > 0 ? mean_over : sums.scored);
+    if (doutputs) std::fill_n(doutputs, rows * width, 0.0f);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const float* row = outputs + i * width;
+      const std::int64_t label = targets.labels[i];
+      if (label < 0) continue;
+      sums.correct += std::max_element(row, row + width) - row == label;
+      for (std::int64_t j = 0; j < width; ++j) {
+        const float margin = 1.0f + row[j] - row[label];
+        if (j == label || margin <= 0.0f) continue;  // not so for NaN, which has to show
+        sums.loss += static_cast<double>(margin);
+        if (!doutputs) continue;
+        doutputs[i * width + j] += scale;
+        doutputs[i * width + label] -= scale;
+      }
+    }
+    return sums;
+  }
+};
+
+}  // namespace
+
+std::int64_t count_scored(std::int64_t rows, const Targets& targets) {
+  return targets.labels ? std::count_if(targets.labels, targets.labels + rows, [](std::int64_t label) { return label >= 0; }) : rows;
+}
+
+LossSums compute_loss(const Loss& loss, std::int64_t rows, std::int64_t width, const float* outputs, const Targets& targets,
+                      std::int64_t mean_over, float* doutputs, Arena& arena) {
+  return std::visit(Compute{rows, width, outputs, targets, mean_over, doutputs, arena}, loss);
+}
+
+}  // namespace ffn::fused

@@ -1,0 +1,57 @@
+#include "ffn/layers/loss_torch.hpp"
+
+namespace ffn::nn {
+
+namespace {
+
+// One overload per alternative of Loss: a loss without one does not compile.
+struct Compute {
+  const Tensor &outputs, &targets;
+
+  // What all losses of classes share. of_position: (R, N), 0 where a position is not scored.
+  LossValue of_classes(const Tensor& of_position) const {
+    const Tensor scored = targets.ge(0), count = scored.sum(-1);
+    const Tensor correct = outputs.detach().argmax(-1).eq(targets).logical_and(scored).sum(-1);
+    return {of_position.sum(-1) / count, correct, count};
+  }
+  Tensor zero() const { return torch::zeros({}, outputs.options()); }
+  // The outputs at `places` (R, N, classes), one of each position → (R, N, 1)
+  Tensor at(const Tensor& places) const { return torch::where(places, outputs, zero()).sum(-1, /*keepdim=*/true); }
+
+  LossValue operator()(const CrossEntropy&) const {
+    const auto classes = outputs.size(-1);
+    const Tensor is_target = one_hot(targets, classes, torch::kBool);  // (R, N, classes), nowhere true where not scored
+    // ln Σ eᶻ = max + ln(1 + the others' sum): a loss below the rounding of 1 stays more than 0.
+    const Tensor is_largest = one_hot(outputs.detach().argmax(-1), classes, torch::kBool);
+    const Tensor largest = at(is_largest);
+    const Tensor others = torch::where(is_largest, zero(), (outputs - largest).exp()).sum(-1, /*keepdim=*/true);
+    const Tensor log_probability =
+        torch::where(targets.ge(0).unsqueeze(-1), at(is_target) - largest - others.log1p(), zero()).squeeze(-1);  // (R, N)
+    return of_classes(-log_probability);
+  }
+
+  LossValue operator()(const MeanSquaredError&) const {
+    const Tensor mean = (outputs - targets).square().mean(-1).mean(-1);
+    const Tensor count = torch::full_like(mean, static_cast<double>(outputs.size(1))).to(torch::kInt64);
+    return {mean, torch::zeros_like(count), count};
+  }
+
+  LossValue operator()(const Hinge&) const {
+    const Tensor is_target = one_hot(targets, outputs.size(-1), torch::kBool);
+    const Tensor margin = (1.0 + outputs - at(is_target)).clamp_min(0.0);
+    const Tensor counts = targets.ge(0).unsqueeze(-1).logical_and(is_target.logical_not());
+    return of_classes(torch::where(counts, margin, zero()).sum(-1));
+  }
+};
+
+}  // namespace
+
+Tensor one_hot(const Tensor& ids, std::int64_t classes, torch::Dtype dtype) {
+  return ids.unsqueeze(-1).eq(torch::arange(classes, ids.options())).to(dtype);
+}
+
+LossValue compute_loss(const Loss& loss, const Tensor& outputs, const Tensor& targets) {
+  return std::visit(Compute{outputs, targets}, loss);
+}
+
+}  // namespace ffn::nn

@@ -1,0 +1,23 @@
+// What an evaluation measures, from the sums that either engine takes over the validation set.
+#pragma once
+
+#include "ffn/data/task.hpp"
+#include "ffn/train/learner.hpp"
+
+namespace ffn {
+
+using MeasuredMetrics = std::vector<std::pair<const MetricRow*, double>>;
+
+class Evaluator {
+ public:
+  /// On the task's validation set of at most so many examples.
+  Evaluator(const Task& task, std::int64_t max_examples);
+  double loss(const LossSums& sums) const { return sums.loss / static_cast<double>(sums.scored); }
+  /// Every metric of the outputs, in the order in which they are logged; a run logs some of them (is_logged()).
+  MeasuredMetrics metrics(std::size_t run, const LossSums& sums) const;
+
+ private:
+  std::vector<double> target_variance_;  ///< mean over the targets' numbers; one per run, or one for all; none for classes
+};
+
+}  // namespace ffn

@@ -30,7 +30,10 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.seed = record_detail::integer_from(config.value("seed", Json(0)), INT64_MIN, INT64_MAX);
   run.label = config.value("label", "");
   run.budget_steps = record_detail::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
-  if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");  // of configs that are older than the key
+  // Of configs that are older than these keys.
+  if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");
+  run.keys.emplace("model.init", "torch");
+  run.keys.emplace("train.loss", "auto");
   for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
     run.keys.erase(key);  // they make no other run
 }

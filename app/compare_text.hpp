@@ -9,6 +9,6 @@
 namespace ffn::app {
 
 /// The groups alone, a dozen of them, with their intervals as bars and, where there are `curves`, how they went.
-std::string standing_text(const Comparison& comparison, const pictures::CurveSet* curves, int width);
+std::string progress_text(const Comparison& comparison, const pictures::CurveSet* curves, int width);
 
 }  // namespace ffn::app

@@ -1,4 +1,4 @@
-// Runs the command line, and turns errors into text and an exit code (DESIGN §3). Torch-free.
+// Runs the command line, and turns errors into text and an exit code. Torch-free.
 #include <sys/resource.h>
 
 #include <filesystem>

@@ -115,7 +115,7 @@ Finer finer_question(const Plan& plan, const Comparison& c) {
 // The first of so many seeds in a row that the study has not: behind its own, or among them where nothing is left behind. `looked_at`: the
 // largest that was looked at in any study of these variants.
 std::int64_t first_of_fresh_seeds(const Study& study, std::size_t count, std::int64_t looked_at = -1) {
-  const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : GrowingSeeds::kLargestFirst;
+  const std::int64_t end = study.tune || study.tuned ? kFirstTuningSeed : SequentialSeeds::kLargestFirst;
   std::set<std::int64_t> taken(study.seeds.begin(), study.seeds.end());
   if (looked_at >= 0) taken.insert(looked_at);
   const auto wanted = static_cast<std::int64_t>(count);
@@ -161,7 +161,7 @@ std::string free_name(const Plan& plan) {
 std::string settling_command(const Plan& plan, const Comparison& c, const CommonOptions& common, const Finer& finer) {
   const auto& study = plan.study;
   auto words = words_again(common);
-  const auto first = first_of_fresh_seeds(study, GrowingSeeds().max, c.history.last_seed);
+  const auto first = first_of_fresh_seeds(study, SequentialSeeds().max, c.history.last_seed);
   if (finer.eval_every > 0) set_key(words, "train.eval_every", std::to_string(finer.eval_every), common.description);
   if (!finer.min_effect.empty()) set_key(words, "compare.min_effect", finer.min_effect, common.description);
   // A growing study takes neither.
@@ -205,7 +205,7 @@ std::string level_line(const Plan& plan, const Comparison& c) {
   std::vector<std::string> keys;
   for (const auto& [name, key] : variant_keys(plan.study)) keys.push_back(key);
   std::sort(keys.begin(), keys.end());
-  auto looked_at = looked_at_beside(plan.directory);
+  auto looked_at = answered_beside(plan.directory);
   try {
     if (const auto own = read_study_file(plan.directory)) looked_at.push_back({plan.study.name, own->history});
   } catch (const Error&) {  // the level is said when it starts

@@ -196,7 +196,7 @@ std::string StudyDisplay::standing() const {
   const auto& target = plan.study.variants[0].config.train.target;
   const std::string metric = !is_time_metric(comparison.metric) ? comparison.metric : target ? target->metric : "val/loss";
   const auto curves = pictures::read_curves(comparison, {{metric, std::nullopt}});
-  return standing_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
+  return progress_text(comparison, curves.empty() ? nullptr : &curves[0], terminal_width_of(2));
 }
 
 std::string StudyDisplay::cohort_line(const PlannedCohort& cohort, const WorkerMessage& m, std::size_t total) const {

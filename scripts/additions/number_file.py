@@ -52,7 +52,7 @@ class NumberFileTask final : public Task {
     for (std::int64_t i = 0; i < set.count; ++i) write(held_out_[static_cast<std::size_t>(i)], i, place(set, 0));
     return set;
   }
-  std::string text_hash() const override { return hash_; }
+  std::string data_hash() const override { return hash_; }
 
  private:
   struct Pair {

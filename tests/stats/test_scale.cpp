@@ -81,7 +81,7 @@ TEST_CASE("the choice of the scale does not change when the labels of pairs are 
       CHECK(again.test == scale.test);
       CHECK(again.reason == scale.reason);
       const auto d = advantages(kind, scale.values, variant, reference);
-      CHECK(look_rule(kind)(d) == scale.test);
+      CHECK(test_rule(kind)(d) == scale.test);
     }
   }
   CHECK(by_ranks > 100);

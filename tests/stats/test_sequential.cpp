@@ -25,7 +25,7 @@ PairedTest by_ranks(const std::vector<double>&) { return PairedTest::signed_rank
 
 std::vector<double> first(const std::vector<double>& d, std::size_t n) { return {d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n)}; }
 
-std::vector<InterimAnalysis> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const LookRule& rule,
+std::vector<InterimAnalysis> golden_looks(const std::vector<double>& d, double alpha, std::size_t maximum, const TestRule& rule,
                                           const std::vector<std::size_t>& looks = {8, 12, 16}, Side side = Side::both) {
   const auto spent = [=](std::size_t n) { return spent_alpha(alpha, n, maximum); };
   return sequential_test(first(d, looks.back()), looks, spent, SignPaths::all(looks.back()), side, rule);
@@ -54,16 +54,16 @@ SequentialDesign design(std::size_t maximum, double min_effect = 0) {
 }  // namespace
 
 TEST_CASE("looks grow by a half or a third and hold every declared maximum") {
-  CHECK(sequential_looks({50}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50});
-  CHECK(sequential_looks({200}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 200});
-  CHECK(sequential_looks({50, 100}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50, 64, 96, 100});
-  CHECK(sequential_looks({8}) == std::vector<std::size_t>{8});
-  CHECK(next_look({50}, 0) == 8);
-  CHECK(next_look({50}, 48) == 50);
-  CHECK_FALSE(next_look({50}, 50).has_value());
-  CHECK_THROWS_WITH(sequential_looks({}), "looks need a maximum number of seeds");
-  CHECK_THROWS_WITH(sequential_looks({7}), "maximum (7) must be at least 8 seeds");
-  CHECK_THROWS_WITH(sequential_looks({50, 50}), "maximum 50 does not exceed the one before, 50");
+  CHECK(interim_sample_sizes({50}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50});
+  CHECK(interim_sample_sizes({200}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 200});
+  CHECK(interim_sample_sizes({50, 100}) == std::vector<std::size_t>{8, 12, 16, 24, 32, 48, 50, 64, 96, 100});
+  CHECK(interim_sample_sizes({8}) == std::vector<std::size_t>{8});
+  CHECK(next_sample_size({50}, 0) == 8);
+  CHECK(next_sample_size({50}, 48) == 50);
+  CHECK_FALSE(next_sample_size({50}, 50).has_value());
+  CHECK_THROWS_WITH(interim_sample_sizes({}), "a sequential design needs a maximum number of seeds");
+  CHECK_THROWS_WITH(interim_sample_sizes({7}), "maximum (7) must be at least 8 seeds");
+  CHECK_THROWS_WITH(interim_sample_sizes({50, 50}), "maximum 50 does not exceed the one before, 50");
 }
 
 TEST_CASE("what may be spent agrees with the golden values and never reaches alpha") {
@@ -249,7 +249,7 @@ TEST_CASE("a sequential interval leaves out 0 exactly where its test does, for t
   for (int study = 0; study < 150; ++study) {
     SequentialDesign plan = design(48);
     plan.paths = SignPaths::drawn(1999);
-    plan.rule = study % 3 == 0 ? LookRule(by_ranks) : LookRule(tail_rule);
+    plan.rule = study % 3 == 0 ? TestRule(by_ranks) : TestRule(tail_rule);
     std::vector<double> d;
     const double shift = study % 2 == 0 ? 0.35 : 0.0;
     for (int i = 0; i < 32; ++i) {

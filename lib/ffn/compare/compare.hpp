@@ -127,7 +127,7 @@ struct PairResult {
   std::vector<double> advantages;  ///< in the order of the seeds, in favour of the value
   std::size_t waiting_seeds = 0;   ///< finished, and for the next interim analysis
   std::optional<stats::SequentialVerdict> sequential;
-  std::vector<stats::InterimAnalysis> looks;  ///< at Comparison::alpha / comparisons
+  std::vector<stats::InterimAnalysis> interim_analyses;  ///< at Comparison::alpha / comparisons
 };
 
 /// A main effect (the mean over the facets of value − reference), or an interaction: value − reference at one value of the second factor
@@ -152,9 +152,9 @@ struct Facet {
 /// How far a sequential design has come.
 struct SequentialProgress {
   std::vector<std::size_t> maxima;
-  std::size_t comparisons;         ///< m of the correction
-  std::vector<std::size_t> looks;  ///< interim analyses so far: their seeds
-  std::size_t open;                ///< comparisons without a verdict
+  std::size_t comparisons;                ///< m of the correction
+  std::vector<std::size_t> sample_sizes;  ///< seeds of each interim analysis so far
+  std::size_t open;                       ///< comparisons without a verdict
 };
 
 /// What a table shows of a variant, so that it goes with what is judged: the ratio of two geometric means is that of the mean log ratio,

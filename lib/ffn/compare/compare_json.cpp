@@ -80,7 +80,7 @@ const char* name_of(stats::PairedTest test) { return test == stats::PairedTest::
 Json looks_json(const Comparison& c, const PairResult& pair) {
   const double level = c.alpha / static_cast<double>(pair.judgement.comparisons);
   Json looks = Json::array();
-  for (const auto& look : pair.looks) {
+  for (const auto& look : pair.interim_analyses) {
     looks.push_back({{"seeds", look.num_seeds},
                      {"test", name_of(look.test)},
                      {"alpha_spent", stats::spent_alpha(level, look.num_seeds, c.sequential->maxima.front())},
@@ -152,7 +152,7 @@ Json contrast_json(const Comparison& c, const ContrastResult& contrast) {
 }
 
 Json sequential_json(const SequentialProgress& s) {
-  return {{"maxima", s.maxima}, {"comparisons", s.comparisons}, {"looks", s.looks}, {"open", s.open}};
+  return {{"maxima", s.maxima}, {"comparisons", s.comparisons}, {"looks", s.sample_sizes}, {"open", s.open}};
 }
 
 }  // namespace

@@ -110,12 +110,12 @@ Asked declared_by(const StudyFile& file, Json question) {
   return out;
 }
 
-Look answer_of(const Comparison& c, Json question, const Member& member) {
-  Look look;
-  look.question = std::move(question);
-  look.seeds.assign(member.seeds.begin(), member.seeds.end());
-  look.variants.assign(member.variants.begin(), member.variants.end());
-  look.date = utc_now();
+ShownAnswer answer_of(const Comparison& c, Json question, const Member& member) {
+  ShownAnswer answer;
+  answer.question = std::move(question);
+  answer.seeds.assign(member.seeds.begin(), member.seeds.end());
+  answer.variants.assign(member.variants.begin(), member.variants.end());
+  answer.date = utc_now();
   std::size_t pairs = 0, too_few = 0, decided = 0;
   constexpr std::size_t kNamed = 50;
   for (const auto& facet : c.facets) {
@@ -125,11 +125,13 @@ Look answer_of(const Comparison& c, Json question, const Member& member) {
       decided += is_settled(pair);
       std::string place;
       for (const auto& [key, value] : facet.keys) place += key + "=" + value + " ";
-      if (look.verdicts.size() < kNamed) look.verdicts.push_back(place + pair.value + ": " + stats::to_string(pair.judgement.verdict));
+      if (answer.verdicts.size() < kNamed) answer.verdicts.push_back(place + pair.value + ": " + stats::to_string(pair.judgement.verdict));
     }
   }
-  look.outcome = too_few == pairs ? Look::Outcome::too_few_seeds : decided == pairs ? Look::Outcome::decided : Look::Outcome::undecided;
-  return look;
+  answer.outcome = too_few == pairs   ? ShownAnswer::Outcome::too_few_seeds
+                   : decided == pairs ? ShownAnswer::Outcome::decided
+                                      : ShownAnswer::Outcome::undecided;
+  return answer;
 }
 
 // Of one seed nothing can be said, and of none even less.
@@ -154,9 +156,9 @@ std::string num_unfinished(const Comparison& c) {
                             (pending == 1 ? " runs is not finished" : " runs are not finished");
 }
 
-void write_answer(const fs::path& study, const Look& look, const Asked& declared, bool is_sequential) {
+void write_answer(const fs::path& study, const ShownAnswer& answer, const Asked& declared, bool is_sequential) {
   try {
-    amend_study_file(study, [&](StudyHistory& history) { return add_look(history, look, declared, is_sequential); });
+    amend_study_file(study, [&](StudyHistory& history) { return add_answer(history, answer, declared, is_sequential); });
   } catch (const Error& error) {  // finished results can be looked at where nothing can be written
     log_warning("this answer could not be recorded, so a later one does not count it: " + std::string(error.what()));
   }
@@ -166,34 +168,34 @@ void write_answer(const fs::path& study, const Look& look, const Asked& declared
 void record_for_study(Comparison& c, const CompareConfig& asked, const fs::path& study, const Member& member) {
   const StudyFile& file = *member.file;
   const Asked declared = declared_by(file, declared_question(c, asked, file));
-  Look look = answer_of(c, question_of(c, asked), member);
+  ShownAnswer answer = answer_of(c, question_of(c, asked), member);
   const std::string unfinished = num_unfinished(c);
-  look.is_complete = c.sequential || unfinished.empty();
+  answer.is_complete = c.sequential || unfinished.empty();
   std::vector<std::string> reasons;
   if (file.sequential && !c.sequential) reasons.push_back("this study adds seeds until its own question is settled");
-  if (!look.is_complete) reasons.push_back(unfinished);
-  const auto beside = looked_at_beside(study);
-  qualify(look, file.history, declared, c.sequential.has_value(), beside, std::move(reasons));
-  c.history.earlier_looks = look.num_earlier;
-  c.history.qualification = look.qualification;
+  if (!answer.is_complete) reasons.push_back(unfinished);
+  const auto beside = answered_beside(study);
+  qualify(answer, file.history, declared, c.sequential.has_value(), beside, std::move(reasons));
+  c.history.earlier_looks = answer.num_earlier;
+  c.history.qualification = answer.qualification;
   c.history.follow_up = file.history.follow_up;
   for (const auto seed : file.seeds) c.history.last_seed = std::max(c.history.last_seed, seed);
-  const auto take_seeds = [&](const Look& other) {
+  const auto take_seeds = [&](const ShownAnswer& other) {
     for (const auto seed : other.seeds) c.history.last_seed = std::max(c.history.last_seed, seed);
   };
-  std::for_each(file.history.looks.begin(), file.history.looks.end(), take_seeds);
+  std::for_each(file.history.answers.begin(), file.history.answers.end(), take_seeds);
   for (const auto& sibling : beside) {
-    for (const auto& other : sibling.history.looks) {
-      if (share_variants(other.variants, look.variants)) take_seeds(other);
+    for (const auto& other : sibling.history.answers) {
+      if (share_variants(other.variants, answer.variants)) take_seeds(other);
     }
   }
   const Json& document = *file.document;
   try {
-    if (*look.question == *declared.question && document.contains("expect"))
+    if (*answer.question == *declared.question && document.contains("expect"))
       c.history.claims = check_claims(document["expect"], file.history.claims, c, study_file_path(study).string());
   } catch (const ConfigError&) {  // another version's checks
   }
-  if (is_answer(c)) write_answer(study, look, declared, c.sequential.has_value());
+  if (is_answer(c)) write_answer(study, answer, declared, c.sequential.has_value());
 }
 
 // Runs of several studies, or of none: nobody knows how often they were looked at.
@@ -207,10 +209,10 @@ void record_for_loose_runs(Comparison& c, const CompareConfig& asked, const std:
     const bool grows = member.file && member.file->sequential;
     if (grows) reasons.push_back(study.filename().string() + " adds seeds until its own question is settled");
     if (!member.file || member.seeds.empty()) continue;
-    Look look = answer_of(c, question, member);
-    look.qualification = what;
-    for (const auto& known : member.file->history.looks) c.history.earlier_looks += !(known == look);
-    write_answer(study, look, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
+    ShownAnswer answer = answer_of(c, question, member);
+    answer.qualification = what;
+    for (const auto& known : member.file->history.answers) c.history.earlier_looks += !(known == answer);
+    write_answer(study, answer, declared_by(*member.file, declared_question(c, asked, *member.file)), false);
   }
   for (const auto& facet : c.facets) {
     for (const auto& group : facet.groups) {

@@ -72,8 +72,8 @@ std::vector<double> PairScale::advantages(const std::vector<stats::Outcome>& var
   return stats::advantages(kind_, values_, variant, reference);
 }
 
-stats::LookRule PairScale::look_rule() const {
-  if (asked_ == "auto" || kind_ == MetricKind::time_to_target) return stats::look_rule(kind_);
+stats::TestRule PairScale::test_rule() const {
+  if (asked_ == "auto" || kind_ == MetricKind::time_to_target) return stats::test_rule(kind_);
   if (asked_ == "ranks") return [](const std::vector<double>&) { return PairedTest::signed_rank; };
   return [](const std::vector<double>& differences) {  // there is no mean where a run has no value
     const bool complete = std::all_of(differences.begin(), differences.end(), [](double d) { return std::isfinite(d); });

@@ -22,7 +22,7 @@ class PairScale {
   /// Per seed in favour of the variant, on this scale.
   std::vector<double> advantages(const std::vector<stats::Outcome>& variant, const std::vector<stats::Outcome>& reference) const;
   /// Mean or ranks at an interim analysis, which has the advantages alone to go by.
-  stats::LookRule look_rule() const;
+  stats::TestRule test_rule() const;
   stats::Scale of_pair(const std::vector<stats::Outcome>& variant, const std::vector<stats::Outcome>& reference) const;
 
  private:

@@ -55,7 +55,7 @@ void note_waiting_seeds(const std::vector<PairResult*>& pairs, std::vector<std::
 
 std::size_t seeds_analysed(const SequentialRequest& request, std::size_t finished) {
   std::size_t last = 0;
-  for (const std::size_t look : stats::sequential_looks(request.maxima)) {
+  for (const std::size_t look : stats::interim_sample_sizes(request.maxima)) {
     if (look <= finished) last = look;
   }
   return last == 0 ? finished : last;
@@ -68,7 +68,7 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
   design.min_effect = scale.margin(c.min_effect);
   design.maxima = request.maxima;
   design.comparisons = std::max({std::size_t{1}, request.comparisons, c.num_comparisons});
-  design.rule = scale.look_rule();
+  design.rule = scale.test_rule();
   std::vector<std::vector<double>> advantages;
   for (const auto* pair : pairs) advantages.push_back(pair->advantages);
   const auto verdicts = stats::judge_sequentially(advantages, design);
@@ -86,13 +86,13 @@ void judge_sequentially(Comparison& c, const SequentialRequest& request, const P
     looked_at = std::max(looked_at, verdicts[i].looked_at);
   }
   c.sequential->open = c.num_comparisons - std::min(c.num_comparisons, settled);
-  for (const std::size_t look : stats::sequential_looks(request.maxima)) {
-    if (look <= looked_at) c.sequential->looks.push_back(look);
+  for (const std::size_t look : stats::interim_sample_sizes(request.maxima)) {
+    if (look <= looked_at) c.sequential->sample_sizes.push_back(look);
   }
   note_waiting_seeds(pairs, c.notes);
   if (request.verdicts_only) return;
   side_by_side(std::max(1u, std::thread::hardware_concurrency()), pairs.size(), [&](std::size_t i) {
-    pairs[i]->looks = stats::interim_analyses(pairs[i]->advantages, design);
+    pairs[i]->interim_analyses = stats::interim_analyses(pairs[i]->advantages, design);
     set_interval(*pairs[i], as_difference(stats::sequential_interval(pairs[i]->advantages, design), pairs[i]->paired.direction));
   });
 }
@@ -109,7 +109,7 @@ std::string sequential_sentence(const Comparison& c, const PairResult& pair) {
                              std::to_string(c.sequential->comparisons) +
                              (c.sequential->comparisons == 1 ? " comparison)" : " comparisons)");
   if (pair.judgement.verdict == stats::Verdict::too_few_seeds)
-    return verdict + "the first interim analysis is at " + std::to_string(stats::kFirstLook) + " seeds" + limits;
+    return verdict + "the first interim analysis is at " + std::to_string(stats::kFirstSampleSize) + " seeds" + limits;
   const auto& at = pair.judgement.verdict == stats::Verdict::no_meaningful_difference ? v.negligible : v.different;
   return verdict +
          (at ? "since the interim analysis at " + std::to_string(*at) : "at the interim analysis at " + std::to_string(v.looked_at)) +

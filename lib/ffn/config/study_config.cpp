@@ -323,8 +323,8 @@ Study read_study(const Document& document, const std::string& source) {
   }
 
   Expansion expansion(base);
-  if (is_growing(*study.config.seeds)) study.growing = read_growing_seeds(base, expansion.problems);
-  study.seeds = study.growing ? study.growing->seeds(GrowingSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
+  if (is_sequential_design(*study.config.seeds)) study.growing = read_sequential_seeds(base, expansion.problems);
+  study.seeds = study.growing ? study.growing->seeds(SequentialSeeds::kFewest) : seed_list(*study.config.seeds, expansion);
   study.tune =
       read_tuning(*study.config.tune, [&](const std::string& pointer, const std::string& message) { expansion.problem(pointer, message); });
   const auto combinations = expansion.combinations(study.config.sweep);

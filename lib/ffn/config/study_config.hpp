@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "ffn/config/growing_seeds.hpp"
 #include "ffn/config/run_config.hpp"
+#include "ffn/config/sequential_seeds.hpp"
 #include "ffn/config/tuning.hpp"
 
 namespace ffn {
@@ -83,8 +83,8 @@ struct Study {
   std::shared_ptr<const Document> common;  ///< what each variant is laid over: the document without what makes it a study
   std::optional<TuningConfig> tune;
   std::optional<TuningResult> tuned;           ///< once the choices are made
-  std::optional<GrowingSeeds> growing;         ///< adds seeds until settled; `seeds` are then those it starts with
-  std::optional<SequentialRecord> sequential;  ///< of one that is growing: what its looks rest on
+  std::optional<SequentialSeeds> growing;      ///< adds seeds until settled; `seeds` are then those it starts with
+  std::optional<SequentialRecord> sequential;  ///< of a sequential design: what its interim analyses rest on
   std::optional<FollowUp> follow_up;           ///< config.compare.alpha is then its share
 };
 

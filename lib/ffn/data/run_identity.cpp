@@ -93,12 +93,12 @@ std::vector<std::string> run_identities(const RunConfig& config, const std::stri
 
 std::string run_identity(const RunConfig& config, const std::string& text) { return run_identities(config, text, {config.seed})[0]; }
 
-std::string text_now(const RunConfig& config) {
+std::string data_hash_now(const RunConfig& config) {
   std::string hashes;
   for (const auto& file : data_files(config.task)) hashes += (hashes.empty() ? "" : ",") + file_identity(file.path);
   return hashes;
 }
 
-std::string run_identity(const RunConfig& config) { return run_identity(config, text_now(config)); }
+std::string run_identity(const RunConfig& config) { return run_identity(config, data_hash_now(config)); }
 
 }  // namespace ffn

@@ -49,8 +49,8 @@ class Task {
   /// Run `run` of such a set.
   BatchPlace place(ExampleSet& set, std::int64_t run) const;
   std::int64_t num_runs() const { return static_cast<std::int64_t>(seeds_.size()); }
-  /// text_now() of the very bytes that it read; empty for a task without data files.
-  virtual std::string text_hash() const { return ""; }
+  /// data_hash_now() of the very bytes that it read; empty for a task without data files.
+  virtual std::string data_hash() const { return ""; }
   /// What a user of the trained weights has to know ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata() const { return {}; }
 

@@ -19,7 +19,7 @@ class TextTask final : public Task {
   /// has its own part.
   ExampleSet validation(std::int64_t max_examples) const override;
   /// "alphabet": the characters in the order of their ids, as UTF-8.
-  std::string text_hash() const override { return corpus_.sha256; }
+  std::string data_hash() const override { return corpus_.sha256; }
   std::map<std::string, std::string> metadata() const override;
 
  private:

@@ -245,11 +245,11 @@ std::string how_sure(const Comparison& c) {
 
 // " Settled after 24 seeds of at most 200."
 std::string how_far(const Comparison& c) {
-  if (!c.sequential || c.sequential->looks.empty()) return "";
-  const auto& [maxima, comparisons, looks, open] = *c.sequential;
-  const std::string seeds = std::to_string(looks.back()), most = std::to_string(maxima.back());
+  if (!c.sequential || c.sequential->sample_sizes.empty()) return "";
+  const auto& [maxima, comparisons, sample_sizes, open] = *c.sequential;
+  const std::string seeds = std::to_string(sample_sizes.back()), most = std::to_string(maxima.back());
   if (open == 0) return " Settled after " + seeds + " seeds of at most " + most + ".";
-  if (looks.back() < maxima.back()) return " Not settled yet after " + seeds + " seeds of at most " + most + ".";
+  if (sample_sizes.back() < maxima.back()) return " Not settled yet after " + seeds + " seeds of at most " + most + ".";
   return " Not settled by the maximum of " + most + " seeds: a larger seeds.max goes on from here and keeps the error rate.";
 }
 

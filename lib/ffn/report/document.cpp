@@ -143,7 +143,7 @@ std::string title(const Comparison& c) {
 
 std::string how_it_was_analysed(const Comparison& c) {
   std::vector<std::string> looks, maxima;
-  for (const auto n : c.sequential->looks) looks.push_back(std::to_string(n));
+  for (const auto n : c.sequential->sample_sizes) looks.push_back(std::to_string(n));
   for (const auto n : c.sequential->maxima) maxima.push_back(std::to_string(n));
   const std::size_t m = c.sequential->comparisons;
   return "Paired by seed; interim analyses with " + (looks.empty() ? "no" : join(looks)) +

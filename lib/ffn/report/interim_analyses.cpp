@@ -64,7 +64,7 @@ std::string draw_interim_analyses(const Comparison& c, const std::vector<Interim
     frame.svg.open(series_class(row.series));
     const auto settled = settled_at(*row.pair);
     frame.svg.line(frame.left, y, frame.x.at(static_cast<double>(row.pair->sequential->looked_at)), y, "t");
-    for (const auto seeds : c.sequential->looks) {
+    for (const auto seeds : c.sequential->sample_sizes) {
       if (seeds > row.pair->sequential->looked_at) continue;
       const double x = frame.x.at(static_cast<double>(seeds));
       if (settled && seeds == *settled)
@@ -84,7 +84,7 @@ std::string draw_interim_analyses(const Comparison& c, const std::vector<Interim
 }  // namespace
 
 std::optional<Figure> interim_figure(const Comparison& c) {
-  if (!c.sequential || c.sequential->looks.empty()) return std::nullopt;
+  if (!c.sequential || c.sequential->sample_sizes.empty()) return std::nullopt;
   const SeriesList series(c);
   auto rows = interim_rows(c, series);
   if (rows.empty()) return std::nullopt;

@@ -114,11 +114,12 @@ Flips::Flips(const SignPaths& paths, std::size_t n) : words_per_path(num_words(n
 SignPaths paths_of(const SequentialDesign& design) { return design.paths.value_or(SignPaths::for_maximum(design.maxima.front())); }
 
 std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector<double>& differences,
-                                                               const std::vector<std::size_t>& looks, const std::vector<Spent>& spent,
-                                                               const Flips& flips, Side side, const LookRule& rule, Until until) {
+                                                               const std::vector<std::size_t>& sample_sizes,
+                                                               const std::vector<Spent>& spent, const Flips& flips, Side side,
+                                                               const TestRule& rule, Until until) {
   std::vector<std::vector<InterimAnalysis>> result(spent.size());
   std::vector<Level> levels(spent.size(), Level(flips.num_paths));
-  for (const std::size_t n : looks) {
+  for (const std::size_t n : sample_sizes) {
     if (n > differences.size()) break;
     const std::vector<double> so_far(differences.begin(), differences.begin() + static_cast<std::ptrdiff_t>(n));
     const PairedTest test = rule(so_far);
@@ -141,8 +142,8 @@ std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector
   return result;
 }
 
-std::size_t crossing(const std::vector<InterimAnalysis>& looks) {
-  for (const InterimAnalysis& analysis : looks)
+std::size_t crossing(const std::vector<InterimAnalysis>& analyses) {
+  for (const InterimAnalysis& analysis : analyses)
     if (analysis.observed_crosses) return analysis.num_seeds;
   return kNever;
 }

@@ -28,12 +28,12 @@ enum class Until { crossed, end };
 /// The test at one or more levels, which share the statistics: the interim analyses of each, to the end or until the observed path has
 /// crossed at all levels.
 std::vector<std::vector<InterimAnalysis>> run_interim_analyses(const std::vector<double>& differences,
-                                                               const std::vector<std::size_t>& looks, const std::vector<Spent>& spent,
-                                                               const Flips& flips, Side side, const LookRule& rule,
-                                                               Until until = Until::crossed);
+                                                               const std::vector<std::size_t>& sample_sizes,
+                                                               const std::vector<Spent>& spent, const Flips& flips, Side side,
+                                                               const TestRule& rule, Until until = Until::crossed);
 
 /// Seeds at which the observed path crossed, or never.
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-std::size_t crossing(const std::vector<InterimAnalysis>& looks);
+std::size_t crossing(const std::vector<InterimAnalysis>& analyses);
 
 }  // namespace ffn::stats::detail

@@ -45,7 +45,7 @@ PairedTest tail_rule(const std::vector<double>& differences) {
   return finite && tail_ratio(differences) <= kHeavyTail ? PairedTest::sign_flip_of_mean : PairedTest::signed_rank;
 }
 
-LookRule look_rule(MetricKind kind) {
+TestRule test_rule(MetricKind kind) {
   if (kind != MetricKind::time_to_target) return tail_rule;
   return [](const std::vector<double>&) { return PairedTest::signed_rank; };
 }

@@ -28,10 +28,10 @@ constexpr double kHeavyTail = 15.0;
 PairedTest tail_rule(const std::vector<double>& differences);
 
 /// A rule that is asked for all differences so far; it must not look at their signs.
-using LookRule = std::function<PairedTest(const std::vector<double>& differences)>;
+using TestRule = std::function<PairedTest(const std::vector<double>& differences)>;
 
 /// Always ranks for times, otherwise tail_rule.
-LookRule look_rule(MetricKind kind);
+TestRule test_rule(MetricKind kind);
 
 /// Log ratios for a minimised metric whose values are all positive, otherwise raw differences. A comparison asks it once, of all its runs.
 PairedValues choose_values(MetricKind kind, const std::vector<Outcome>& runs);

@@ -20,8 +20,8 @@ using detail::Spent;
 using detail::Until;
 
 void check_maxima(const std::vector<std::size_t>& maxima) {
-  if (maxima.empty()) detail::fail("looks need a maximum number of seeds");
-  if (maxima.front() < kFirstLook) detail::fail("maximum (", maxima.front(), ") must be at least ", kFirstLook, " seeds");
+  if (maxima.empty()) detail::fail("a sequential design needs a maximum number of seeds");
+  if (maxima.front() < kFirstSampleSize) detail::fail("maximum (", maxima.front(), ") must be at least ", kFirstSampleSize, " seeds");
   for (std::size_t i = 1; i < maxima.size(); ++i)
     if (maxima[i] <= maxima[i - 1]) detail::fail("maximum ", maxima[i], " does not exceed the one before, ", maxima[i - 1]);
 }
@@ -41,38 +41,38 @@ std::vector<double> plus_margin(double margin, const std::vector<double>& d, dou
   return shifted;
 }
 
-Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& looks, const std::vector<Spent>& spent, const Flips& flips,
-               const SequentialDesign& design) {
+Flags flags_of(const std::vector<double>& d, const std::vector<std::size_t>& sample_sizes, const std::vector<Spent>& spent,
+               const Flips& flips, const SequentialDesign& design) {
   Flags flags;
-  for (const std::size_t n : looks)
+  for (const std::size_t n : sample_sizes)
     if (n <= d.size()) flags.looked_at = n;
-  const auto different = run_interim_analyses(d, looks, spent, flips, Side::both, design.rule);
+  const auto different = run_interim_analyses(d, sample_sizes, spent, flips, Side::both, design.rule);
   for (const auto& level : different) flags.different.push_back(crossing(level));
   for (const InterimAnalysis& analysis : different.front())
     if (analysis.num_seeds <= flags.different.front()) flags.positive = analysis.observed > 0.0;
   if (design.min_effect == 0.0) return flags;
-  const auto above = run_interim_analyses(plus_margin(design.min_effect, d, 1.0), looks, spent, flips, Side::upper, design.rule);
-  const auto below = run_interim_analyses(plus_margin(design.min_effect, d, -1.0), looks, spent, flips, Side::upper, design.rule);
+  const auto above = run_interim_analyses(plus_margin(design.min_effect, d, 1.0), sample_sizes, spent, flips, Side::upper, design.rule);
+  const auto below = run_interim_analyses(plus_margin(design.min_effect, d, -1.0), sample_sizes, spent, flips, Side::upper, design.rule);
   for (std::size_t s = 0; s < spent.size(); ++s) flags.negligible.push_back(std::max(crossing(above[s]), crossing(below[s])));
   return flags;
 }
 
 }  // namespace
 
-std::vector<std::size_t> sequential_looks(const std::vector<std::size_t>& maxima) {
+std::vector<std::size_t> interim_sample_sizes(const std::vector<std::size_t>& maxima) {
   check_maxima(maxima);
-  std::vector<std::size_t> looks = maxima;
-  for (std::size_t n = kFirstLook; n <= maxima.back(); n *= 2)
-    for (const std::size_t look : {n, n + n / 2})
-      if (look < maxima.back()) looks.push_back(look);
-  std::sort(looks.begin(), looks.end());
-  looks.erase(std::unique(looks.begin(), looks.end()), looks.end());
-  return looks;
+  std::vector<std::size_t> sample_sizes = maxima;
+  for (std::size_t n = kFirstSampleSize; n <= maxima.back(); n *= 2)
+    for (const std::size_t size : {n, n + n / 2})
+      if (size < maxima.back()) sample_sizes.push_back(size);
+  std::sort(sample_sizes.begin(), sample_sizes.end());
+  sample_sizes.erase(std::unique(sample_sizes.begin(), sample_sizes.end()), sample_sizes.end());
+  return sample_sizes;
 }
 
-std::optional<std::size_t> next_look(const std::vector<std::size_t>& maxima, std::size_t num_seeds) {
-  for (const std::size_t look : sequential_looks(maxima))
-    if (look > num_seeds) return look;
+std::optional<std::size_t> next_sample_size(const std::vector<std::size_t>& maxima, std::size_t num_seeds) {
+  for (const std::size_t size : interim_sample_sizes(maxima))
+    if (size > num_seeds) return size;
   return std::nullopt;
 }
 
@@ -106,14 +106,14 @@ std::vector<std::uint64_t> SignPaths::words(std::size_t n) const {
   return all;
 }
 
-std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
-                                             const Spent& spent, const SignPaths& paths, Side side, const LookRule& rule) {
+std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& sample_sizes,
+                                             const Spent& spent, const SignPaths& paths, Side side, const TestRule& rule) {
   const Flips flips(paths, std::max<std::size_t>(1, differences.size()));
-  return run_interim_analyses(differences, looks, {spent}, flips, side, rule, Until::end).front();
+  return run_interim_analyses(differences, sample_sizes, {spent}, flips, side, rule, Until::end).front();
 }
 
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design) {
-  const std::vector<std::size_t> looks = sequential_looks(design.maxima);
+  const std::vector<std::size_t> sample_sizes = interim_sample_sizes(design.maxima);
   detail::check_between("alpha", design.alpha, 0.0, 1.0);
   if (!(design.min_effect >= 0.0 && std::isfinite(design.min_effect)))
     detail::fail("min_effect (", design.min_effect, ") must be finite and not negative");
@@ -122,15 +122,15 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
   for (std::size_t s = 1; s <= m; ++s)
     spent.push_back([&design, s](std::size_t n) { return spent_alpha(design.alpha / static_cast<double>(s), n, design.maxima.front()); });
 
-  std::size_t longest = kFirstLook;
+  std::size_t longest = kFirstSampleSize;
   for (const auto& d : comparisons) longest = std::max(longest, std::min(d.size(), design.maxima.back()));
   const Flips flips(paths_of(design), longest);
   std::vector<Flags> flags;
-  for (const auto& d : comparisons) flags.push_back(flags_of(d, looks, spent, flips, design));
+  for (const auto& d : comparisons) flags.push_back(flags_of(d, sample_sizes, spent, flips, design));
 
   std::vector<SequentialVerdict> verdicts;
   for (const Flags& f : flags) verdicts.push_back({f.looked_at == 0 ? Verdict::too_few_seeds : Verdict::undecided, f.looked_at, {}, {}});
-  for (const std::size_t n : looks) {
+  for (const std::size_t n : sample_sizes) {
     std::vector<std::size_t> open(m, m - flags.size());
     for (std::size_t s = 0; s < m; ++s)
       for (const Flags& f : flags) open[s] += f.open(s, n);
@@ -152,19 +152,19 @@ std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<
 }
 
 std::vector<InterimAnalysis> interim_analyses(const std::vector<double>& differences, const SequentialDesign& design) {
-  const auto looks = sequential_looks(design.maxima);
-  if (differences.size() < looks.front()) return {};
+  const auto sample_sizes = interim_sample_sizes(design.maxima);
+  if (differences.size() < sample_sizes.front()) return {};
   const double level = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));
   const Spent spent = [&](std::size_t n) { return spent_alpha(level, n, design.maxima.front()); };
-  return sequential_test(differences, looks, spent, paths_of(design), Side::both, design.rule);
+  return sequential_test(differences, sample_sizes, spent, paths_of(design), Side::both, design.rule);
 }
 
 std::size_t first_possible_verdict(const SequentialDesign& design) {
-  const auto looks = sequential_looks(design.maxima);
+  const auto sample_sizes = interim_sample_sizes(design.maxima);
   const double share = design.alpha / static_cast<double>(std::max<std::size_t>(1, design.comparisons));
-  for (const std::size_t n : looks)
+  for (const std::size_t n : sample_sizes)
     if (spent_alpha(share, n, design.maxima.front()) >= std::ldexp(2.0, -static_cast<int>(std::min<std::size_t>(n, 1000)))) return n;
-  return looks.back();
+  return sample_sizes.back();
 }
 
 }  // namespace ffn::stats

@@ -19,14 +19,14 @@
 namespace ffn::stats {
 
 /// Seeds of the first interim analysis.
-constexpr std::size_t kFirstLook = 8;
+constexpr std::size_t kFirstSampleSize = 8;
 
 /// 8, 12, 16, 24, 32, 48, 64, 96, … up to the last maximum, and every declared maximum, ascending. Throws if a maximum is below
-/// kFirstLook or they do not ascend, or if there is none.
-std::vector<std::size_t> sequential_looks(const std::vector<std::size_t>& maxima);
+/// kFirstSampleSize or they do not ascend, or if there is none.
+std::vector<std::size_t> interim_sample_sizes(const std::vector<std::size_t>& maxima);
 
 /// Seeds of the first interim analysis above `num_seeds`; nullopt at the last maximum.
-std::optional<std::size_t> next_look(const std::vector<std::size_t>& maxima, std::size_t num_seeds);
+std::optional<std::size_t> next_sample_size(const std::vector<std::size_t>& maxima, std::size_t num_seeds);
 
 /// Cumulative error that may be spent by n seeds: 0.9 α ln(1 + (e − 1) n/M) up to M, the first declared maximum, for ever
 /// (Lan & DeMets 1983, Pocock-like), and α (1 − 0.1 M/n) beyond, so that a study may go on after M and keep α.
@@ -75,21 +75,21 @@ struct SequentialDesign {
   double min_effect = 0.0;          ///< on the scale of the differences; 0: no claim of equivalence
   std::vector<std::size_t> maxima;  ///< the first, and those to which it was raised later
   std::size_t comparisons = 1;      ///< m, if it exceeds the number of comparisons
-  LookRule rule = tail_rule;
+  TestRule rule = tail_rule;
   std::optional<SignPaths> paths;  ///< nullopt: SignPaths::for_maximum of the first maximum; simulations draw fewer
 };
 
 enum class Side { both, upper };
 
 /// Group-sequential sign-flip test by joint permutation of all interim analyses (Plamadeala & Rosenberger 2012; Mathieu et al. 2023,
-/// AdaStop, arXiv:2306.10882): at every number of seeds in `looks` up to the number of differences the paths that have not crossed are
-/// added from the largest statistic down, whole groups of ties only, while the share that crossed stays within `spent(n)`. A group that
+/// AdaStop, arXiv:2306.10882): at every number of seeds in `sample_sizes` up to the number of differences the paths that have not crossed
+/// are added from the largest statistic down, whole groups of ties only, while the share that crossed stays within `spent(n)`. A group that
 /// does not fit waits, and its share is kept. All paths are treated alike, so the chance that the observed one crosses under the null is at
 /// most the share that ever does, for every n, number of paths and pattern of ties. Ranks drop zeros (the fixed test ranks them,
 /// signed_midranks) and are computed anew each time.
-std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& looks,
+std::vector<InterimAnalysis> sequential_test(const std::vector<double>& differences, const std::vector<std::size_t>& sample_sizes,
                                              const std::function<double(std::size_t)>& spent, const SignPaths& paths,
-                                             Side side = Side::both, const LookRule& rule = tail_rule);
+                                             Side side = Side::both, const TestRule& rule = tail_rule);
 
 /// What the design says about one comparison.
 struct SequentialVerdict {
@@ -104,7 +104,7 @@ struct SequentialVerdict {
 /// caller ends them before the first seed that is not finished. A claim that has stood once stands later.
 /// The chance of any wrong claim over all interim analyses and comparisons is at most alpha where differences are symmetric about their
 /// centre; with equal means but skewed differences (centred lognormal) 18–20 % of M = 50 … 200 end with a verdict. Throws as
-/// sequential_looks does, if alpha is outside (0, 1) or min_effect is negative.
+/// interim_sample_sizes does, if alpha is outside (0, 1) or min_effect is negative.
 std::vector<SequentialVerdict> judge_sequentially(const std::vector<std::vector<double>>& comparisons, const SequentialDesign& design);
 
 /// One comparison's test of a difference at alpha / m, where its claim stands whatever the others are: every interim analysis so far.

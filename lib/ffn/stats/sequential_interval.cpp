@@ -90,17 +90,17 @@ Limit limit_between(double inside, double outside, const std::vector<double>& av
 }  // namespace
 
 Interval sequential_interval(const std::vector<double>& differences, const SequentialDesign& design) {
-  const std::vector<std::size_t> looks = sequential_looks(design.maxima);
+  const std::vector<std::size_t> sample_sizes = interim_sample_sizes(design.maxima);
   detail::check_between("alpha", design.alpha, 0.0, 1.0);
   std::vector<double> finite;
   for (const double d : differences)
     if (std::isfinite(d)) finite.push_back(d);
-  if (differences.size() < looks.front() || finite.empty()) return unbounded_interval(1.0 - design.alpha);
+  if (differences.size() < sample_sizes.front() || finite.empty()) return unbounded_interval(1.0 - design.alpha);
   const detail::Flips flips(detail::paths_of(design), differences.size());
   const detail::Spent spent = [&](std::size_t n) { return spent_alpha(design.alpha, n, design.maxima.front()); };
   const auto crosses = [&](double theta) {
     const std::vector<double> shifted = detail::less(differences, theta);
-    return detail::crossing(detail::run_interim_analyses(shifted, looks, {spent}, flips, Side::both, design.rule).front()) !=
+    return detail::crossing(detail::run_interim_analyses(shifted, sample_sizes, {spent}, flips, Side::both, design.rule).front()) !=
            detail::kNever;
   };
 

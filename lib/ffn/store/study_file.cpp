@@ -37,7 +37,7 @@ std::string first_compared(const std::vector<Assignment>& assignments, const Com
 }
 
 Json looks_json(const SequentialRecord& record) {
-  return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.looks}};
+  return {{"maxima", record.maxima}, {"comparisons", record.comparisons}, {"looks", record.sample_sizes}};
 }
 
 SequentialRecord sequential_from(const Json& json, const std::string& source, std::int64_t most_comparisons) {
@@ -46,11 +46,11 @@ SequentialRecord sequential_from(const Json& json, const std::string& source, st
     for (const auto& value : json.at(key)) out.push_back(static_cast<std::size_t>(record_detail::count_from(value, kMostRuns)));
   };
   counts("maxima", record.maxima);
-  counts("looks", record.looks);
+  counts("looks", record.sample_sizes);
   record.comparisons = static_cast<std::size_t>(record_detail::count_from(json.at("comparisons"), most_comparisons));
-  bool good = !record.maxima.empty() && record.maxima[0] >= GrowingSeeds::kFewest;
+  bool good = !record.maxima.empty() && record.maxima[0] >= SequentialSeeds::kFewest;
   for (std::size_t i = 1; i < record.maxima.size(); ++i) good = good && record.maxima[i] > record.maxima[i - 1];
-  if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(GrowingSeeds::kFewest));
+  if (!good) throw DataError(source + ": sequential: maxima have to ascend from at least " + std::to_string(SequentialSeeds::kFewest));
   return record;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ffn/config/study_config.hpp"
-#include "ffn/store/looks.hpp"
+#include "ffn/store/shown_answers.hpp"
 
 namespace ffn {
 

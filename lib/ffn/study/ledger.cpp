@@ -35,33 +35,34 @@ std::vector<std::int64_t> all_seeds(const Study& study) {
 
 // Its own question, asked once, has an answer for every pair.
 bool is_answered(const StudyHistory& history) {
-  const auto answers = [](const Look& look) {
-    return look.is_complete && look.qualification.empty() && look.outcome == Look::Outcome::decided;
+  const auto answers = [](const ShownAnswer& look) {
+    return look.is_complete && look.qualification.empty() && look.outcome == ShownAnswer::Outcome::decided;
   };
-  return std::any_of(history.looks.begin(), history.looks.end(), answers);
+  return std::any_of(history.answers.begin(), history.answers.end(), answers);
 }
 
 bool is_open(const StudyHistory& history) {
-  const auto could_decide = [](const Look& look) { return look.outcome != Look::Outcome::too_few_seeds; };
-  return !is_answered(history) && std::any_of(history.looks.begin(), history.looks.end(), could_decide);
+  const auto could_decide = [](const ShownAnswer& look) { return look.outcome != ShownAnswer::Outcome::too_few_seeds; };
+  return !is_answered(history) && std::any_of(history.answers.begin(), history.answers.end(), could_decide);
 }
 
 bool is_about(const StudyHistory& history, const std::vector<std::string>& keys) {
   return share_variants(values_of_keys(history.keys), keys) ||
-         std::any_of(history.looks.begin(), history.looks.end(), [&](const Look& look) { return share_variants(look.variants, keys); });
+         std::any_of(history.answers.begin(), history.answers.end(),
+                     [&](const ShownAnswer& look) { return share_variants(look.variants, keys); });
 }
 
 // A first start has come this far already: with other seeds or variants, and before any look, it is another study.
 bool is_the_start_of(const StudyFile& there, const Study& study, const std::map<std::string, std::string>& keys) {
   const bool same_first = there.sequential && !there.seeds.empty() && study.growing && there.seeds[0] == study.growing->first;
   const bool same_seeds = study.growing ? same_first : there.seeds == study.seeds;
-  const bool was_asked = !there.history.looks.empty() && is_about(there.history, values_of_keys(keys));
+  const bool was_asked = !there.history.answers.empty() && is_about(there.history, values_of_keys(keys));
   return was_asked || (same_seeds && there.history.keys == keys);
 }
 
 bool were_looked_at(const std::vector<std::string>& keys, const std::vector<std::int64_t>& seeds, const std::vector<Sibling>& beside) {
   for (const auto& sibling : beside) {
-    for (const auto& look : sibling.history.looks) {
+    for (const auto& look : sibling.history.answers) {
       if (share_variants(look.variants, keys) && share_seeds(look.seeds, seeds)) return true;
     }
   }
@@ -95,7 +96,7 @@ FollowUp next_follow_up(const std::vector<std::string>& keys, const std::vector<
 void judge_as_follow_up(Study& study, const fs::path& out, bool fresh) {
   const fs::path directory = out / study.name;
   const auto there = fresh ? std::nullopt : file_there(directory);
-  const auto beside = looked_at_beside(directory);
+  const auto beside = answered_beside(directory);
   if (beside.empty() && !there) return;
   const auto keys = variant_keys(study);
   if (there && is_the_start_of(*there, study, keys)) study.follow_up = there->history.follow_up;
@@ -117,7 +118,7 @@ StudyHistory history_at_start(const Plan& plan, bool any_finished) {
     return out;
   }
   const auto keys = values_of_keys(out.keys);
-  const auto beside = plan.study.config.expect->empty() ? std::vector<Sibling>() : looked_at_beside(plan.directory);
+  const auto beside = plan.study.config.expect->empty() ? std::vector<Sibling>() : answered_beside(plan.directory);
   const bool is_known = were_looked_at(keys, all_seeds(plan.study), beside);
   Json claims = Json::array();
   for (const auto& item : *plan.study.config.expect) {

@@ -1,7 +1,7 @@
 // What a study owes to those before it: the share of alpha that a follow-up is judged at, and what was fixed before its first run.
 #pragma once
 
-#include "ffn/store/looks.hpp"
+#include "ffn/store/shown_answers.hpp"
 #include "ffn/study/plan.hpp"
 
 namespace ffn {

@@ -49,7 +49,7 @@ std::string difference_of(const StudyFile& a, const StudyFile& b) {
 }
 
 bool is_ahead_of(const StudyFile& a, const StudyFile& b) {
-  return a.seeds.size() > b.seeds.size() || (a.sequential && a.sequential->looks.size() > b.sequential->looks.size());
+  return a.seeds.size() > b.seeds.size() || (a.sequential && a.sequential->sample_sizes.size() > b.sequential->sample_sizes.size());
 }
 
 // The study.json of the part that has come furthest, with everybody's record of answers.
@@ -60,8 +60,8 @@ Json merged_study(const std::vector<Part>& parts) {
   }
   StudyHistory history = furthest->file.history;
   for (const auto& part : parts) {
-    for (const auto& look : part.file.history.looks) {
-      if (std::find(history.looks.begin(), history.looks.end(), look) == history.looks.end()) history.looks.push_back(look);
+    for (const auto& look : part.file.history.answers) {
+      if (std::find(history.answers.begin(), history.answers.end(), look) == history.answers.end()) history.answers.push_back(look);
     }
     if (!history.declared) history.declared = part.file.history.declared;
   }

@@ -32,7 +32,7 @@ Plan make_plan(Study study, const std::filesystem::path& directory) {
   Plan plan;
   plan.directory = directory;
   std::vector<std::vector<std::string>> identities;  // of each variant
-  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, text_now(variant.config), study.seeds));
+  for (const auto& variant : study.variants) identities.push_back(identities_of(variant, data_hash_now(variant.config), study.seeds));
   std::vector<RunPlace> places;
   for (std::size_t s = 0; s < study.seeds.size(); ++s) {
     for (std::size_t v = 0; v < study.variants.size(); ++v) {

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-static_assert(GrowingSeeds::kFewest == stats::kFirstLook, "a sequential design starts with the seeds of its first interim analysis");
+static_assert(SequentialSeeds::kFewest == stats::kFirstSampleSize,
+              "a sequential design starts with the seeds of its first interim analysis");
 
 constexpr const char* kNewStudyHint = "name=… makes another study beside it; --fresh renames this one and begins again";
 
@@ -102,7 +103,7 @@ SequentialRecord record_of(const Study& study, const std::optional<StudyFile>& t
                          " seeds: its verdicts have used up the error that they may make, so none is left for interim analyses",
                      kNewStudyHint);
   SequentialRecord record = *there->sequential;
-  if (record.looks.empty() && !any_finished(*there, directory)) return fresh;
+  if (record.sample_sizes.empty() && !any_finished(*there, directory)) return fresh;
   require_same_question(study, *there, directory);
   if (study.growing->max > record.maxima.back()) record.maxima.push_back(study.growing->max);
   return record;
@@ -114,25 +115,25 @@ std::optional<SequentialRecord> record_to_go_on(const Study& study, const fs::pa
   const fs::path directory = out / study.name;
   const auto there = study_there(study, directory);
   if (study.growing) return record_of(study, there, out);
-  if (there && there->sequential && !there->sequential->looks.empty())
+  if (there && there->sequential && !there->sequential->sample_sizes.empty())
     throw UsageError(directory.string() + " adds seeds until settled and was analysed with " +
-                         std::to_string(there->sequential->looks.back()) + "; judging " + std::to_string(study.seeds.size()) +
+                         std::to_string(there->sequential->sample_sizes.back()) + "; judging " + std::to_string(study.seeds.size()) +
                          " seeds as if there had been no interim analysis makes more errors than it says",
                      std::string("seeds=auto goes on with it; ") + kNewStudyHint);
   return std::nullopt;
 }
 
-std::size_t last_analysis(const GrowingSeeds& growing, const SequentialRecord& record) {
-  std::size_t last = record.looks.empty() ? GrowingSeeds::kFewest : record.looks.back();
-  for (const std::size_t analysis : stats::sequential_looks(record.maxima)) {
+std::size_t last_analysis(const SequentialSeeds& growing, const SequentialRecord& record) {
+  std::size_t last = record.sample_sizes.empty() ? SequentialSeeds::kFewest : record.sample_sizes.back();
+  for (const std::size_t analysis : stats::interim_sample_sizes(record.maxima)) {
     if (analysis <= growing.max) last = std::max(last, analysis);
   }
   return last;
 }
 
-std::size_t first_analysis(const GrowingSeeds& growing, const SequentialRecord& record) {
-  const std::size_t before = record.looks.empty() ? 0 : record.looks.back();
-  const auto analyses = stats::sequential_looks(record.maxima);
+std::size_t first_analysis(const SequentialSeeds& growing, const SequentialRecord& record) {
+  const std::size_t before = record.sample_sizes.empty() ? 0 : record.sample_sizes.back();
+  const auto analyses = stats::interim_sample_sizes(record.maxima);
   const std::size_t wanted = std::max(before, std::min(growing.min, last_analysis(growing, record)));
   return *std::lower_bound(analyses.begin(), analyses.end(), wanted);
 }
@@ -146,7 +147,7 @@ bool has_come_further(const Plan& plan) {
   try {
     const auto there = read_study_file(plan.directory);
     if (!there || !there->sequential || there->sequential->maxima.front() != ours.maxima.front()) return false;
-    return there->seeds.size() > plan.study.seeds.size() || there->sequential->looks.size() > ours.looks.size() ||
+    return there->seeds.size() > plan.study.seeds.size() || there->sequential->sample_sizes.size() > ours.sample_sizes.size() ||
            there->sequential->maxima.size() > ours.maxima.size();
   } catch (const Error&) {
     return false;

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::string> texts_of(const Study& study) {
   std::vector<std::string> out;
-  for (const auto& variant : study.variants) out.push_back(text_now(variant.config));
+  for (const auto& variant : study.variants) out.push_back(data_hash_now(variant.config));
   return out;
 }
 
@@ -55,11 +55,11 @@ TrainedStudy train_until_settled(Study study, const StudyRequest& request, Study
     if (!trained.is_tuned || outcome.interrupted || !outcome.failed.empty()) return trained;
 
     const auto comparison = compare_plan(trained.plan, 1, FromDisk::yes, /*verdicts_only=*/true);
-    record.looks = comparison.sequential->looks;
+    record.sample_sizes = comparison.sequential->sample_sizes;
     trained.plan.study.sequential = record;
     keep_study_file(trained.plan, outcome.trained > 0);
     observer.interim_analysis(comparison, seeds);
-    const auto more = stats::next_look(record.maxima, seeds);
+    const auto more = stats::next_sample_size(record.maxima, seeds);
     if (comparison.sequential->open == 0 || !more || *more > last) return trained;
     earlier = outcome;
     seeds = *more;

@@ -45,7 +45,7 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       evaluator_(*task_, runs_[0].train.most_eval_examples()),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
-  observer_.prepared(task_->shape(), task_->text_hash());
+  observer_.prepared(task_->shape(), task_->data_hash());
   if (is_logged(metric::kFfnZeroFraction, runs_[0]) || is_logged(metric::kMoeLoadEntropy, runs_[0]))
     layers_ = std::make_unique<LayerMeter>(runs_[0].model, task_->shape(), task_->validation(runs_[0].train.most_eval_examples()));
   if (cohort.resume.empty() || !cohort.resume[0]) initialise();

@@ -11,7 +11,7 @@
 namespace ffn {
 
 /// Limits of a sequential design.
-struct GrowingSeeds {
+struct SequentialSeeds {
   static constexpr std::size_t kFewest = 8;  ///< seeds of the first interim analysis
   static constexpr std::int64_t kLargestFirst = std::int64_t{1} << 53;
   std::size_t min = kFewest;  ///< trained in any case
@@ -23,15 +23,15 @@ struct GrowingSeeds {
 
 /// The state of a sequential design, from which its error rate follows.
 struct SequentialRecord {
-  std::vector<std::size_t> maxima;  ///< the first, and those to which it was raised
-  std::size_t comparisons = 0;      ///< m, declared before the first interim analysis
-  std::vector<std::size_t> looks;   ///< numbers of seeds with an interim analysis
+  std::vector<std::size_t> maxima;        ///< the first, and those to which it was raised
+  std::size_t comparisons = 0;            ///< m, declared before the first interim analysis
+  std::vector<std::size_t> sample_sizes;  ///< numbers of seeds with an interim analysis
 };
 
 /// True for an object, or "auto": {"until": "settled"}.
-bool is_growing(const Json& seeds);
+bool is_sequential_design(const Json& seeds);
 
-/// Reads the "seeds" of a study for which is_growing() holds; adds to `problems`.
-GrowingSeeds read_growing_seeds(const Document& study, std::vector<Problem>& problems);
+/// Reads the "seeds" of a study for which is_sequential_design() holds; adds to `problems`.
+SequentialSeeds read_sequential_seeds(const Document& study, std::vector<Problem>& problems);
 
 }  // namespace ffn

@@ -1,4 +1,4 @@
-#include "ffn/store/looks.hpp"
+#include "ffn/store/shown_answers.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -31,34 +31,35 @@ void read_asked(const Json& json, Asked& asked) {
   json.at("variants").get_to(asked.variants);
 }
 
-Json look_json(const Look& look) {
-  Json out = {{"date", look.date}};
-  out.update(asked_json(look));
-  out["complete"] = look.is_complete;
-  out["outcome"] = kOutcomes[static_cast<int>(look.outcome)];
-  out["earlier_looks"] = look.num_earlier;
-  out["qualification"] = look.qualification;
-  out["verdicts"] = look.verdicts;
+Json answer_json(const ShownAnswer& answer) {
+  Json out = {{"date", answer.date}};
+  out.update(asked_json(answer));
+  out["complete"] = answer.is_complete;
+  out["outcome"] = kOutcomes[static_cast<int>(answer.outcome)];
+  out["earlier_looks"] = answer.num_earlier;
+  out["qualification"] = answer.qualification;
+  out["verdicts"] = answer.verdicts;
   return out;
 }
 
-Look look_from(const Json& json) {
-  Look look;
-  read_asked(json, look);
-  json.at("date").get_to(look.date);
-  json.at("complete").get_to(look.is_complete);
-  json.at("earlier_looks").get_to(look.num_earlier);
-  json.at("qualification").get_to(look.qualification);
-  json.at("verdicts").get_to(look.verdicts);
+ShownAnswer answer_from(const Json& json) {
+  ShownAnswer answer;
+  read_asked(json, answer);
+  json.at("date").get_to(answer.date);
+  json.at("complete").get_to(answer.is_complete);
+  json.at("earlier_looks").get_to(answer.num_earlier);
+  json.at("qualification").get_to(answer.qualification);
+  json.at("verdicts").get_to(answer.verdicts);
   const auto outcome = std::find(std::begin(kOutcomes), std::end(kOutcomes), json.at("outcome").get<std::string>());
-  look.outcome = outcome == std::end(kOutcomes) ? Look::Outcome::undecided : static_cast<Look::Outcome>(outcome - std::begin(kOutcomes));
-  return look;
+  answer.outcome =
+      outcome == std::end(kOutcomes) ? ShownAnswer::Outcome::undecided : static_cast<ShownAnswer::Outcome>(outcome - std::begin(kOutcomes));
+  return answer;
 }
 
-bool had_too_few_seeds(const Look& look) { return look.outcome == Look::Outcome::too_few_seeds; }
+bool had_too_few_seeds(const ShownAnswer& answer) { return answer.outcome == ShownAnswer::Outcome::too_few_seeds; }
 
-// A look that could not have come to a verdict tells nobody when to stop; another question may have been chosen by it.
-bool counts(const Look& look, const Asked& now) { return !had_too_few_seeds(look) || *look.question != *now.question; }
+// An answer that could not have come to a verdict tells nobody when to stop; another question may have been chosen by it.
+bool counts(const ShownAnswer& answer, const Asked& now) { return !had_too_few_seeds(answer) || *answer.question != *now.question; }
 
 // "metric", "reference": where two questions differ.
 std::string differing(const Json& a, const Json& b) {
@@ -74,11 +75,11 @@ std::string differing(const Json& a, const Json& b) {
 }
 
 // The same answer, as it was shown first here or under another name; one that was sure, if any was.
-const Look* known_answer(const Look& look, const StudyHistory& own, const std::vector<Sibling>& beside) {
-  const Look* found = nullptr;
+const ShownAnswer* known_answer(const ShownAnswer& answer, const StudyHistory& own, const std::vector<Sibling>& beside) {
+  const ShownAnswer* found = nullptr;
   const auto search = [&](const StudyHistory& history) {
-    for (const auto& known : history.looks) {
-      if (known == look && known.is_complete && look.is_complete && (!found || known.qualification.empty())) found = &known;
+    for (const auto& known : history.answers) {
+      if (known == answer && known.is_complete && answer.is_complete && (!found || known.qualification.empty())) found = &known;
     }
   };
   search(own);
@@ -91,8 +92,8 @@ const Look* known_answer(const Look& look, const StudyHistory& own, const std::v
 
 std::string qualification_sentence(std::size_t earlier, const std::vector<std::string>& reasons) {
   if (earlier == 0 && reasons.empty()) return "";
-  const std::string looks = std::to_string(earlier) + (earlier == 1 ? " earlier look" : " earlier looks");
-  std::string text = earlier == 0 ? join(reasons, "; ") : "After " + looks;
+  const std::string answers = std::to_string(earlier) + (earlier == 1 ? " earlier look" : " earlier looks");
+  std::string text = earlier == 0 ? join(reasons, "; ") : "After " + answers;
   if (earlier > 0 && !reasons.empty()) text += " (" + join(reasons, "; ") + ")";
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ": suggestive.";
@@ -104,7 +105,7 @@ StudyHistory StudyHistory::from(const Json& study) {
   StudyHistory out;
   if (study.contains("variant_keys")) out.keys = study["variant_keys"].get<std::map<std::string, std::string>>();
   if (study.contains("looks")) {
-    for (const auto& look : study["looks"]) out.looks.push_back(look_from(look));
+    for (const auto& answer : study["looks"]) out.answers.push_back(answer_from(answer));
   }
   if (study.contains("declared")) read_asked(study["declared"], out.declared.emplace());
   if (study.contains("follow_up")) {
@@ -136,9 +137,9 @@ void StudyHistory::write_to(Json& study) const {
                           {"declared_alpha", follow_up->declared_alpha},
                           {"alpha", follow_up->alpha()}};
   if (declared) study["declared"] = asked_json(*declared);
-  if (looks.empty()) return;
+  if (answers.empty()) return;
   study["looks"] = Json::array();
-  for (const auto& look : looks) study["looks"].push_back(look_json(look));
+  for (const auto& answer : answers) study["looks"].push_back(answer_json(answer));
 }
 
 std::map<std::string, std::string> variant_keys(const Study& study) {
@@ -146,7 +147,7 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
   const bool is_tuned = !study.config.tune->empty();
   for (const auto& variant : study.variants) {
     const RunConfig config = is_tuned ? config_with(study, variant.assignments) : variant.config;
-    Json json = identity_json(config, text_now(config));
+    Json json = identity_json(config, data_hash_now(config));
     json.erase("seed");
     for (const char* measured : {"target", "eval_every", "eval_examples", "layer_metrics"}) json["train"].erase(measured);
     if (is_tuned) json["tune"] = *study.config.tune;
@@ -155,7 +156,7 @@ std::map<std::string, std::string> variant_keys(const Study& study) {
   return out;
 }
 
-std::vector<Sibling> looked_at_beside(const fs::path& study) {
+std::vector<Sibling> answered_beside(const fs::path& study) {
   std::vector<Sibling> out;
   std::error_code failed;
   const fs::path own = fs::weakly_canonical(fs::absolute(study), failed);  // a link does not hide what lies beside it
@@ -191,33 +192,33 @@ bool share_seeds(const std::vector<std::int64_t>& a, const std::vector<std::int6
   return !both.empty();
 }
 
-void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, bool is_sequential, const std::vector<Sibling>& beside,
-             std::vector<std::string> reasons) {
-  if (const Look* known = known_answer(look, own, beside)) {
-    look.num_earlier = known->num_earlier;
-    look.qualification = known->qualification;
+void qualify(ShownAnswer& answer, const StudyHistory& own, const Asked& declared_now, bool is_sequential,
+             const std::vector<Sibling>& beside, std::vector<std::string> reasons) {
+  if (const ShownAnswer* known = known_answer(answer, own, beside)) {
+    answer.num_earlier = known->num_earlier;
+    answer.qualification = known->qualification;
     return;
   }
-  Asked declared = own.looks.empty() || !own.declared ? declared_now : *own.declared;
-  if (is_sequential || std::all_of(own.looks.begin(), own.looks.end(), had_too_few_seeds)) declared.seeds = declared_now.seeds;
-  const auto keys = differing(*declared.question, *look.question);
+  Asked declared = own.answers.empty() || !own.declared ? declared_now : *own.declared;
+  if (is_sequential || std::all_of(own.answers.begin(), own.answers.end(), had_too_few_seeds)) declared.seeds = declared_now.seeds;
+  const auto keys = differing(*declared.question, *answer.question);
   if (!keys.empty()) reasons.push_back("other question than declared: " + keys);
-  if (declared.variants != look.variants) reasons.push_back("other variants than declared");
-  if (declared.seeds != look.seeds) reasons.push_back("other seeds than declared");
+  if (declared.variants != answer.variants) reasons.push_back("other variants than declared");
+  if (declared.seeds != answer.seeds) reasons.push_back("other seeds than declared");
   std::vector<Asked> earlier;
-  const auto add = [&](const Look& other) {
-    const bool is_new = !(other == look) && counts(other, look) && std::find(earlier.begin(), earlier.end(), other) == earlier.end();
+  const auto add = [&](const ShownAnswer& other) {
+    const bool is_new = !(other == answer) && counts(other, answer) && std::find(earlier.begin(), earlier.end(), other) == earlier.end();
     if (is_new) earlier.push_back(other);
     return is_new;
   };
-  for (const auto& other : own.looks) {
-    if (!(declared == look) && share_variants(other.variants, look.variants)) add(other);
+  for (const auto& other : own.answers) {
+    if (!(declared == answer) && share_variants(other.variants, answer.variants)) add(other);
   }
   std::vector<std::string> names;
   for (const auto& sibling : beside) {
     bool any = false;
-    for (const auto& other : sibling.history.looks)
-      any = (share_variants(other.variants, look.variants) && share_seeds(other.seeds, look.seeds) && add(other)) || any;
+    for (const auto& other : sibling.history.answers)
+      any = (share_variants(other.variants, answer.variants) && share_seeds(other.seeds, answer.seeds) && add(other)) || any;
     if (any) names.push_back(sibling.name);
   }
   constexpr std::size_t kNamed = 3;
@@ -227,24 +228,24 @@ void qualify(Look& look, const StudyHistory& own, const Asked& declared_now, boo
     names.push_back(more);
   }
   if (!names.empty()) reasons.push_back("at the same runs in " + join(names));
-  look.num_earlier = earlier.size();
-  look.qualification = qualification_sentence(earlier.size(), reasons);
+  answer.num_earlier = earlier.size();
+  answer.qualification = qualification_sentence(earlier.size(), reasons);
 }
 
-bool add_look(StudyHistory& history, const Look& look, const Asked& declared, bool is_sequential) {
-  for (auto& known : history.looks) {
-    const bool same = known == look && known.is_complete == look.is_complete;
-    const bool grows =
-        is_sequential && *known.question == *look.question && known.variants == look.variants && known.qualification == look.qualification;
+bool add_answer(StudyHistory& history, const ShownAnswer& answer, const Asked& declared, bool is_sequential) {
+  for (auto& known : history.answers) {
+    const bool same = known == answer && known.is_complete == answer.is_complete;
+    const bool grows = is_sequential && *known.question == *answer.question && known.variants == answer.variants &&
+                       known.qualification == answer.qualification;
     if (!same && !grows) continue;
-    if (same && known.outcome == look.outcome) return false;
-    known = look;
+    if (same && known.outcome == answer.outcome) return false;
+    known = answer;
     return true;
   }
-  if (history.looks.empty() || !history.declared) history.declared = declared;
-  else if (is_sequential || std::all_of(history.looks.begin(), history.looks.end(), had_too_few_seeds))
+  if (history.answers.empty() || !history.declared) history.declared = declared;
+  else if (is_sequential || std::all_of(history.answers.begin(), history.answers.end(), had_too_few_seeds))
     history.declared->seeds = declared.seeds;
-  history.looks.push_back(look);
+  history.answers.push_back(answer);
   return true;
 }
 

@@ -110,7 +110,7 @@ Table standing_table(const Comparison& c, const Sparklines& curves, const std::s
 
 }  // namespace
 
-std::string standing_text(const Comparison& c, const pictures::CurveSet* curves, int width) {
+std::string progress_text(const Comparison& c, const pictures::CurveSet* curves, int width) {
   const Sparklines lines(curves);
   const std::string name = curves ? curves->metric : "";
   const int left = width - 3 - widest_line(standing_table(c, lines, name, 0, false).terminal_text(false));

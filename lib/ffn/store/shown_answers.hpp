@@ -1,4 +1,4 @@
-// The record of looks: which answers of a study were shown, and what that makes of the next one. Stopping or asking again after an answer
+// The record of answers: which answers of a study were shown, and what that makes of the next one. Stopping or asking again after an answer
 // makes more errors than one answer says; the record makes that visible. Kept in study.json. Depends on config and tasks.
 #pragma once
 
@@ -25,11 +25,11 @@ struct Asked {
 bool operator==(const Asked& a, const Asked& b);
 
 /// An answer that was shown.
-struct Look : Asked {
+struct ShownAnswer : Asked {
   enum class Outcome { decided, undecided, too_few_seeds } outcome = Outcome::undecided;
   std::string date;
   bool is_complete = true;            ///< false: a study of a fixed number of seeds with runs to do
-  std::size_t num_earlier = 0;        ///< looks before it at these runs
+  std::size_t num_earlier = 0;        ///< answers shown before it of these runs
   std::string qualification;          ///< as it was shown; empty: its verdicts are sure
   std::vector<std::string> verdicts;  ///< "gelu: better"
 };
@@ -37,8 +37,8 @@ struct Look : Asked {
 /// What study.json says of the study's past. It survives every rewrite of the file.
 struct StudyHistory {
   std::map<std::string, std::string> keys;  ///< variant_keys() by a variant's name; none in older files
-  std::vector<Look> looks;
-  std::optional<Asked> declared;      ///< what the study was to answer when it was first looked at
+  std::vector<ShownAnswer> answers;
+  std::optional<Asked> declared;      ///< what the study was to answer when it was first asked
   std::optional<FollowUp> follow_up;  ///< of an earlier study's question
   std::optional<JsonValue> claims;    ///< `expect` as it stood before the first run, dated; nothing in older files
 
@@ -56,8 +56,8 @@ struct Sibling {
   std::string name;
   StudyHistory history;
 };
-/// Studies with looks that lie beside this directory, those that were moved aside among them; unreadable ones are skipped.
-std::vector<Sibling> looked_at_beside(const std::filesystem::path& study);
+/// Studies with recorded answers beside this directory; unreadable ones are skipped.
+std::vector<Sibling> answered_beside(const std::filesystem::path& study);
 
 /// Whether they share at least two variants: then one's comparison is a part of the other's.
 bool share_variants(const std::vector<std::string>& a, const std::vector<std::string>& b);
@@ -66,14 +66,14 @@ bool share_seeds(const std::vector<std::int64_t>& a, const std::vector<std::int6
 /// Fills in `num_earlier` and `qualification` of an answer that is about to be shown. `declared`: the study's own question as study.json
 /// has it now. `reasons`: what keeps it from being sure whatever was looked at. A recorded answer is shown as it was.
 /// An answer is sure if it is complete, asks what was declared, and no study beside it was asked something else about the same runs.
-void qualify(Look& look, const StudyHistory& own, const Asked& declared, bool is_sequential, const std::vector<Sibling>& beside,
+void qualify(ShownAnswer& answer, const StudyHistory& own, const Asked& declared, bool is_sequential, const std::vector<Sibling>& beside,
              std::vector<std::string> reasons);
 
 /// "After 2 earlier looks (other seeds than declared): suggestive."; empty without either.
 std::string qualification_sentence(std::size_t earlier, const std::vector<std::string>& reasons);
 
-/// Adds it, unless it is recorded already; a sequential design has one look at its own question, which grows. Says whether it did.
-bool add_look(StudyHistory& history, const Look& look, const Asked& declared, bool is_sequential);
+/// Adds it, unless it is recorded already; a sequential design has one answer to its own question, which grows. Says whether it did.
+bool add_answer(StudyHistory& history, const ShownAnswer& answer, const Asked& declared, bool is_sequential);
 
 /// Reads study.json, changes it and writes it back, while no other process of this machine does. Throws Error.
 void amend_study_file(const std::filesystem::path& study, const std::function<bool(StudyHistory&)>& change);

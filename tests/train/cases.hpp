@@ -37,7 +37,9 @@ inline TaskConfig small(SequenceXorConfig task) {
   task.length = 7;
   return task;
 }
-inline TaskConfig small(RegressionConfig task) {
+inline TaskConfig small(FunctionConfig task) {
+  *task.inputs = {{"x", {{"uniform", {-1, 1}}}}};
+  task.target = "sin(2 * pi * x)";
   task.noise = 0.1;
   return task;
 }
@@ -203,11 +205,16 @@ inline void add_training(std::vector<Case>& out) {
       out.emplace_back("loss " + loss + (attention ? " in blocks" : " alone"), config);
     }
   }
-  for (const auto& function : choices("task[regression].function")) {
-    auto config = base(some_ffn<PositionwiseConfig>("tanh"), false);
-    config.task = RegressionConfig{function};
-    out.emplace_back("regression of " + function, config);
-  }
+  FunctionConfig classes;
+  *classes.inputs = {{"a", {{"integer", 5}}}, {"b", {{"bit", 2}}}};
+  classes.label = "(a + b[0] + 2 * b[1]) % 5";
+  classes.held_out = 0.3;
+  auto of_classes = base(some_ffn<PositionwiseConfig>("tanh"), false);
+  of_classes.task = classes;
+  out.emplace_back("a function with five classes", of_classes);
+  auto of_numbers = base(some_ffn<PositionwiseConfig>("tanh"), false);
+  of_numbers.task = small(FunctionConfig{});
+  out.emplace_back("a function of one number", of_numbers);
   for (const auto& init : choices("model.init")) {
     auto config = base(some_ffn<GatedConfig>("silu"), true);
     config.model.init = init;

@@ -51,7 +51,8 @@ void FunctionConfig::describe(FieldVisitor& v) {
           "formula of the class: a whole number from 0 on, such as \"a ^ b\", \"(a + b) % 31\", \"x[0] * x[1] > 0\", \"parity(x[0:3])\""},
          label);
   v.text(
-      {"target", "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target"},
+      {"target",
+       "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target; `ffn-train list functions` shows what a formula can use"},
       target);
   v.optional_integer({"classes", "number of classes, where the formula does not say it"}, classes, between(std::int64_t{2}, 65536));
   v.real({"held_out",

@@ -427,7 +427,7 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    """tokens (B, T) int64 → logits (B, T, classes); vectors (B, width) → (B, classes).
+    """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a regression the numbers (B, 1).
 
     config: the run's whole config. alphabet: the characters in the order of their ids, of a text run.
     """
@@ -447,7 +447,7 @@ class Network(nn.Module):
             self.add_module(f"block{b}", Block(model, d_ff, self.task["length"]))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
-        self.head = nn.Linear(d_model, self.task["classes"])
+        self.head = nn.Linear(d_model, self.task["outputs"])
 
     def forward(self, inputs):
         if self.task["tokens"]:
@@ -462,19 +462,21 @@ class Network(nn.Module):
             x = getattr(self, f"block{b}")(x)
         if hasattr(self, "final_norm"):
             x = self.final_norm(x)
-        logits = self.head(x)
-        return logits if self.task["tokens"] else logits.squeeze(1)
+        outputs = self.head(x)
+        return outputs if self.task["tokens"] else outputs.squeeze(1)
 
 
 def task_shape(task, alphabet):
     if task["kind"] == "xor":
-        return {"tokens": False, "inputs": task["bits"], "length": 1, "classes": 2}
+        return {"tokens": False, "inputs": task["bits"], "length": 1, "outputs": 2}
     if task["kind"] == "sequence_xor":
-        return {"tokens": True, "inputs": 2, "length": task["length"], "classes": 2}
-    require(task["kind"], ("xor", "sequence_xor", "text"), "task")
+        return {"tokens": True, "inputs": 2, "length": task["length"], "outputs": 2}
+    if task["kind"] == "regression":
+        return {"tokens": False, "inputs": 1, "length": 1, "outputs": 1}
+    require(task["kind"], ("xor", "sequence_xor", "regression", "text"), "task")
     if alphabet is None:
         raise RunError("the weights name no alphabet, but the task is text")
-    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "classes": len(alphabet)}
+    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "outputs": len(alphabet)}
 
 
 # ---- loading
@@ -485,7 +487,7 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "attention", "norm", "residual", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "attention", "norm", "residual", "ffn"}
 
 
 def refuse_unknown_keys(model):

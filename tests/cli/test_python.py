@@ -104,7 +104,14 @@ def text_data(task, train, seed):
     return tuple(torch.tensor([held_out[s + moved:s + moved + context] for s in starts]) for moved in (0, 1))
 
 
-DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data}
+def regression_data(task, train, seed):
+    count = min(train["eval_examples"], 4096)
+    x = torch.tensor([2 * i / (count - 1) - 1 for i in range(count)], dtype=torch.float32).to(torch.float64)
+    y = torch.sin(2 * math.pi * x) if task["function"] == "sin" else x.abs()
+    return x.unsqueeze(-1), y.to(torch.float32).to(torch.float64).unsqueeze(-1)
+
+
+DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "regression": regression_data}
 
 # ---- golden values
 
@@ -273,7 +280,7 @@ class Runs(ProgramTest):
         return ffn_train.find_runs(self.tmp / "runs" / name)
 
     def check(self, run):
-        """val/loss and val/accuracy as the program measured them."""
+        """val/loss and val/accuracy (of a regression val/rmse) as the program measured them."""
         config = record(run)["config"]
         measured = record(run)["summary"]["metrics"]
         if config["task"]["kind"] == "text":
@@ -282,6 +289,12 @@ class Runs(ProgramTest):
         model = ffn_train.load(run).double()  # what rounds is the program alone
         with torch.no_grad():
             logits = model(x)
+        if config["task"]["kind"] == "regression":
+            loss = float(F.mse_loss(logits, labels))
+            self.assertGreater(loss, 1e-4, f"{run} has learned so much that its loss tells little of its outputs")
+            for name, value in (("val/loss", loss), ("val/rmse", math.sqrt(loss))):
+                self.assertLess(abs(value - measured[name]["final"]), TOLERANCE, f"{run}: {name} {value} here, {measured[name]['final']} there")
+            return
         self.assertEqual(logits.shape, (*x.shape, logits.shape[-1]) if model.task["tokens"] else (len(x), 2))
         logits, labels = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
         loss = F.cross_entropy(logits, labels, ignore_index=-1)

@@ -8,7 +8,7 @@ import time
 
 from program import ProgramTest, main, record, run_at
 
-NUMBERS = {"name": "numbers", "task": {"kind": "regression", "noise": 0.1}, "model": {"d_model": 8, "ffn": {"activation": "tanh"}},
+NUMBERS = {"name": "numbers", "task": {"kind": "function", "inputs": {"x": {"uniform": [-1, 1]}}, "target": "sin(2 * pi * x)", "noise": 0.1}, "model": {"d_model": 8, "ffn": {"activation": "tanh"}},
            "train": {"steps": 400, "eval_every": 40, "checkpoint_every": 40, "optimizer": {"lr": 0.01}}}
 
 

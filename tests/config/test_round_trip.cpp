@@ -38,10 +38,6 @@ std::size_t each_kind(const Visit& visit) {
   };
   each_alternative(TaskConfig{}, [&](auto task) {
     if constexpr (std::is_same_v<decltype(task), TextConfig>) task.file = "/texts/a.txt";
-    if constexpr (std::is_same_v<decltype(task), FunctionConfig>) {
-      *task.inputs = {{"x", "bit"}};
-      task.label = "x";
-    }
     config.task = task;
     each_ffn(with_ffn);
   });

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
@@ -36,10 +35,6 @@ std::vector<TaskConfig> all_tasks(const std::string& file) {
     if constexpr (std::is_same_v<decltype(task), TextConfig>) {
       task.file = file;
       task.context = 8;
-    }
-    if constexpr (std::is_same_v<decltype(task), FunctionConfig>) {
-      *task.inputs = {{"x", {{"uniform", {-1, 1}}}}, {"b", "bit"}};
-      task.target = "b * sin(2 * pi * x)";
     }
     out.emplace_back(task);
   });

@@ -38,8 +38,6 @@ inline TaskConfig small(SequenceXorConfig task) {
   return task;
 }
 inline TaskConfig small(FunctionConfig task) {
-  *task.inputs = {{"x", {{"uniform", {-1, 1}}}}};
-  task.target = "sin(2 * pi * x)";
   task.noise = 0.1;
   return task;
 }
@@ -212,9 +210,6 @@ inline void add_training(std::vector<Case>& out) {
   auto of_classes = base(some_ffn<PositionwiseConfig>("tanh"), false);
   of_classes.task = classes;
   out.emplace_back("a function with five classes", of_classes);
-  auto of_numbers = base(some_ffn<PositionwiseConfig>("tanh"), false);
-  of_numbers.task = small(FunctionConfig{});
-  out.emplace_back("a function of one number", of_numbers);
   for (const auto& init : choices("model.init")) {
     auto config = base(some_ffn<GatedConfig>("silu"), true);
     config.model.init = init;

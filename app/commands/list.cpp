@@ -15,8 +15,8 @@
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/formula/expression.hpp"
 #include "ffn/formula/named_formulas.hpp"
+#include "ffn/formula/task_formula.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/report/activations.hpp"
 #include "ffn/report/fit.hpp"
@@ -160,7 +160,7 @@ Listing list(const std::string& what, const std::string& prefix) {
   }
   if (what == "functions") {
     Listing listing{{"in a task's formula", "meaning"}, {}};
-    for (const auto& [name, doc] : expression_functions()) listing.rows.push_back({name, doc});
+    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, doc});
     return listing;
   }
   if (what == "keys") return list_keys(prefix);

@@ -6,7 +6,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/data/task.hpp"
-#include "ffn/formula/expression.hpp"
+#include "ffn/formula/task_formula.hpp"
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
@@ -14,11 +14,11 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const std::vector<ExpressionInput> kInputs{{"a", 1, 31}, {"b", 1, 31}, {"x", 3, std::nullopt}, {"bits", 4, 2}};
+const std::vector<FormulaInput> kInputs{{"a", 1, 31}, {"b", 1, 31}, {"x", 3, std::nullopt}, {"bits", 4, 2}};
 
 std::vector<double> value_of(const std::string& text) {
   std::string problem;
-  const auto expression = Expression::compile(text, kInputs, problem);
+  const auto expression = TaskFormula::compile(text, kInputs, problem);
   INFO(text << "\n" << problem);
   REQUIRE(expression);
   const std::vector<double> a{7}, b{30}, x{0.5, -1.25, 2}, bits{1, 0, 1, 1};
@@ -29,14 +29,14 @@ std::vector<double> value_of(const std::string& text) {
 
 std::optional<std::int64_t> classes_of(const std::string& text) {
   std::string problem;
-  const auto expression = Expression::compile(text, kInputs, problem);
+  const auto expression = TaskFormula::compile(text, kInputs, problem);
   REQUIRE(expression);
   return expression->values();
 }
 
 std::string problem_of(const std::string& text) {
   std::string problem;
-  CHECK_FALSE(Expression::compile(text, kInputs, problem));
+  CHECK_FALSE(TaskFormula::compile(text, kInputs, problem));
   return problem;
 }
 

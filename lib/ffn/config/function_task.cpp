@@ -66,7 +66,7 @@ FunctionInput read_input(const std::string& name, const Json& json) {
 FunctionTaskSpec spec_of(const FunctionConfig& config) {
   FunctionTaskSpec out;
   if (config.inputs->empty()) fail(R"(no inputs given; such as {"a": "bit", "b": "bit"})");
-  std::vector<ExpressionInput> names;
+  std::vector<FormulaInput> names;
   for (const auto& [name, json] : config.inputs->items()) {
     out.inputs.push_back(read_input(name, json));
     const FunctionInput& input = out.inputs.back();
@@ -78,7 +78,7 @@ FunctionTaskSpec spec_of(const FunctionConfig& config) {
   if (config.label.empty() == config.target.empty())
     fail("set either label (classes) or target (numbers)", config.label.empty() ? "label" : "target");
   std::string problem;
-  out.formula = Expression::compile(is_label ? config.label : config.target, names, problem);
+  out.formula = TaskFormula::compile(is_label ? config.label : config.target, names, problem);
   if (!out.formula) fail(problem, key);
   out.outputs = out.formula->width();
   if (!is_label) {

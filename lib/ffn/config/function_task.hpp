@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ffn/config/task_config.hpp"
-#include "ffn/formula/expression.hpp"
+#include "ffn/formula/task_formula.hpp"
 
 namespace ffn {
 
@@ -21,8 +21,8 @@ struct FunctionInput {
 
 struct FunctionTaskSpec {
   std::vector<FunctionInput> inputs;
-  std::optional<Expression> formula;  ///< of the label, or of the target
-  std::int64_t outputs = 0;           ///< classes, or columns of the target
+  std::optional<TaskFormula> formula;  ///< of the label, or of the target
+  std::int64_t outputs = 0;            ///< classes, or columns of the target
 
   std::int64_t input_width() const;
   /// How many different inputs there are; none where a number is real, or where there are 2^62 or more.

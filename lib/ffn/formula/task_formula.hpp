@@ -12,18 +12,18 @@
 namespace ffn {
 
 /// An input of an expression.
-struct ExpressionInput {
+struct FormulaInput {
   std::string name;
   std::int64_t width;                  ///< numbers per example
   std::optional<std::int64_t> values;  ///< whole numbers 0 … values - 1; none for other numbers
 };
 
-struct ExpressionFunction;
+struct TaskFunction;
 
-class Expression {
+class TaskFormula {
  public:
   /// Nothing, and `problem` with the place, for a text that is none or names something unknown.
-  static std::optional<Expression> compile(const std::string& text, const std::vector<ExpressionInput>& inputs, std::string& problem);
+  static std::optional<TaskFormula> compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem);
 
   std::int64_t width() const { return steps_.back().width; }
   /// The result is one of the whole numbers 0 … values() - 1, as far as can be said without computing it.
@@ -33,10 +33,10 @@ class Expression {
   void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
 
  private:
-  friend class ExpressionCompiler;
+  friend class TaskCompiler;
   struct Step {
-    const ExpressionFunction* function = nullptr;  ///< none for an input or a number
-    std::vector<std::size_t> operands;             ///< steps before this one
+    const TaskFunction* function = nullptr;  ///< none for an input or a number
+    std::vector<std::size_t> operands;       ///< steps before this one
     std::int64_t width = 1;
     std::optional<std::int64_t> values = {};
     bool whole = false;     ///< whole numbers, negative ones among them
@@ -51,6 +51,6 @@ class Expression {
 };
 
 /// Name and meaning of every function and operator that a task's formula can call.
-std::vector<std::pair<std::string, std::string>> expression_functions();
+std::vector<std::pair<std::string, std::string>> task_functions();
 
 }  // namespace ffn

@@ -1,4 +1,4 @@
-#include "ffn/formula/expression.hpp"
+#include "ffn/formula/task_formula.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace ffn {
 
 using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on a result may be
 
-struct ExpressionFunction {
+struct TaskFunction {
   enum class Kind { elementwise, reduction, concat } kind;
   const char* name;
   const char* doc;
@@ -66,7 +66,7 @@ Values largest(const std::vector<Values>& of) {
 }
 Values largest_choice(const std::vector<Values>& of) { return largest({of[1], of[2]}); }
 
-using Function = ExpressionFunction;
+using Function = TaskFunction;
 
 constexpr Function elementwise(const char* name, std::size_t operands, double (*of)(const double*), const char* doc,
                                Values (*values)(const std::vector<Values>&) = any) {
@@ -178,9 +178,9 @@ std::vector<std::string> function_names() {
 
 }  // namespace
 
-class ExpressionCompiler {
+class TaskCompiler {
  public:
-  ExpressionCompiler(const std::vector<ExpressionInput>& inputs, std::vector<Expression::Step>& steps) : inputs_(inputs), steps_(steps) {}
+  TaskCompiler(const std::vector<FormulaInput>& inputs, std::vector<TaskFormula::Step>& steps) : inputs_(inputs), steps_(steps) {}
 
   // Its step. Throws a SyntaxProblem.
   std::size_t step(const Syntax& tree) {
@@ -199,7 +199,7 @@ class ExpressionCompiler {
   }
 
  private:
-  using Step = Expression::Step;
+  using Step = TaskFormula::Step;
 
   [[noreturn]] static void fail(const Syntax& tree, std::string message) { throw SyntaxProblem{tree.begin, tree.end, std::move(message)}; }
 
@@ -295,16 +295,16 @@ class ExpressionCompiler {
     return add(std::move(out));
   }
 
-  const std::vector<ExpressionInput>& inputs_;
+  const std::vector<FormulaInput>& inputs_;
   std::vector<Step>& steps_;
 };
 
-std::optional<Expression> Expression::compile(const std::string& text, const std::vector<ExpressionInput>& inputs, std::string& problem) {
+std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem) {
   const auto parsed = parse_formula(text, Grammar::task);
   try {
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
-    Expression out;
-    ExpressionCompiler(inputs, out.steps_).step(*parsed.tree);
+    TaskFormula out;
+    TaskCompiler(inputs, out.steps_).step(*parsed.tree);
     return out;
   } catch (const SyntaxProblem& at) {
     problem = pointed_out(text, at.begin, at.end, at.begin, at.message);
@@ -312,7 +312,7 @@ std::optional<Expression> Expression::compile(const std::string& text, const std
   }
 }
 
-void Expression::evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
+void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
   std::vector<std::vector<double>> values(steps_.size());
   std::vector<double> column;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -332,19 +332,19 @@ void Expression::evaluate(const std::vector<const double*>& inputs, std::int64_t
         continue;
       }
       switch (step.function->kind) {
-        case ExpressionFunction::Kind::elementwise:
+        case TaskFunction::Kind::elementwise:
           column.resize(step.operands.size());
           for (std::int64_t col = 0; col < width; ++col) {
             for (std::size_t i = 0; i < column.size(); ++i) column[i] = operand(i, row, col);
             place[col] = step.function->of(column.data());
           }
           break;
-        case ExpressionFunction::Kind::reduction:
+        case TaskFunction::Kind::reduction:
           *place = step.function->start;
           for (std::int64_t col = 0; col < steps_[step.operands[0]].width; ++col)
             *place = step.function->fold(*place, operand(0, row, col));
           break;
-        case ExpressionFunction::Kind::concat:
+        case TaskFunction::Kind::concat:
           for (std::size_t i = 0; i < step.operands.size(); ++i) {
             for (std::int64_t col = 0; col < steps_[step.operands[i]].width; ++col) *place++ = operand(i, row, col);
           }
@@ -355,7 +355,7 @@ void Expression::evaluate(const std::vector<const double*>& inputs, std::int64_t
   std::copy(values.back().begin(), values.back().end(), out);
 }
 
-std::vector<std::pair<std::string, std::string>> expression_functions() {
+std::vector<std::pair<std::string, std::string>> task_functions() {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& row : kFunctions) {
     if (*row.doc != '\0') out.emplace_back(row.name, row.doc);

@@ -60,6 +60,13 @@ std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {
   return bits && bits->jitter == 0 ? std::optional<std::int64_t>(std::int64_t{1} << std::min<std::int64_t>(bits->bits, 62)) : std::nullopt;
 }
 
+bool all_bits(const TaskConfig& config) {
+  const auto* function = std::get_if<FunctionConfig>(&config);
+  if (!function) return std::holds_alternative<XorConfig>(config);
+  const auto inputs = function_task(*function).inputs;
+  return std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
+}
+
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }
 
 }  // namespace ffn

@@ -84,7 +84,8 @@ void print_neurons(const Inspection& i, const CommonOptions& common) {
     print_table(table, common);
   }
   print_paragraph(std::string("writes: mean |h| · ‖value‖") + (is_mixture(i) ? " over all tokens, 0 on those of other experts" : "") +
-                  "; towards, away from: logits that the value vector adds by the head; strongest on: the token with the largest "
+                  "; towards, away from: " + i.inputs.output_word() +
+                  " that the value vector adds by the head; strongest on: the token with the largest "
                   "activation, behind what stands before it, and that activation.");
 }
 

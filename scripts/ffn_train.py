@@ -427,15 +427,15 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    """tokens (B, T) int64 → logits (B, T, classes); vectors (B, width) → (B, classes).
+    """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. outputs: of a function task.
     """
 
-    def __init__(self, config, alphabet=None, d_ff=None):
+    def __init__(self, config, alphabet=None, d_ff=None, outputs=None):
         super().__init__()
         self.config, self.alphabet = config, alphabet
-        model, self.task = config["model"], task_shape(config["task"], alphabet)
+        model, self.task = config["model"], task_shape(config["task"], alphabet, outputs)
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
@@ -447,7 +447,7 @@ class Network(nn.Module):
             self.add_module(f"block{b}", Block(model, d_ff, self.task["length"]))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
-        self.head = nn.Linear(d_model, self.task["classes"])
+        self.head = nn.Linear(d_model, self.task["outputs"])
 
     def forward(self, inputs):
         if self.task["tokens"]:
@@ -462,19 +462,28 @@ class Network(nn.Module):
             x = getattr(self, f"block{b}")(x)
         if hasattr(self, "final_norm"):
             x = self.final_norm(x)
-        logits = self.head(x)
-        return logits if self.task["tokens"] else logits.squeeze(1)
+        outputs = self.head(x)
+        return outputs if self.task["tokens"] else outputs.squeeze(1)
 
 
-def task_shape(task, alphabet):
+def function_width(drawn):
+    """Numbers that the network sees of one input of a function task."""
+    if drawn == "bit":
+        return 1
+    return drawn["bit"] if "bit" in drawn else drawn.get("size", 1) * drawn.get("integer", 1)
+
+
+def task_shape(task, alphabet, outputs):
     if task["kind"] == "xor":
-        return {"tokens": False, "inputs": task["bits"], "length": 1, "classes": 2}
+        return {"tokens": False, "inputs": task["bits"], "length": 1, "outputs": 2}
     if task["kind"] == "sequence_xor":
-        return {"tokens": True, "inputs": 2, "length": task["length"], "classes": 2}
-    require(task["kind"], ("xor", "sequence_xor", "text"), "task")
+        return {"tokens": True, "inputs": 2, "length": task["length"], "outputs": 2}
+    if task["kind"] == "function":
+        return {"tokens": False, "inputs": sum(map(function_width, task["inputs"].values())), "length": 1, "outputs": outputs}
+    require(task["kind"], ("xor", "sequence_xor", "function", "text"), "task")
     if alphabet is None:
         raise RunError("the weights name no alphabet, but the task is text")
-    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "classes": len(alphabet)}
+    return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "outputs": len(alphabet)}
 
 
 # ---- loading
@@ -485,7 +494,7 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "attention", "norm", "residual", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "attention", "norm", "residual", "ffn"}
 
 
 def refuse_unknown_keys(model):
@@ -654,7 +663,7 @@ def load(run):
         refuse_unknown_keys(config["model"])
         d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
-            model = Network(config, metadata.get("alphabet"), d_ff)
+            model = Network(config, metadata.get("alphabet"), d_ff, len(tensors["head.weight"]))
         fill(model, tensors)
     except RunError as error:
         raise RunError(f"{run}: {error}") from None

@@ -16,6 +16,7 @@
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/formula/named_formulas.hpp"
+#include "ffn/formula/task_formula.hpp"
 #include "ffn/kernels/activations.hpp"
 #include "ffn/report/activations.hpp"
 #include "ffn/report/fit.hpp"
@@ -157,6 +158,11 @@ Listing list(const std::string& what, const std::string& prefix) {
     for (const auto& m : metric_catalogue()) listing.rows.push_back({m.name, m.higher_is_better ? "higher" : "lower", m.doc});
     return listing;
   }
+  if (what == "functions") {
+    Listing listing{{"in a task's formula", "meaning"}, {}};
+    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, doc});
+    return listing;
+  }
   if (what == "keys") return list_keys(prefix);
   return list_files(what);
 }
@@ -232,11 +238,11 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
 }  // namespace
 
 void add_list(CommandLine program, CommonOptions& common) {
-  auto command = program.subcommand("list", "activations, ffns, tasks, metrics, keys, configs or experiments");
+  auto command = program.subcommand("list", "activations, ffns, tasks, functions, metrics, keys, configs or experiments");
   auto options = std::make_shared<ListOptions>();
   command.option("what", options->what, "which list")
       .type("")
-      .one_of({"activations", "ffns", "tasks", "metrics", "keys", "configs", "experiments"});
+      .one_of({"activations", "ffns", "tasks", "functions", "metrics", "keys", "configs", "experiments"});
   command.option("prefix", options->prefix, "only keys that begin so").type("KEY");
   command.flag("--plot", options->plot, "draw the activations and their derivatives");
   command.option("--figures", options->figures, "write them as SVG").type("DIR").directory();

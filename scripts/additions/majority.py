@@ -13,7 +13,7 @@ struct MajorityConfig {
 };
 
 '''),
-    Part("lib/ffn/config/task_config.hpp", after="TextConfig, RegressionConfig", text=", MajorityConfig"),
+    Part("lib/ffn/config/task_config.hpp", after="TextConfig, FunctionConfig", text=", MajorityConfig"),
     Part("lib/ffn/data/majority.hpp", text='''\
 // Which of two symbols is the more frequent.
 #pragma once

@@ -70,7 +70,7 @@ class NumberFileTask final : public Task {
 
 }  // namespace ffn
 '''),
-    Part("lib/ffn/data/make_task.cpp", before='#include "ffn/data/regression.hpp"\n', text='#include "ffn/data/number_file.hpp"\n'),
+    Part("lib/ffn/data/make_task.cpp", before='#include "ffn/data/function.hpp"\n', text='#include "ffn/data/number_file.hpp"\n'),
     Part("lib/ffn/data/make_task.cpp", before="  std::unique_ptr<Task> operator()(const XorConfig& c) const",
          forgotten=("lib/ffn/data/make_task.cpp", "NumberFileConfig"), text='''\
   std::unique_ptr<Task> operator()(const NumberFileConfig& c) const { return std::make_unique<NumberFileTask>(c, seeds); }

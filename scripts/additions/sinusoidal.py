@@ -2,7 +2,7 @@
 from parts import Part
 
 PARTS = [
-    Part("lib/ffn/config/model_config.cpp", before='      {"none", true, "not at all"},\n', text='''\
+    Part("lib/ffn/config/model_config.cpp", before='      {"none", true, ', text='''\
       {"sinusoidal", false, "fixed sines and cosines of falling frequency are added (Vaswani et al. 2017, §3.5)"},
 '''),
     Part("lib/ffn/layers/network_torch.cpp", after="  if (position_.defined()) x = x + position_.narrow(1, 0, length).unsqueeze(1);\n", text='''\

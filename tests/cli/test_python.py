@@ -8,6 +8,7 @@ import collections
 import json
 import math
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -104,7 +105,35 @@ def text_data(task, train, seed):
     return tuple(torch.tensor([held_out[s + moved:s + moved + context] for s in starts]) for moved in (0, 1))
 
 
-DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data}
+def below(words, n):
+    return next(words) * n >> 32
+
+
+def function_data(task, train, seed):
+    """A grid of one number, or the patterns of integers that are held out."""
+    formula, inputs = task["label"] or task["target"], task["inputs"]
+    formula = re.sub(r"\b(sin|pi)\b", r"math.\1", formula)
+    if "x" in inputs:
+        count, (low, high) = train["eval_examples"], inputs["x"]["uniform"]
+        x = torch.tensor([low + (high - low) * i / (count - 1) for i in range(count)], dtype=torch.float32).to(torch.float64)
+        return x.unsqueeze(-1), torch.tensor([[eval(formula, {"math": math, "x": float(v)})] for v in x], dtype=torch.float32).to(torch.float64)
+    sizes = [drawn["integer"] for drawn in inputs.values()]
+    order, words = list(range(math.prod(sizes))), random_words(sub_seed(seed, "validation"))
+    held_out = math.floor(task["held_out"] * len(order))
+    for i in range(held_out):
+        j = i + below(words, len(order) - i)
+        order[i], order[j] = order[j], order[i]
+    x, labels = [], []
+    for pattern in order[:min(held_out, train["eval_examples"])]:
+        values = {}
+        for name, size in zip(inputs, sizes):
+            pattern, values[name] = divmod(pattern, size)
+        x.append([float(values[name] == v) for name, size in zip(inputs, sizes) for v in range(size)])
+        labels.append(eval(formula, values))
+    return torch.tensor(x, dtype=torch.float64), torch.tensor(labels)
+
+
+DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data}
 
 # ---- golden values
 
@@ -273,7 +302,7 @@ class Runs(ProgramTest):
         return ffn_train.find_runs(self.tmp / "runs" / name)
 
     def check(self, run):
-        """val/loss and val/accuracy as the program measured them."""
+        """val/loss and val/accuracy (of a target of numbers val/rmse) as the program measured them."""
         config = record(run)["config"]
         measured = record(run)["summary"]["metrics"]
         if config["task"]["kind"] == "text":
@@ -282,7 +311,13 @@ class Runs(ProgramTest):
         model = ffn_train.load(run).double()  # what rounds is the program alone
         with torch.no_grad():
             logits = model(x)
-        self.assertEqual(logits.shape, (*x.shape, logits.shape[-1]) if model.task["tokens"] else (len(x), 2))
+        if config["task"].get("target"):
+            loss = float(F.mse_loss(logits, labels))
+            self.assertGreater(loss, 1e-4, f"{run} has learned so much that its loss tells little of its outputs")
+            for name, value in (("val/loss", loss), ("val/rmse", math.sqrt(loss))):
+                self.assertLess(abs(value - measured[name]["final"]), TOLERANCE, f"{run}: {name} {value} here, {measured[name]['final']} there")
+            return
+        self.assertEqual(logits.shape, (*x.shape, logits.shape[-1]) if model.task["tokens"] else (len(x), logits.shape[-1]))
         logits, labels = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
         loss = F.cross_entropy(logits, labels, ignore_index=-1)
         self.assertGreater(loss, 0.1, f"{run} has learned so much that its loss tells little of its logits")

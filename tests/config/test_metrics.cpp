@@ -43,7 +43,8 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
   const std::string text = "{\"kind\": \"text\", \"file\": \"" + scratch.write("text.txt", "abc") + "\"}";
   std::map<std::string, int> accepted;
   const auto kinds = choices("model.ffn");
-  for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text, std::string("{\"kind\": \"regression\"}")}) {
+  for (const std::string& task :
+       {std::string("{\"kind\": \"xor\"}"), text, std::string(R"({"kind": "function", "inputs": {"x": "bit"}, "target": "x"})")}) {
     for (const auto& ffn : kinds) {
       for (const auto& row : metric_catalogue()) {
         const std::string config = "{\"task\": " + task + ", \"model\": {\"ffn\": {\"kind\": \"" + ffn + "\"" +
@@ -59,7 +60,7 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
                                             {"train/balance_loss", 3},  // of a mixture, on any task
                                             {"train/grad_norm", 3 * of_any_ffn},
                                             {"val/loss", 3 * of_any_ffn},
-                                            {"val/accuracy", 2 * of_any_ffn},  // not on the regression
+                                            {"val/accuracy", 2 * of_any_ffn},  // not of a target of numbers
                                             {"val/r2", of_any_ffn},
                                             {"val/bits_per_char", of_any_ffn},  // on the text
                                             {"val/perplexity", of_any_ffn},

@@ -107,25 +107,6 @@ TEST_CASE("an xor batch spells the low bits of its step's random words, for few 
   }
 }
 
-TEST_CASE("a regression's targets are its function, in training with noise, validated on an even grid without", "[tasks]") {
-  RegressionConfig config;
-  const auto task = make_task(config, {{1, 2}, {3, 4}});
-  const auto set = test::validation(*task, 5);
-  CHECK(set.inputs[1].flatten().equal(torch::tensor({-1.0f, -0.5f, 0.0f, 0.5f, 1.0f})));
-  CHECK(test::validation(*task, 9).labels[0].flatten().allclose(torch::tensor({0.0f, 1.0f, 0.0f, -1.0f, 0.0f, 1.0f, 0.0f, -1.0f, 0.0f}), 0,
-                                                                1e-6));
-  const auto clean = test::train_batch(*task, 0, 20000);
-  CHECK(clean.inputs.abs().max().item<double>() <= 1);
-  CHECK(clean.labels.flatten().allclose((clean.inputs * (2 * M_PI)).sin().flatten(), 0, 1e-5));
-  config.noise = 0.3;
-  const auto noisy = test::train_batch(*make_task(config, {{1, 2}, {3, 4}}), 0, 20000);
-  CHECK((noisy.labels - clean.labels).std().item<double>() == Approx(0.3).margin(0.006));  // 4 standard errors
-  config.function = "abs";
-  config.noise = 0;
-  const auto of_abs = test::train_batch(*make_task(config, {{1, 2}}), 0, 10);
-  CHECK(of_abs.labels.flatten().equal(of_abs.inputs.abs().flatten()));
-}
-
 TEST_CASE("sequence_xor labels are the XOR of two earlier bits and undefined before", "[tasks]") {
   SequenceXorConfig config;
   config.length = 40;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <variant>
@@ -55,6 +56,11 @@ inline FormulaText formula_called(const std::string& name) {
 /// A config of which a network can be made: its defaults, and a formula where one is needed.
 template <class Config>
 Config usable(Config config) {
+  return config;
+}
+inline FunctionConfig usable(FunctionConfig config) {
+  *config.inputs = {{"x", {{"uniform", {-1, 1}}}}, {"b", "bit"}};
+  config.target = "b * sin(2 * pi * x)";
   return config;
 }
 /// One with everything that a config can change: the activation, ε and dropout. scripts/make-golden has it, too.

@@ -37,7 +37,7 @@ inline TaskConfig small(SequenceXorConfig task) {
   task.length = 7;
   return task;
 }
-inline TaskConfig small(RegressionConfig task) {
+inline TaskConfig small(FunctionConfig task) {
   task.noise = 0.1;
   return task;
 }
@@ -203,11 +203,13 @@ inline void add_training(std::vector<Case>& out) {
       out.emplace_back("loss " + loss + (attention ? " in blocks" : " alone"), config);
     }
   }
-  for (const auto& function : choices("task[regression].function")) {
-    auto config = base(some_ffn<PositionwiseConfig>("tanh"), false);
-    config.task = RegressionConfig{function};
-    out.emplace_back("regression of " + function, config);
-  }
+  FunctionConfig classes;
+  *classes.inputs = {{"a", {{"integer", 5}}}, {"b", {{"bit", 2}}}};
+  classes.label = "(a + b[0] + 2 * b[1]) % 5";
+  classes.held_out = 0.3;
+  auto of_classes = base(some_ffn<PositionwiseConfig>("tanh"), false);
+  of_classes.task = classes;
+  out.emplace_back("a function with five classes", of_classes);
   for (const auto& init : choices("model.init")) {
     auto config = base(some_ffn<GatedConfig>("silu"), true);
     config.model.init = init;

@@ -230,6 +230,50 @@ TEST_CASE("zero_out starts at zero what sub-layers write, and all else as torch 
                                        "block1.attention.output.weight", "block1.ffn.experts.down.weight", "block1.ffn.experts.down.bias"});
 }
 
+TEST_CASE("an optimizer sees every parameter's role and matrices, and takes its rate and decay from a rule over them") {
+  auto config = test::base(test::some_ffn<MoeConfig>("gelu"), true);
+  const auto layout = layout_of(config);
+  const UpdateRule rule = [](const RowEntry& entry) {
+    return Update{matrices_of(entry).count > 0, entry.role == Role::router ? 0.1 : entry.role == Role::head ? 3 : 1};
+  };
+  test::each_alternative(OptimizerConfig{}, [&](auto optimizer) {
+    CAPTURE(optimizer.kKind);
+    optimizer.weight_decay = 0.3;
+    std::vector<float> gradient(static_cast<std::size_t>(layout.width()), 0.2f), row(gradient.size(), 1.0f);
+    RowOptimizer(layout, {optimizer}, rule).step(0, 1, 0.5, 1, gradient.data(), row.data());
+    for (const auto& entry : layout.entries()) {
+      CAPTURE(entry.name);
+      auto alone = optimizer;  // as if there were no other parameter
+      alone.lr *= rule(entry).rate;
+      alone.decay = "all";
+      if (matrices_of(entry).count == 0) alone.weight_decay = 0;
+      std::vector<float> expected(row.size(), 1.0f);
+      RowOptimizer(layout, {alone}).step(0, 1, 0.5, 1, gradient.data(), expected.data());
+      const auto begin = static_cast<std::ptrdiff_t>(entry.offset), end = begin + static_cast<std::ptrdiff_t>(entry.count);
+      for (auto i = begin; i < end; ++i)
+        CHECK(row[static_cast<std::size_t>(i)] == Approx(expected[static_cast<std::size_t>(i)]).epsilon(1e-6));
+    }
+  });
+
+  std::set<std::string> with_matrices;
+  for (const auto& group : parameter_groups(layout, rule)) {
+    for (const auto& entry : group.parameters) {
+      const auto matrices = matrices_of(entry);
+      if (matrices.count == 0) continue;
+      with_matrices.insert(entry.name);
+      CHECK(matrices.count * matrices.rows * matrices.columns == entry.count);
+      if (entry.name == "block0.ffn.experts.up.weight") {
+        CHECK((entry.role == Role::up && group.update.rate == 1 && group.update.decays));
+        CHECK((matrices.count == std::get<MoeConfig>(config.model.ffn).num_experts && matrices.rows == config.model.d_model));
+      }
+      if (entry.role == Role::router) CHECK((matrices.count == 1 && group.update.rate == 0.1));
+    }
+  }
+  CHECK(with_matrices.count("block1.attention.query.weight") == 1);
+  CHECK(with_matrices.count("block1.ffn.router.gate.weight") == 1);
+  CHECK(with_matrices.count("embedding") + with_matrices.count("block0.ffn.experts.up.bias") == 0);
+}
+
 TEST_CASE("an optimizer leaves buffers alone, also where everything decays") {
   RowLayout layout;
   layout.add({"weight", {2, 2}, Init::constant(1), true});

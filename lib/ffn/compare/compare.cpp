@@ -20,6 +20,7 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/sequential.hpp"
 #include "ffn/compare/shown_names.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/stats/permutation.hpp"
 #include "ffn/store/study_file.hpp"
 
@@ -97,6 +98,12 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
 }
 
 // ---- the whole
+
+// Whether groups trained on different losses would be judged by their own losses.
+bool mixes_losses(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const Metric& metric, const std::string& by) {
+  const bool is_loss = metric.name == metric::kValLoss.name || metric.name == metric::kTrainLoss.name;
+  return is_loss && std::find(varying.begin(), varying.end(), "train.loss") != varying.end() && determines(runs, by, "train.loss");
+}
 
 // One table over several tasks would rank what has no common scale.
 void refuse_mixed_tasks(const std::vector<FoundRun>& runs, const std::string& by) {
@@ -272,10 +279,12 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const auto values = values_from_reference(runs, asked.reference, out, request.in_given_order);
   out.reference = values[0];
 
-  // Seconds are no replicates of each other; values of different tasks have no common scale.
-  const bool of_tasks = out.by.rfind("task.", 0) == 0;
-  const bool judged = metric.measure != Measure::seconds && !of_tasks;
+  // Seconds are no replicates of each other; values of different tasks, and of different losses, have no common scale.
+  const bool of_tasks = out.by.rfind("task.", 0) == 0, of_losses = mixes_losses(runs, varying, metric, out.by);
+  const bool judged = metric.measure != Measure::seconds && !of_tasks && !of_losses;
   if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
+  if (of_losses)
+    out.notes.push_back("these are values of different losses: they stand side by side and are not judged; compare another metric");
   const auto cells = into_cells(runs, facet_by, out.by);
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;

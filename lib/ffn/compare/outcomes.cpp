@@ -42,7 +42,7 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
   }
   const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
   const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
-  if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train list metrics` says which tasks have it");
+  if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train curves` shows which metrics there are");
   return metric;
 }
 

@@ -57,12 +57,20 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
-  const auto loss_target = target_of_loss(train.loss);
-  v.require(!loss_target || *loss_target == target_of(task), "train.loss", "the task has no targets for " + train.loss, {"task.kind"});
+  const Target target = target_of(task);
+  const auto plural = [](Target of) { return std::string(of == Target::classes ? "classes" : "vectors"); };
+  if (const auto of_loss = target_of_loss(train.loss))
+    v.require(*of_loss == target, "train.loss",
+              train.loss + " is a loss of " + plural(*of_loss) + ", but the task's targets are " + plural(target), {"task.kind"});
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
+    std::string logged;
+    for (const auto& other : metric_catalogue()) {
+      if (other.logged_by == LoggedBy::every_run || !is_logged(other, *this)) continue;
+      logged += (logged.empty() ? "; this one logs " : ", ") + std::string(other.name);
+    }
     v.require(is_logged(*row, *this), "train.target.metric",
-              std::string("the target metric ") + row->name + " is logged for " + who + " only", {key});
+              std::string("the target metric ") + row->name + " is logged for " + who + " only" + logged, {key});
   }
 }
 

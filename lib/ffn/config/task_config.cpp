@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ffn/config/function_task.hpp"
+
 namespace ffn {
 
 void XorConfig::describe(FieldVisitor& v) {
@@ -38,14 +40,42 @@ void TextConfig::describe(FieldVisitor& v) {
   v.require(!file.empty(), "file", "no text given; set task.file to a UTF-8 file");
 }
 
-void RegressionConfig::describe(FieldVisitor& v) {
-  v.choice({"function", "y as a function of x; validation is an even grid over x without noise"}, function,
-           {{"sin", "sin 2πx"}, {"abs", "|x|"}});
+void FunctionConfig::describe(FieldVisitor& v) {
+  v.json(
+      {"inputs",
+       "name → how it is drawn: \"bit\" or {\"bit\": 8} for so many of them (0 or 1 in the formula, -1 or 1 for the network), "
+       "{\"integer\": 31} (0 … 30; one-hot for the network), {\"uniform\": [-1, 1]} or {\"normal\": [0, 1]} (mean, standard deviation), the "
+       "last two with \"size\": 3 for so many"},
+      *inputs, Shape::object);
+  v.text({"label",
+          "formula of the class: a whole number from 0 on, such as \"a ^ b\", \"(a + b) % 31\", \"x[0] * x[1] > 0\", \"parity(x[0:3])\""},
+         label);
+  v.text(
+      {"target",
+       "formula of the number to predict, such as \"sin(2 * pi * x)\"; several columns are several numbers. Set label or target; `ffn-train list functions` shows what a formula can use"},
+      target);
+  v.optional_integer({"classes", "number of classes, where the formula does not say it"}, classes, between(std::int64_t{2}, 65536));
+  v.real({"held_out",
+          "fraction of all input patterns that no training batch has and on which the model is validated, drawn per seed; 0: validation "
+          "uses every pattern once, or an even grid of one number, or fresh draws"},
+         held_out, between(0.0, 0.9));
+  v.real({"label_noise", "probability that a training label is another class, drawn evenly"}, label_noise, between(0.0, 1.0));
   v.real({"noise", "standard deviation of Gaussian noise added to every training target"}, noise, at_least(0.0));
+  v.real({"jitter", "standard deviation of Gaussian noise added to every number that the network sees, in training and validation"}, jitter,
+         at_least(0.0));
+  const FunctionProblem problem = check_function(*this);
+  v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "label", "target"});
+}
+
+Target target_of(const FunctionConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }
+
+template <class Config>
+Target target_of(const Config& /*task*/) {
+  return Config::kTarget;
 }
 
 Target target_of(const TaskConfig& task) {
-  return std::visit([](const auto& c) { return c.kTarget; }, task);
+  return std::visit([](const auto& c) { return target_of(c); }, task);
 }
 
 }  // namespace ffn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json.hpp"
 
 namespace ffn {
 
@@ -49,17 +50,19 @@ struct TextConfig {
   bool per_seed() const { return split == "per_seed"; }
 };
 
-/// A function of one number.
-struct RegressionConfig {
-  static constexpr const char* kKind = "regression";
-  static constexpr const char* kDoc = "A function of one number, drawn evenly from -1 to 1.";
-  static constexpr Target kTarget = Target::vectors;
-  std::string function = "sin";
-  double noise = 0.0;
+/// A function of random inputs, as a formula: classes ("label") or numbers ("target").
+struct FunctionConfig {
+  static constexpr const char* kKind = "function";
+  static constexpr const char* kDoc = "A formula over random inputs gives a class (label) or numbers (target).";
+  JsonValue inputs = JsonValue::object();
+  std::string label, target;
+  std::optional<std::int64_t> classes;
+  double held_out = 0.0;
+  double label_noise = 0.0, noise = 0.0, jitter = 0.0;
   void describe(FieldVisitor& v);
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, RegressionConfig>;
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig>;
 
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);

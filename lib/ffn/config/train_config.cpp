@@ -121,7 +121,7 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);
-  v.choice({"loss", "training loss"}, loss, loss_choices());
+  v.choice({"loss", "training loss; val/loss is the same on the validation set"}, loss, loss_choices());
   v.one_of({"optimizer", "the update rule"}, optimizer);
   v.one_of({"schedule", "learning rate schedule"}, schedule);
   v.optional_group({"target", "target of the run; the first evaluation that reaches it is the hit"}, target);

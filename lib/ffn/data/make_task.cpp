@@ -3,7 +3,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/utf8.hpp"
-#include "ffn/data/regression.hpp"
+#include "ffn/data/function.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
@@ -17,7 +17,7 @@ struct Build {
   std::unique_ptr<Task> operator()(const XorConfig& c) const { return std::make_unique<XorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
-  std::unique_ptr<Task> operator()(const RegressionConfig& c) const { return std::make_unique<RegressionTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const FunctionConfig& c) const { return std::make_unique<FunctionTask>(c, seeds); }
 };
 
 }  // namespace
@@ -54,8 +54,17 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
 }
 
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {
+  if (const auto* function = std::get_if<FunctionConfig>(&config))
+    return function->jitter == 0 ? function_task(*function).patterns() : std::nullopt;
   const auto* bits = std::get_if<XorConfig>(&config);
   return bits && bits->jitter == 0 ? std::optional<std::int64_t>(std::int64_t{1} << std::min<std::int64_t>(bits->bits, 62)) : std::nullopt;
+}
+
+bool all_bits(const TaskConfig& config) {
+  const auto* function = std::get_if<FunctionConfig>(&config);
+  if (!function) return std::holds_alternative<XorConfig>(config);
+  const auto inputs = function_task(*function).inputs;
+  return std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
 }
 
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }

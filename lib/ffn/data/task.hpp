@@ -72,6 +72,9 @@ std::vector<std::uint32_t> alphabet_of(const std::map<std::string, std::string>&
 /// How many different inputs the network sees at most; none where they are not few enough to count.
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config);
 
+/// Whether the network sees bits alone, as -1 and 1.
+bool all_bits(const TaskConfig& config);
+
 /// Throws DataError for a text that cannot be used.
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds);
 

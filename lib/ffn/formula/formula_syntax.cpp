@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace ffn {
 
@@ -30,9 +31,20 @@ std::size_t name_end(const std::string& text, std::size_t at) {
   return second > end + 1 ? second : end;
 }
 
+struct Operator {
+  const char* text;
+  int precedence;
+  bool in_layers;  // the others are of tasks alone
+};
+// As C has them, so that "x > 0 & y > 0" needs no parentheses. The longer of two that begin alike is first.
+constexpr Operator kOperators[] = {{"|", 1, false},  {"^", 2, false},  {"&", 3, false}, {"==", 4, false}, {"!=", 4, false},
+                                   {"<=", 4, false}, {">=", 4, false}, {"<", 4, false}, {">", 4, false},  {"+", 5, true},
+                                   {"-", 5, true},   {"*", 6, true},   {"/", 6, true},  {"@", 6, true},   {"%", 6, false}};
+constexpr int kTightest = 6;
+
 class Parser {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  Parser(const std::string& text, Grammar grammar) : text_(text), grammar_(grammar) {}
 
   Syntax whole() {
     if (text_.size() > kMaxBytes) fail(0, 0, "longer than " + std::to_string(kMaxBytes) + " characters");
@@ -40,7 +52,7 @@ class Parser {
       const auto c = static_cast<unsigned char>(text_[i]);
       if (c >= 0x80 || (c < 0x20 && c != '\t' && c != '\n')) fail(i, i + 1, "a character that no formula has; write it in ASCII");
     }
-    Syntax tree = sum(0);
+    Syntax tree = expression(0);
     skip();
     if (at_ < text_.size()) fail(at_, at_ + 1, unexpected("the end or an operator"));
     return tree;
@@ -53,8 +65,19 @@ class Parser {
     if (at_ >= text_.size()) return "ends where " + wanted + " is expected";
     const char c = text_[at_];
     const std::string found = std::string("'") + c + "' where " + wanted + " is expected";
-    if (c == '^' || (c == '*' && at_ > 0 && text_[at_ - 1] == '*')) return found + "; there are no powers: write h * h";
+    if ((c == '^' && grammar_ == Grammar::layer) || (c == '*' && at_ > 0 && text_[at_ - 1] == '*'))
+      return found + "; there are no powers: write h * h";
     return found;
+  }
+
+  // The operator that begins here, if it is one of this precedence.
+  const Operator* next_operator(int precedence) {
+    skip();
+    for (const auto& row : kOperators) {
+      if (text_.compare(at_, std::strlen(row.text), row.text) != 0) continue;
+      return row.precedence == precedence && (row.in_layers || grammar_ == Grammar::task) ? &row : nullptr;
+    }
+    return nullptr;
   }
 
   void skip() {
@@ -74,10 +97,10 @@ class Parser {
     return part;
   }
 
-  Syntax binary(Syntax left, Syntax right, std::size_t at) {
+  Syntax binary(Syntax left, Syntax right, std::size_t at, const char* text) {
     Syntax out;
     out.kind = Syntax::Kind::binary;
-    out.text = text_[at];
+    out.text = text;
     out.begin = left.begin;
     out.end = right.end;
     out.at = at;
@@ -91,32 +114,26 @@ class Parser {
     if (level > kMaxLevels) fail(at_, std::min(at_ + 1, text_.size()), "deeper than " + std::to_string(kMaxLevels) + " levels");
   }
 
-  Syntax sum(int level) {
+  Syntax expression(int level, int precedence = 1) {
+    if (precedence > kTightest) return negation(level);
     check_level(level);
-    Syntax left = product(level);
-    for (int links = level; next_is('+') || next_is('-'); ++links) {
+    Syntax left = expression(level, precedence + 1);
+    const Operator* next = nullptr;
+    for (int links = level; (next = next_operator(precedence)) != nullptr; ++links) {
       check_level(links);
-      const std::size_t at = at_++;
-      left = binary(std::move(left), product(level), at);
-    }
-    return left;
-  }
-
-  Syntax product(int level) {
-    Syntax left = negation(level);
-    for (int links = level; next_is('*') || next_is('/') || next_is('@'); ++links) {
-      check_level(links);
-      const std::size_t at = at_++;
-      left = binary(std::move(left), negation(level), at);
+      const std::size_t at = at_;
+      at_ += std::strlen(next->text);
+      left = binary(std::move(left), expression(level, precedence + 1), at, next->text);
     }
     return left;
   }
 
   Syntax negation(int level) {
     check_level(level);
-    if (!next_is('-')) return sliced(atom(level), level);
+    if (!next_is('-') && !(grammar_ == Grammar::task && next_is('!'))) return sliced(atom(level), level);
     Syntax out;
     out.kind = Syntax::Kind::negate;
+    out.text = text_[at_];
     out.begin = at_++;
     out.parts.push_back(negation(level + 1));
     out.end = out.parts[0].end;
@@ -130,9 +147,12 @@ class Parser {
       Syntax out;
       out.kind = Syntax::Kind::slice;
       out.begin = from.begin;
-      if (!next_is(':')) out.low.push_back(sum(level + 1));
-      need(':', opened);
-      if (!next_is(']')) out.high.push_back(sum(level + 1));
+      if (!next_is(':')) out.low.push_back(expression(level + 1));
+      out.is_index = grammar_ == Grammar::task && !out.low.empty() && next_is(']');
+      if (!out.is_index) {
+        need(':', opened);
+        if (!next_is(']')) out.high.push_back(expression(level + 1));
+      }
       need(']', opened);
       out.end = at_;
       out.parts.push_back(std::move(from));
@@ -147,7 +167,7 @@ class Parser {
     out.begin = at_;
     if (at_ < text_.size() && text_[at_] == '(') {
       const std::size_t opened = at_++;
-      out = sum(level + 1);
+      out = expression(level + 1);
       need(')', opened);
       out.begin = opened;
       out.end = at_;
@@ -164,7 +184,7 @@ class Parser {
       const std::size_t opened = at_++;
       out.kind = Syntax::Kind::call;
       if (!next_is(')')) {
-        do out.parts.push_back(sum(level + 1));
+        do out.parts.push_back(expression(level + 1));
         while (take(','));
       }
       need(')', opened);
@@ -185,6 +205,7 @@ class Parser {
   }
 
   const std::string& text_;
+  Grammar grammar_;
   std::size_t at_ = 0, parts_ = 0;
 };
 
@@ -220,10 +241,10 @@ double evaluate(const Syntax& tree, double d_model, double hidden_width) {
 
 }  // namespace
 
-ParsedFormula parse_formula(const std::string& text) {
+ParsedFormula parse_formula(const std::string& text, Grammar grammar) {
   ParsedFormula out;
   try {
-    out.tree = Parser(text).whole();
+    out.tree = Parser(text, grammar).whole();
   } catch (SyntaxProblem& problem) {
     out.problem = std::move(problem);
   }

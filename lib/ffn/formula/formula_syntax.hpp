@@ -10,15 +10,20 @@
 
 namespace ffn {
 
-/// sum = product (± product)*, product = negation ((* / @) negation)*, negation = -negation | atom[low:high]*,
-/// atom = number | name | name(sum, …) | (sum).
+/// Which operators there are: a layer's have derivatives; a task's are + - * / %, & | ^ ! of bits and whole numbers, comparisons
+/// (1 or 0) and x[i].
+enum class Grammar { layer, task };
+
+/// Loosest first: |, ^, &, comparisons, + -, * / @ %, then -x and !x, then atom[low:high] or atom[index],
+/// atom = number | name | name(expression, …) | (expression).
 struct Syntax {
   enum class Kind { number, name, call, negate, binary, slice };
   Kind kind = Kind::number;
-  std::string text;  ///< the name, the function's name, or the operator's character
+  std::string text;  ///< the name, the function's name, or the operator
   double number = 0;
   std::vector<Syntax> parts;       ///< operands or arguments; of a slice the sliced value
   std::vector<Syntax> low, high;   ///< of a slice, empty where not written, else one
+  bool is_index = false;           ///< of a slice: x[low], one column
   std::size_t begin = 0, end = 0;  ///< [begin, end) of the text, parentheses around it included
   std::size_t at = 0;              ///< of a binary operator, where it stands
   bool in_parentheses = false;
@@ -36,7 +41,7 @@ struct ParsedFormula {
 };
 
 /// Bounds of one expression: 4,096 bytes of ASCII, 256 parts, 64 levels.
-ParsedFormula parse_formula(const std::string& text);
+ParsedFormula parse_formula(const std::string& text, Grammar grammar = Grammar::layer);
 
 /// "column 30: message", the line, and marks below it: ~ under [begin, end), ^ at `at`. A long line is shown around the place.
 std::string pointed_out(const std::string& source, std::size_t begin, std::size_t end, std::size_t at, const std::string& message);

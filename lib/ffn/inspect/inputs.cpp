@@ -160,12 +160,12 @@ Inputs text_inputs(const RunConfig& config, const TensorFile& weights, const std
 
 namespace {
 
-// "1,-1", or "10" for (1, -1).
-std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
-  const std::string expected = "expected " + std::to_string(width) +
-                               " numbers with commas between them, or as many digits 0 and 1 for -1 and 1; a blank between inputs";
+// "1,-1", or "10" for (1, -1) where inputs are bits.
+std::vector<float> typed_vector(const std::string& word, std::int64_t width, bool of_bits) {
+  const std::string expected = "expected " + std::to_string(width) + " numbers with commas between them" +
+                               (of_bits ? ", or as many digits 0 and 1 for -1 and 1" : "") + "; a blank between inputs";
   std::vector<float> out;
-  if (word.find_first_not_of("01") == std::string::npos && static_cast<std::int64_t>(word.size()) == width) {
+  if (of_bits && word.find_first_not_of("01") == std::string::npos && static_cast<std::int64_t>(word.size()) == width) {
     for (const char c : word) out.push_back(c == '1' ? 1.0f : -1.0f);
     return out;
   }
@@ -179,7 +179,7 @@ std::vector<float> typed_vector(const std::string& word, std::int64_t width) {
           "'" + part + "' is not finite, or larger than " + format_significant(static_cast<double>(std::numeric_limits<float>::max()), 2),
           expected);
   }
-  const bool digits = word.size() > 1 && word.find_first_not_of("01") == std::string::npos;
+  const bool digits = of_bits && word.size() > 1 && word.find_first_not_of("01") == std::string::npos;
   const std::size_t count = digits ? word.size() : out.size();
   if (static_cast<std::int64_t>(out.size()) != width)
     throw UsageError("the input " + word + " has " + std::to_string(count) + (digits ? " digit" : " number") + (count == 1 ? "" : "s") +
@@ -216,7 +216,7 @@ Inputs typed_inputs(const RunConfig& config, const TensorFile& weights, const st
   if (!out.shape.tokens) {
     std::istringstream words(typed);
     for (std::string word; words >> word; ++out.count) {
-      const auto vector = typed_vector(word, out.shape.input_width);
+      const auto vector = typed_vector(word, out.shape.input_width, all_bits(config.task));
       out.vectors.insert(out.vectors.end(), vector.begin(), vector.end());
     }
   } else {

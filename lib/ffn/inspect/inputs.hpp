@@ -26,6 +26,8 @@ struct Inputs {
   /// Token n as a person reads it: "e", "␣", "(1, −1)".
   std::string token_name(std::int64_t n) const;
   std::string class_name(std::int64_t index) const;
+  /// What the head gives: "logits" or, where they are no classes', "outputs".
+  const char* output_word() const { return shape.target == Target::classes ? "logits" : "outputs"; }
 };
 
 /// "␣" for a blank and "⏎" for the end of a line; other characters are themselves, controls "?".

@@ -166,10 +166,10 @@ Inspection look_inside(TrainedNetwork& trained, Inputs inputs) {
   note_dead_layers(out);
   const auto norms = model.norm.places();
   if (!parts.empty() && (norms.on_output || norms.after_sum))
-    out.notes.push_back("a norm follows the layer: the logits of values ignore it");
+    out.notes.push_back(std::string("a norm follows the layer: the ") + inputs.output_word() + " of values ignore it");
   if (!model.residual && model.blocks > 1)
-    out.notes.push_back(
-        "without a residual stream only what the last block writes gets to the head as it is: the others' logits are not shown");
+    out.notes.push_back("without a residual stream only what the last block writes gets to the head as it is: the others' " +
+                        std::string(inputs.output_word()) + " are not shown");
   out.inputs = std::move(inputs);
   return out;
 }

@@ -141,7 +141,8 @@ std::string neurons_section(const Inspection& i) {
   return section(
       "neurons", numbers.rows.size() < all ? "The neurons that write most" : "All neurons",
       "A key is what a neuron reads by, a value what it writes. Writes: mean |h| · ‖value‖ over all tokens, in a mixture 0 on those of "
-      "other experts. Towards, away from: logits that the value adds by the head. A click on a column's name sorts by it." +
+      "other experts. Towards, away from: " +
+          std::string(i.inputs.output_word()) + " that the value adds by the head. A click on a column's name sorts by it." +
           (numbers.rows.size() < all
                ? " These are the " + shown + " of " + format_count(all) + " neurons that write most; ffn-train inspect --json has all."
                : std::string()),
@@ -259,7 +260,9 @@ std::string trace_page(const Trace& trace, const Inputs& inputs, const PageFacts
   body += html_figures(figures_of(trace));
   Numbers numbers{{"token", "what the network says"}, {}};
   for (std::size_t n = 0; n < trace.tokens.size(); ++n) numbers.rows.push_back({{trace.tokens[n]}, {join(trace.outcome_names(n, inputs))}});
-  body += section("outcome", "What the network says", "The most probable classes behind each token.", html_numbers(numbers));
+  body += section("outcome", "What the network says",
+                  inputs.shape.target == Target::classes ? "The most probable classes behind each token." : "The outputs for each input.",
+                  html_numbers(numbers));
   return pictures::html_document("Step by step through " + facts.title, facts.version, body);
 }
 

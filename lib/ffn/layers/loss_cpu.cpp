@@ -1,12 +1,13 @@
 #include "ffn/layers/loss_cpu.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace ffn::fused {
 
 namespace {
 
-// One overload per alternative of Loss: a loss without one does not compile.
+// One overload per alternative of Loss that the fused engine has: one without does not compile.
 struct Compute {
   std::int64_t rows, width;
   const float* outputs;
@@ -14,6 +15,12 @@ struct Compute {
   std::int64_t mean_over;
   float* doutputs;
   Arena& arena;
+
+  template <class LossOfNn>
+  LossSums operator()(const LossOfNn&) const {
+    static_assert(!LossOfNn::kFused, "write the loss here, or say kFused = false in config/loss.hpp");
+    throw std::logic_error("config/coverage.cpp leaves this loss to LibTorch");
+  }
 
   LossSums operator()(const CrossEntropy&) const {
     return kernels().cross_entropy(rows, width, outputs, targets.labels, mean_over, doutputs, arena.floats(rows * (width + 3)));

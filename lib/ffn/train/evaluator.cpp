@@ -35,7 +35,8 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
     out.emplace_back(&metric::kValAccuracy, static_cast<double>(sums.correct) / static_cast<double>(sums.scored));
   } else {
     out.emplace_back(&metric::kValRmse, std::sqrt(mean));
-    out.emplace_back(&metric::kValR2, 1 - mean / target_variance_[target_variance_.size() == 1 ? 0 : run]);
+    const double of_targets = target_variance_[target_variance_.size() == 1 ? 0 : run];
+    if (of_targets > 0) out.emplace_back(&metric::kValR2, 1 - mean / of_targets);  // undefined for constants
   }
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));

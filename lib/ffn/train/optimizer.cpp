@@ -61,8 +61,8 @@ std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
 
 }  // namespace
 
-RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs)
-    : configs_(std::move(configs)), width_(layout.width()), groups_(parameter_groups(layout, configs_.at(0))) {
+RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs, const UpdateRule& rule)
+    : configs_(std::move(configs)), width_(layout.width()), groups_(parameter_groups(layout, rule)) {
   for (const char* name : std::visit([](const auto& c) { return state_names(c); }, configs_[0]))
     state_.emplace_back(name, Rows(static_cast<std::int64_t>(configs_.size()), layout.width()));
 }
@@ -70,10 +70,16 @@ RowOptimizer::RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig>
 void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient,
                         float* parameters, std::int64_t begin, std::int64_t end) {
   const auto update = [&](const auto& config) {
-    const auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
+    double rate = 1;
+    auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
     for (const auto& group : groups_) {
       const std::int64_t first = std::max(begin, group.offset), last = std::min(end, group.offset + group.count);
-      if (first < last) take(group.decays ? steps.decaying : steps.plain, r, first, last - first, gradient + first, parameters + first);
+      if (first >= last) continue;
+      if (group.update.rate != rate) {
+        rate = group.update.rate;
+        steps = steps_of(config, {step_count, rate_factor * rate, grad_scale});
+      }
+      take(group.update.decays ? steps.decaying : steps.plain, r, first, last - first, gradient + first, parameters + first);
     }
   };
   std::visit(update, configs_[static_cast<std::size_t>(r)]);

@@ -12,14 +12,16 @@ namespace ffn {
 class RowOptimizer {
  public:
   /// One config per run, all of one kind. State starts at zero.
-  RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs);
+  RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs) : RowOptimizer(layout, configs, update_rule(configs.at(0))) {}
+  RowOptimizer(const RowLayout& layout, std::vector<OptimizerConfig> configs, const UpdateRule& rule);
 
   /// The step_count-th update (from 1) of run r: `parameters` (P) by `gradient` (P), which is multiplied by `grad_scale`,
   /// with the run's rate multiplied by `rate_factor`.
   void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters) {
     this->step(r, step_count, rate_factor, grad_scale, gradient, parameters, 0, width_);
   }
-  /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side.
+  /// The same of the parameters begin … end - 1 alone: pieces may be taken side by side. An optimizer of matrices would take those that
+  /// begin there, whole.
   void step(std::int64_t r, std::int64_t step_count, double rate_factor, double grad_scale, const float* gradient, float* parameters,
             std::int64_t begin, std::int64_t end);
   double learning_rate(std::int64_t r) const;

@@ -1,9 +1,9 @@
 #include "ffn/train/optimizer_torch.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ffn/kernels/optimizer.hpp"
-#include "ffn/train/parameter_groups.hpp"
 
 namespace ffn {
 
@@ -40,11 +40,16 @@ std::vector<std::string> state_of(const SgdConfig&) { return {"velocity"}; }
 // A number as the kernels have it: rounded to float32 there, exact in float64.
 double rounded(double x, const Tensor& like) { return like.scalar_type() == torch::kFloat32 ? static_cast<float>(x) : x; }
 
-struct Update {
-  const Tensor &parameters, gradients, scale, coefficients, alive, decays;
+struct TensorUpdate {
+  const Tensor &parameters, gradients, scale, coefficients, alive, decays, rate_of_parameter;
   const std::vector<std::pair<std::string, Tensor>>& state;
+  std::int64_t num_columns;
 
-  Tensor column(int index) const { return coefficients.narrow(1, index, 1); }  // (R, 1)
+  // (R, 1), or (R, P) where parameters have different rates.
+  Tensor column(int index) const {
+    if (!rate_of_parameter.defined()) return coefficients.narrow(1, index, 1);
+    return coefficients.view({coefficients.size(0), -1, num_columns}).select(2, index).index_select(1, rate_of_parameter);
+  }
   // The column where the parameter decays, `otherwise` elsewhere; (R, P).
   Tensor where_decaying(int index, double otherwise) const {
     return torch::where(decays, column(index), torch::full({}, otherwise, parameters.options()));
@@ -78,24 +83,32 @@ struct Update {
 
 }  // namespace
 
-TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs)
+TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule)
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
-  Tensor decays = torch::zeros({layout.width()}, torch::kBool);
-  for (const auto& group : parameter_groups(layout, configs_.at(0))) decays.narrow(0, group.offset, group.count).fill_(group.decays);
+  Tensor decays = torch::zeros({layout.width()}, torch::kBool), rate_of = torch::zeros({layout.width()}, torch::kInt64);
+  for (const auto& group : parameter_groups(layout, rule)) {
+    decays.narrow(0, group.offset, group.count).fill_(group.update.decays);
+    const auto found = std::find(rates_.begin(), rates_.end(), group.update.rate);
+    rate_of.narrow(0, group.offset, group.count).fill_(found - rates_.begin());
+    if (found == rates_.end()) rates_.push_back(group.update.rate);
+  }
   decays_ = decays.to(rows.device());
+  if (rates_.size() > 1) rate_of_parameter_ = rate_of.to(rows.device());
   for (auto& name : std::visit([](const auto& c) { return state_of(c); }, configs_[0]))
     state_.emplace_back(std::move(name), torch::zeros_like(rows));
 }
 
 std::int64_t TensorOptimizer::num_coefficients() const {
-  return std::visit([](const auto& c) { return columns_of(c); }, configs_[0]);
+  return static_cast<std::int64_t>(rates_.size()) * std::visit([](const auto& c) { return columns_of(c); }, configs_[0]);
 }
 
 Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor) const {
   std::vector<double> values;
   for (const auto& config : configs_) {
-    const auto row = std::visit([&](const auto& c) { return row_of(c, step_count, rate_factor); }, config);
-    values.insert(values.end(), row.begin(), row.end());
+    for (const double rate : rates_) {
+      const auto row = std::visit([&](const auto& c) { return row_of(c, step_count, rate_factor * rate); }, config);
+      values.insert(values.end(), row.begin(), row.end());
+    }
   }
   values.resize(static_cast<std::size_t>(num_rows_ * num_coefficients()), 0.0);
   return torch::tensor(values, torch::kFloat64).view({num_rows_, num_coefficients()});
@@ -103,7 +116,8 @@ Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor
 
 void TensorOptimizer::step(const Tensor& parameters, const Tensor& gradients, const Tensor& scale, const Tensor& coefficients,
                            const Tensor& alive) {
-  const Update update{parameters, gradients, scale, coefficients, alive, decays_, state_};
+  const auto num_columns = num_coefficients() / static_cast<std::int64_t>(rates_.size());
+  const TensorUpdate update{parameters, gradients, scale, coefficients, alive, decays_, rate_of_parameter_, state_, num_columns};
   std::visit(update, configs_[0]);
 }
 

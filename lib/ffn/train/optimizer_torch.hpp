@@ -4,6 +4,7 @@
 
 #include "ffn/config/train_config.hpp"
 #include "ffn/layers/parameter_row_torch.hpp"
+#include "ffn/train/parameter_groups.hpp"
 
 namespace ffn {
 
@@ -11,9 +12,11 @@ class TensorOptimizer {
  public:
   /// One config per run, all of one kind and alike but for rate and weight decay; more rows than configs stand still.
   /// State starts at zero, on the device and in the precision of `rows`.
-  TensorOptimizer(const RowLayout& layout, const torch::Tensor& rows, std::vector<OptimizerConfig> configs);
+  TensorOptimizer(const RowLayout& layout, const torch::Tensor& rows, std::vector<OptimizerConfig> configs)
+      : TensorOptimizer(layout, rows, configs, update_rule(configs.at(0))) {}
+  TensorOptimizer(const RowLayout& layout, const torch::Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule);
 
-  /// What step `step_count` (from 1) needs, (R, C) on the CPU: C numbers per run that change over the steps.
+  /// What step `step_count` (from 1) needs, (R, C) on the CPU: C numbers per run that change over the steps, for each rate in turn.
   torch::Tensor coefficients(std::int64_t step_count, double rate_factor) const;
   std::int64_t num_coefficients() const;
 
@@ -28,7 +31,9 @@ class TensorOptimizer {
  private:
   std::vector<OptimizerConfig> configs_;
   std::int64_t num_rows_;
-  torch::Tensor decays_;  ///< (P) bool
+  torch::Tensor decays_;             ///< (P) bool
+  std::vector<double> rates_;        ///< those that occur among the parameters
+  torch::Tensor rate_of_parameter_;  ///< (P) int64, which of them; undefined where there is one
   std::vector<std::pair<std::string, torch::Tensor>> state_;
 };
 

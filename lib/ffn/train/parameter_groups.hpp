@@ -1,19 +1,40 @@
 // How the parameters of a row are updated.
 #pragma once
 
+#include <functional>
+
 #include "ffn/base/parameters.hpp"
 #include "ffn/config/train_config.hpp"
 
 namespace ffn {
 
+/// How one parameter is updated.
+struct Update {
+  bool decays;
+  double rate = 1;  ///< times the run's learning rate
+};
+inline bool operator==(const Update& a, const Update& b) { return a.decays == b.decays && a.rate == b.rate; }
+
+/// By name, role and shape.
+using UpdateRule = std::function<Update(const RowEntry&)>;
+/// All at the run's rate; see OptimizerConfig's `decay`.
+UpdateRule update_rule(const OptimizerConfig& config);
+
+/// The matrices (rows, columns) = (D_in, D_out) of a parameter, one after the other: of a mixture one per expert; none (count 0) where it
+/// is no linear map, as embeddings, biases and norms.
+struct Matrices {
+  std::int64_t count, rows, columns;
+};
+Matrices matrices_of(const ParameterSpec& parameter);
+
 /// Neighbours in a row that are updated alike; the padding between them has zero gradient and stays zero.
 struct ParameterGroup {
   std::int64_t offset, count;
-  bool decays;
-  std::vector<RowEntry> parameters;  ///< by name, shape and role, for an optimizer of matrices
+  Update update;
+  std::vector<RowEntry> parameters;  ///< for an optimizer of matrices
 };
 
-/// All parameters of a row in their order. By role: buffers never decay; by shape: see OptimizerConfig's `decay`.
-std::vector<ParameterGroup> parameter_groups(const RowLayout& layout, const OptimizerConfig& config);
+/// All parameters of a row in their order. Buffers never decay.
+std::vector<ParameterGroup> parameter_groups(const RowLayout& layout, const UpdateRule& rule);
 
 }  // namespace ffn

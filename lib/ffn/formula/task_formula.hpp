@@ -1,0 +1,56 @@
+// A task's formula: what it computes of named inputs, in double, over many examples at once. No derivatives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ffn/formula/formula_syntax.hpp"
+
+namespace ffn {
+
+/// An input of an expression.
+struct FormulaInput {
+  std::string name;
+  std::int64_t width;                  ///< numbers per example
+  std::optional<std::int64_t> values;  ///< whole numbers 0 … values - 1; none for other numbers
+};
+
+struct TaskFunction;
+
+class TaskFormula {
+ public:
+  /// Nothing, and `problem` with the place, for a text that is none or names something unknown.
+  static std::optional<TaskFormula> compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem);
+
+  std::int64_t width() const { return steps_.back().width; }
+  /// The result is one of the whole numbers 0 … values() - 1, as far as can be said without computing it.
+  std::optional<std::int64_t> values() const { return steps_.back().values; }
+
+  /// `inputs[i]`: (count, width of input i); `out`: (count, width()). What is undefined is NaN.
+  void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
+
+ private:
+  friend class TaskCompiler;
+  struct Step {
+    const TaskFunction* function = nullptr;  ///< none for an input or a number
+    std::vector<std::size_t> operands;       ///< steps before this one
+    std::int64_t width = 1;
+    std::optional<std::int64_t> values = {};
+    bool whole = false;     ///< whole numbers, negative ones among them
+    std::size_t input = 0;  ///< 1 + the input, else 0; its columns from `begin` on
+    std::int64_t begin = 0, stride = 0;
+    double number = 0;
+
+    bool is_number() const { return !function && input == 0; }
+  };
+
+  std::vector<Step> steps_;
+};
+
+/// Name and meaning of every function and operator that a task's formula can call.
+std::vector<std::pair<std::string, std::string>> task_functions();
+
+}  // namespace ffn

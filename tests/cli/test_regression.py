@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""A task of numbers through the whole program, and a loss and a start of weights other than the usual ones."""
+import json
+import math
+import signal
+import subprocess
+import time
+
+from program import ProgramTest, main, record, run_at
+
+NUMBERS = {"name": "numbers", "task": {"kind": "function", "inputs": {"x": {"uniform": [-1, 1]}}, "target": "sin(2 * pi * x)", "noise": 0.1}, "model": {"d_model": 8, "ffn": {"activation": "tanh"}},
+           "train": {"steps": 400, "eval_every": 40, "checkpoint_every": 40, "optimizer": {"lr": 0.01}}}
+
+
+class Regression(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("numbers.json", NUMBERS)
+
+    def weights(self, out):
+        return [path.read_bytes() for path in sorted((self.tmp / out).rglob("model.safetensors"))]
+
+    def study(self, *more):
+        return self.ok(self.config, "model.ffn.activation=relu,tanh", "seeds=6", "-q", *more)
+
+    def test_both_engines_agree_and_measure_the_same_error(self):
+        self.assertIn("the engines agree", self.ok("verify", self.config, "model.ffn.activation=relu,tanh").stdout)
+        for engine in ("fused", "libtorch"):
+            self.ok(self.config, "--engine", engine, f"name={engine}", "-q")
+        fused, libtorch = (record(self.tmp / f"runs/{name}/seed-0") for name in ("fused", "libtorch"))
+        for name in ("val/loss", "val/rmse", "val/r2"):
+            a, b = (run["summary"]["metrics"][name]["final"] for run in (fused, libtorch))
+            self.assertTrue(abs(a - b) < 1e-3, f"{name}: {a}, {b}")
+        loss, rmse = (fused["summary"]["metrics"][name]["final"] for name in ("val/loss", "val/rmse"))
+        self.assertTrue(abs(math.sqrt(loss) - rmse) < 1e-12)
+        self.assertNotIn("val/accuracy", fused["summary"]["metrics"])
+
+    def test_a_killed_study_resumes_to_the_same_bits_on_both_engines(self):
+        for engine, steps in (("fused", 20000), ("libtorch", 1000)):
+            command = (self.config, "--engine", engine, f"train.steps={steps}", "-q", "-o")
+            self.ok(*command, f"whole-{engine}")
+            process = subprocess.Popen(self.command(*command, f"killed-{engine}"), cwd=self.tmp, stderr=subprocess.DEVNULL)
+            while process.poll() is None and not list((self.tmp / f"killed-{engine}").rglob("checkpoint.safetensors")):
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it ended before it could be killed")
+            self.ok(*command, f"killed-{engine}")
+            self.assertEqual(self.weights(f"killed-{engine}"), self.weights(f"whole-{engine}"))
+            self.assertEqual(len(self.weights(f"whole-{engine}")), 1)
+
+    def test_a_study_is_compared_by_its_error_and_reported_without_words_of_classes(self):
+        self.study("compare.metric=val/rmse")
+        answer = json.loads(self.ok("compare", "runs/numbers", "--json").stdout)
+        self.assertEqual(answer["metric"], "val/rmse")
+        self.assertIn("val/r2", self.ok("compare", "runs/numbers", "--metric", "val/r2").stdout)
+        self.assertIn("no run has logged val/accuracy", self.fails(2, "compare", "runs/numbers", "--metric", "val/accuracy"))
+        self.ok("report", "runs/numbers", "-q")
+        page = (self.tmp / "runs/numbers/report.html").read_text()
+        self.assertIn("val/rmse", page)
+        self.assertNotIn("accuracy", page)
+        self.ok("export", "runs/numbers", "--csv", "-o", "tables")
+        self.assertIn("val/rmse", (self.tmp / "tables/runs.csv").read_text().splitlines()[0])
+
+    def test_inspect_speaks_of_outputs_not_of_classes(self):
+        self.ok(self.config, "-q")
+        run = run_at(self.tmp / "runs/numbers/seed-0")
+        text = " ".join(self.ok("inspect", run).stdout.split())
+        self.assertIn("outputs that the value vector adds by the head", text)
+        self.assertNotIn("logits", text)
+        self.assertIn("output 0: ", self.ok("inspect", run, "--trace", "0.25").stdout)
+        self.ok("inspect", run, "--trace", "0.25", "-o", "trace.html")
+        self.assertNotIn("classes behind", (self.tmp / "trace.html").read_text())
+
+    def test_what_belongs_to_classes_is_refused_with_what_there_is_instead(self):
+        error = self.fails(2, self.config, "train.target.at_most=0.1")
+        self.assertIn("val/accuracy is logged for tasks of classes only; this one logs val/rmse, val/r2", error)
+        self.assertIn("hinge is a loss of classes, but the task's targets are vectors", self.fails(2, self.config, "train.loss=hinge"))
+        self.ok(self.config, "-q")
+        self.assertIn("only text runs can be sampled", self.fails(2, "sample", "runs/numbers/seed-0"))
+
+
+class LossesAndStarts(ProgramTest):
+    def test_hinge_and_zero_out_train_and_agree_on_both_engines(self):
+        more = ("train.loss=hinge", "model.init=zero_out")
+        for config in ("xor", "sequence-xor"):
+            self.assertIn("the engines agree", self.ok("verify", config, *more).stdout)
+        self.assertIn("reached at step", self.ok("xor", *more).stdout)
+
+    def test_losses_are_compared_by_what_they_have_in_common(self):
+        self.write("losses.json", {"name": "losses", "seeds": 7, "train": {"steps": 60, "eval_every": 10, "optimizer": {"lr": 0.01}},
+                                   "sweep": {"grid": {"train.loss": ["auto", "hinge"]}}})
+        by_loss = " ".join(self.ok("losses.json").stdout.split())
+        self.assertIn("these are values of different losses: they stand side by side and are not judged", by_loss)
+        by_accuracy = self.ok("compare", "runs/losses", "--metric", "val/accuracy").stdout
+        self.assertNotIn("different losses", by_accuracy)
+        self.assertIn("verdict", by_accuracy)
+
+
+if __name__ == "__main__":
+    main()

@@ -127,7 +127,7 @@ void print_examples(const std::string& title, const std::vector<Example>& exampl
     for (std::size_t k = 0; k < example.names.size(); ++k) {
       const auto name = example.names[k] == " " ? " " : visible(example.names[k]);
       text += name;
-      const double x = static_cast<double>(example.along[k]);
+      const auto x = static_cast<double>(example.along[k]);
       const std::string mark = std::isfinite(x) ? activation_bar(x, peak) : " ";
       bars += mark + std::string(display_width(name) - 1, ' ');
     }

@@ -74,7 +74,7 @@ std::string size_text(double x) { return format_significant(x, 2); }
 // "1.2 [0.9, 1.6]"
 std::string quantiles(std::vector<double> values, std::string (*text)(double)) {
   std::sort(values.begin(), values.end());
-  const auto at = [&](double q) { return text(values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)]); };
+  const auto at = [&](double q) { return text(values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))]); };
   return at(0.5) + " [" + at(0.1) + ", " + at(0.9) + "]";
 }
 

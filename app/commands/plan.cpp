@@ -57,7 +57,7 @@ PlanEstimate counted(const Plan& plan, std::size_t jobs) {
     const auto tokens = train.batch_size * shape.sequence_length;
     line.bytes = disk_bytes(variant.config, line.cost.total);
     line.flops = 3.0 * static_cast<double>(line.cost.total.flops * tokens) * static_cast<double>(train.steps);
-    out.lines.push_back(std::move(line));
+    out.lines.push_back(line);
   }
   const auto found = progress_of(plan.runs);
   std::vector<std::size_t> pending;

@@ -1,6 +1,7 @@
 // ffn-train report DIR...: a comparison as one HTML file, and its pictures as files of their own.
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,8 +17,6 @@
 #include "ffn/report/exporter.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
-
-extern char** environ;
 
 namespace ffn::app {
 namespace fs = std::filesystem;

@@ -6,6 +6,7 @@
 #include "base/helpers.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/config/run_config.hpp"
+#include "ffn/config/study_config.hpp"
 
 namespace ffn::test {
 
@@ -22,6 +23,15 @@ std::string problems_of(const Read& read) {
 }
 inline std::string problems_in(const std::string& text) {
   return problems_of([&] { run_from(text); });
+}
+
+inline Study study_from(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto document = parse_document(text, "s.json", "/configs");
+  apply_overrides(document, overrides);
+  return read_study(document, "s.json");
+}
+inline std::string problems_in_study(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return problems_of([&] { study_from(text, overrides); });
 }
 
 /// The run in a file, with overrides; as the program reads it.

@@ -14,7 +14,7 @@
 
 using namespace ffn;
 using namespace ffn::fuzz;
-using namespace ffn::test_record;
+using namespace ffn::test_store;
 namespace fs = std::filesystem;
 
 namespace {

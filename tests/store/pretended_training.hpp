@@ -12,7 +12,7 @@
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"
 
-namespace ffn::test_record {
+namespace ffn::test_store {
 
 struct Plan {
   std::int64_t from = 0, to = 400;
@@ -110,4 +110,4 @@ inline void check_same_results(const Reference& reference, const std::vector<Rec
   }
 }
 
-}  // namespace ffn::test_record
+}  // namespace ffn::test_store

@@ -8,7 +8,7 @@
 #include "store/pretended_training.hpp"
 
 using namespace ffn;
-using namespace ffn::test_record;
+using namespace ffn::test_store;
 
 namespace {
 

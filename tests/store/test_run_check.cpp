@@ -6,7 +6,7 @@
 #include "store/pretended_training.hpp"
 
 using namespace ffn;
-using namespace ffn::test_record;
+using namespace ffn::test_store;
 namespace fs = std::filesystem;
 
 namespace {

@@ -7,7 +7,7 @@
 #include "store/pretended_training.hpp"
 
 using namespace ffn;
-using namespace ffn::test_record;
+using namespace ffn::test_store;
 
 TEST_CASE("a finished run leaves exactly the files of the design and no checkpoint") {
   const Reference reference;

@@ -13,9 +13,9 @@ namespace ffn::test {
 
 // Not for the cases: they do not reach the code that trains.
 inline bool is_elsewhere(const std::string& path) {
-  return path == "keep" || path.rfind("compute.", 0) == 0 ||      // what trains is what the tests name
-         path.rfind("log.", 0) == 0 ||          // what is written beside; tests/cli/test_export.py, test_cohort.cpp
-         path.rfind("train.target", 0) == 0 ||  // test_resume.cpp, test_metrics.cpp
+  return path == "keep" || path.rfind("compute.", 0) == 0 ||  // what trains is what the tests name
+         path.rfind("log.", 0) == 0 ||                        // what is written beside; tests/cli/test_export.py, test_cohort.cpp
+         path.rfind("train.target", 0) == 0 ||                // test_resume.cpp, test_metrics.cpp
          (path.size() > 6 && path.compare(path.size() - 6, 6, ".match") == 0);  // decides a width, config/test_matching.cpp
 }
 

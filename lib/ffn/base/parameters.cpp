@@ -72,7 +72,7 @@ Role role_of(const std::string& name) {
                                      {"scores", Role::scores},     {"up", Role::up},           {"gate", Role::gate},
                                      {"down", Role::down},         {"embedding", Role::input}, {"projection", Role::input},
                                      {"position", Role::position}, {"head", Role::head}};
-  const auto has = [dotted = "." + name + "."](std::string part) {
+  const auto has = [dotted = "." + name + "."](const std::string& part) {
     const bool suffix = part == "norm";  // "ffn_norm", "final_norm"
     return dotted.find((suffix ? "_" : ".") + part + ".") != std::string::npos;
   };

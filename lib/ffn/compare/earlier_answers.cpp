@@ -102,17 +102,17 @@ Json declared_question(const Comparison& c, const CompareConfig& asked, const St
   return out;
 }
 
-Asked declared_by(const StudyFile& file, Json question) {
+Asked declared_by(const StudyFile& file, const Json& question) {
   std::set<std::string> variants;
   for (const auto& variant : file.variants) variants.insert(key_of(file, variant.name));
-  Asked out{std::move(question), file.seeds, {variants.begin(), variants.end()}};
+  Asked out{question, file.seeds, {variants.begin(), variants.end()}};
   std::sort(out.seeds.begin(), out.seeds.end());
   return out;
 }
 
-ShownAnswer answer_of(const Comparison& c, Json question, const Member& member) {
+ShownAnswer answer_of(const Comparison& c, const Json& question, const Member& member) {
   ShownAnswer answer;
-  answer.question = std::move(question);
+  answer.question = question;
   answer.seeds.assign(member.seeds.begin(), member.seeds.end());
   answer.variants.assign(member.variants.begin(), member.variants.end());
   answer.date = utc_now();

@@ -43,11 +43,11 @@ struct Examples {
 
 template <int Bits>
 void write_patterns(std::int64_t examples, const std::uint32_t* words, const BatchPlace& to) {
-  static constexpr Examples<Bits> all;
+  static constexpr Examples<Bits> kAll;
   for (std::int64_t i = 0; i < examples; ++i) {
     const std::uint32_t pattern = low_bits(words[i], Bits);
-    std::memcpy(to.vectors + i * Bits, all.x[pattern], sizeof all.x[pattern]);
-    to.labels[i] = all.label[pattern];
+    std::memcpy(to.vectors + i * Bits, kAll.x[pattern], sizeof kAll.x[pattern]);
+    to.labels[i] = kAll.label[pattern];
   }
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
@@ -21,9 +22,9 @@ std::string with_sizes(const std::vector<std::string>& texts) { return "[" + joi
 
 class Compiler {
  public:
-  Compiler(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, const std::string& activation,
+  Compiler(const FormulaText& text, std::int64_t d_model, std::int64_t hidden_width, std::string activation,
            std::vector<FormulaProblem>& problems)
-      : text_(text), d_model_(d_model), hidden_width_(hidden_width), activation_(activation), problems_(problems) {}
+      : text_(text), d_model_(d_model), hidden_width_(hidden_width), activation_(std::move(activation)), problems_(problems) {}
 
   FormulaGraph compile() {
     parameters_ = read_formula_parameters(text_, d_model_, hidden_width_, problems_);
@@ -98,13 +99,7 @@ class Compiler {
   const FormulaNode& at(int node) const { return nodes_.at(node); }
   std::string width_of(int node) const { return nodes_.width_of(node); }
 
-  int number(double x, const Syntax& tree) {
-    FormulaNode out{FormulaOp::number, {}, false, 1};
-    out.number = x;
-    out.text = written(tree);
-    out.width_text = "1";
-    return node(std::move(out));
-  }
+  int number(double x, const Syntax& tree) { return nodes_.number(x, written(tree)); }
 
   int value(const Syntax& tree) {
     switch (tree.kind) {
@@ -116,7 +111,7 @@ class Compiler {
         const int of = value(tree.parts[0]);
         if (of == kUnknown) return kUnknown;
         if (at(of).op == FormulaOp::number) return number(-at(of).number, tree);
-        return elementwise(FormulaOp::multiply, tree, number(-1, tree), of);
+        return nodes_.elementwise(FormulaOp::multiply, number(-1, tree), of, written(tree));
       }
       case Syntax::Kind::binary:
         return tree.text == "@" ? product(tree) : arithmetic(tree);
@@ -252,18 +247,11 @@ class Compiler {
                  op == '*' || op == '/' ? parentheses_hint(tree.parts[0]) : "");
       return kUnknown;
     }
-    return elementwise(op == '+'   ? FormulaOp::add
-                       : op == '-' ? FormulaOp::subtract
-                       : op == '*' ? FormulaOp::multiply
-                                   : FormulaOp::divide,
-                       tree, a, b);
-  }
-
-  int elementwise(FormulaOp op, const Syntax& tree, int a, int b) {
-    FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
-    out.text = written(tree);
-    out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
-    return node(std::move(out));
+    return nodes_.elementwise(op == '+'   ? FormulaOp::add
+                              : op == '-' ? FormulaOp::subtract
+                              : op == '*' ? FormulaOp::multiply
+                                          : FormulaOp::divide,
+                              a, b, written(tree));
   }
 
   int slice(const Syntax& tree) {
@@ -344,13 +332,7 @@ class Compiler {
       problem_at(tree, "concat joins two values or more");
       return kUnknown;
     }
-    FormulaNode out{FormulaOp::concat, arguments, false, 0};
-    for (const int argument : arguments) {
-      out.batched = out.batched || at(argument).batched;
-      out.width += at(argument).width;
-      out.width_text += (out.width_text.empty() ? "" : " + ") + at(argument).width_text;
-    }
-    out.text = written(tree);
+    FormulaNode out = nodes_.joined(arguments, written(tree));
     if (out.width <= (1 << 20)) return node(std::move(out));
     problem_at(tree, "wider than 2^20");
     return kUnknown;

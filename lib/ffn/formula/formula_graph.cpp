@@ -33,6 +33,32 @@ int FormulaNodes::add(FormulaNode made) {
   return known->second;
 }
 
+int FormulaNodes::number(double x, const std::string& text) {
+  FormulaNode out{FormulaOp::number, {}, false, 1};
+  out.number = x;
+  out.text = text;
+  out.width_text = "1";
+  return add(std::move(out));
+}
+
+int FormulaNodes::elementwise(FormulaOp op, int a, int b, const std::string& text) {
+  FormulaNode out{op, {a, b}, at(a).batched || at(b).batched, std::max(at(a).width, at(b).width)};
+  out.text = text;
+  out.width_text = at(at(a).width >= at(b).width ? a : b).width_text;
+  return add(std::move(out));
+}
+
+FormulaNode FormulaNodes::joined(const std::vector<int>& inputs, const std::string& text) const {
+  FormulaNode out{FormulaOp::concat, inputs, false, 0};
+  for (const int input : inputs) {
+    out.batched = out.batched || at(input).batched;
+    out.width += at(input).width;
+    out.width_text += (out.width_text.empty() ? "" : " + ") + at(input).width_text;
+  }
+  out.text = text;
+  return out;
+}
+
 FormulaNode FormulaNodes::like(int input, FormulaOp op, const std::string& text) const {
   const auto& in = at(input);
   FormulaNode out{op, {input}, in.batched, in.width};

@@ -16,6 +16,12 @@ class FormulaNodes {
   int add(FormulaNode made);
   const FormulaNode& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
 
+  int number(double x, const std::string& text);
+  /// One of + - * / on two values: of one width, or one of them of width 1.
+  int elementwise(FormulaOp op, int a, int b, const std::string& text);
+
+  /// concat of several values; not added yet.
+  FormulaNode joined(const std::vector<int>& inputs, const std::string& text) const;
   /// An operation on one value that keeps its width; not added yet.
   FormulaNode like(int input, FormulaOp op, const std::string& text) const;
 

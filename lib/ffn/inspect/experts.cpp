@@ -60,7 +60,8 @@ RoutingReport report_on(const RoutedRows& routed, const TokenKinds& kinds, const
     ++first_choices[static_cast<std::size_t>(chosen[0])];
     if (n % length > 0) out.repeats += chosen[0] == *(chosen - top_k);
   }
-  if (length > 1) out.repeats /= static_cast<double>(tokens - tokens / length);
+  const std::size_t sequences = tokens / length;
+  if (length > 1) out.repeats /= static_cast<double>(tokens - sequences);
   for (std::size_t e = 0; e < num_experts; ++e) {
     auto& expert = out.experts[e];
     if (expert.load > 0) expert.mean_weight /= expert.load * static_cast<double>(tokens * top_k);

@@ -41,10 +41,10 @@ constexpr bool kKink = true, kSmooth = false;
 
 template <class Phi, class Slope>
 Activation row(const char* name, const char* formula, const char* source, bool kink, const Phi& phi, const Slope& slope) {
-  static const Phi phi_ = phi;
-  static const Slope slope_ = slope;
-  kept<Phi> = &phi_;
-  kept<Slope> = &slope_;
+  static const Phi kPhi = phi;
+  static const Slope kSlope = slope;
+  kept<Phi> = &kPhi;
+  kept<Slope> = &kSlope;
   return {name,
           formula,
           source,

@@ -105,8 +105,8 @@ using FillColumns = void (*)(const Columns&, int64_t skip);
 
 template <int Count, int... I>
 FillColumns columns_of(int64_t vecs, std::integer_sequence<int, I...>) {
-  static constexpr FillColumns table[] = {columns<kLanes, I + 1, Count, false>...};
-  return table[vecs - 1];
+  static constexpr FillColumns kTable[] = {columns<kLanes, I + 1, Count, false>...};
+  return kTable[vecs - 1];
 }
 
 template <int Count>

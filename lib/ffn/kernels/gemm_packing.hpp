@@ -81,8 +81,8 @@ using Copy = void (*)(int64_t, const float*, int64_t, float*, int64_t);
 
 template <int... I>
 Copy copy_of(int64_t columns, std::integer_sequence<int, I...>) {
-  static constexpr Copy table[] = {copy_rows<I + 1>...};
-  return table[columns - 1];
+  static constexpr Copy kTable[] = {copy_rows<I + 1>...};
+  return kTable[columns - 1];
 }
 
 // Columns: at most kWidest.

@@ -54,7 +54,7 @@ inline __attribute__((always_inline)) void tile(const Operands& o, const float* 
     }
   }
   // Three rows per pointer: x86 addresses p, p + s and p + 2s without further registers.
-  constexpr int kPointers = ByRow ? (Rows + 2) / 3 : 1, kPerPointer = ByRow ? 3 : Rows;
+  constexpr int kPointers = ByRow ? (Rows + 2) / 3 : 1, kPerPointer = ByRow ? 3 : Rows;  // NOLINT(bugprone-branch-clone)
   const int64_t a_row = ByRow ? o.a_row : 1, a_col = ByRow ? 1 : o.a_col, b_row = o.b_row;
   const float* a[kPointers];
 #pragma GCC unroll 8
@@ -100,16 +100,16 @@ using Tiles = void (*)(const Operands&, int64_t count);
 
 template <int Lanes, int Vecs, bool ByRow, int... I>
 Tiles tiles_of(int64_t rows, std::integer_sequence<int, I...>) {
-  static constexpr Tiles table[] = {tiles<Lanes, Vecs, I + 1, ByRow>...};
-  return table[rows - 1];
+  static constexpr Tiles kTable[] = {tiles<Lanes, Vecs, I + 1, ByRow>...};
+  return kTable[rows - 1];
 }
 
 template <bool ByRow>
 Tiles tiles_of(int64_t width, int64_t rows) {
-  constexpr auto all = std::make_integer_sequence<int, kMaxRows>{};
-  if (width == kWidest) return tiles_of<kLanes, 2, ByRow>(rows, all);
-  if (width == kLanes) return tiles_of<kLanes, 1, ByRow>(rows, all);
-  return tiles_of<kLanes / 2, 1, ByRow>(rows, all);
+  constexpr auto kAll = std::make_integer_sequence<int, kMaxRows>{};
+  if (width == kWidest) return tiles_of<kLanes, 2, ByRow>(rows, kAll);
+  if (width == kLanes) return tiles_of<kLanes, 1, ByRow>(rows, kAll);
+  return tiles_of<kLanes / 2, 1, ByRow>(rows, kAll);
 }
 
 Tiles tiles_of(int64_t width, int64_t rows, bool by_row) { return by_row ? tiles_of<true>(width, rows) : tiles_of<false>(width, rows); }

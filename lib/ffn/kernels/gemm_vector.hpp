@@ -65,8 +65,8 @@ inline typename Vector<Lanes>::type load_fours(const float* from, int64_t apart,
   if constexpr (Lanes == 4) {
     return load<typename Vector<4>::type>(from);
   } else {
-    constexpr auto half = std::make_integer_sequence<int, Lanes / 2>{};
-    return __builtin_shufflevector(load_fours<Lanes / 2>(from, apart, half), load_fours<Lanes / 2>(from + Lanes / 2 * apart, apart, half),
+    constexpr auto kHalf = std::make_integer_sequence<int, Lanes / 2>{};
+    return __builtin_shufflevector(load_fours<Lanes / 2>(from, apart, kHalf), load_fours<Lanes / 2>(from + Lanes / 2 * apart, apart, kHalf),
                                    I...);
   }
 }
@@ -82,15 +82,15 @@ inline V pick(V a, V b, std::integer_sequence<int, I...>) {
 template <int Lanes>
 inline void load_transposed(const float* from, int64_t apart, typename Vector<Lanes>::type (&column)[4]) {
   using V = typename Vector<Lanes>::type;
-  constexpr auto all = std::make_integer_sequence<int, Lanes>{};
-  const V a = load_fours<Lanes>(from, apart, all), b = load_fours<Lanes>(from + apart, apart, all);
-  const V c = load_fours<Lanes>(from + 2 * apart, apart, all), d = load_fours<Lanes>(from + 3 * apart, apart, all);
-  const V ab_low = pick<0, 1, 0, 1>(a, b, all), ab_high = pick<2, 3, 2, 3>(a, b, all);  // a0 a1 b0 b1, a2 a3 b2 b3
-  const V cd_low = pick<0, 1, 0, 1>(c, d, all), cd_high = pick<2, 3, 2, 3>(c, d, all);
-  column[0] = pick<0, 2, 0, 2>(ab_low, cd_low, all);
-  column[1] = pick<1, 3, 1, 3>(ab_low, cd_low, all);
-  column[2] = pick<0, 2, 0, 2>(ab_high, cd_high, all);
-  column[3] = pick<1, 3, 1, 3>(ab_high, cd_high, all);
+  constexpr auto kAll = std::make_integer_sequence<int, Lanes>{};
+  const V a = load_fours<Lanes>(from, apart, kAll), b = load_fours<Lanes>(from + apart, apart, kAll);
+  const V c = load_fours<Lanes>(from + 2 * apart, apart, kAll), d = load_fours<Lanes>(from + 3 * apart, apart, kAll);
+  const V ab_low = pick<0, 1, 0, 1>(a, b, kAll), ab_high = pick<2, 3, 2, 3>(a, b, kAll);  // a0 a1 b0 b1, a2 a3 b2 b3
+  const V cd_low = pick<0, 1, 0, 1>(c, d, kAll), cd_high = pick<2, 3, 2, 3>(c, d, kAll);
+  column[0] = pick<0, 2, 0, 2>(ab_low, cd_low, kAll);
+  column[1] = pick<1, 3, 1, 3>(ab_low, cd_low, kAll);
+  column[2] = pick<0, 2, 0, 2>(ab_high, cd_high, kAll);
+  column[3] = pick<1, 3, 1, 3>(ab_high, cd_high, kAll);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ inline float sum(int64_t n, const F& f) {
 /// The largest of n ≥ 1 values. A NaN need not show: the exponentials that follow carry it on.
 inline float largest(int64_t n, const float* x) {
   float lane[kLanes];
-  for (int64_t j = 0; j < kLanes; ++j) lane[j] = x[0];
+  for (float& value : lane) value = x[0];
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     for (int64_t j = 0; j < kLanes; ++j) lane[j] = lane[j] < x[i + j] ? x[i + j] : lane[j];
@@ -50,7 +50,7 @@ inline float largest(int64_t n, const float* x) {
 inline float log_(float x) {
   std::int32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
-  const float exponent = static_cast<float>((bits >> 23) - 127);
+  const auto exponent = static_cast<float>((bits >> 23) - 127);
   bits = (bits & 0x007fffff) | 0x3f800000;
   float mantissa;
   std::memcpy(&mantissa, &bits, sizeof mantissa);

@@ -15,8 +15,8 @@ namespace {
 // Element-wise work goes piece by piece, so that what one function wrote is still in the cache for the next.
 template <class F>
 void in_pieces(std::int64_t n, const F& f) {
-  constexpr std::int64_t kPiece = 2048;
-  for (std::int64_t i = 0; i < n; i += kPiece) f(i, std::min(kPiece, n - i));
+  constexpr std::int64_t kCached = 2048;
+  for (std::int64_t i = 0; i < n; i += kCached) f(i, std::min(kCached, n - i));
 }
 
 }  // namespace

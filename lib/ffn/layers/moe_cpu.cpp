@@ -21,7 +21,7 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
   };
   // In the order in which they declare their parameters.
   Hidden<GroupedLinear, const std::int64_t*> hidden(experts, d_model, config, config.gated, site, grouped);
-  dense_.emplace(Dense{std::move(hidden), grouped(experts.in("down"), config.hidden_width(d_model), d_model)});
+  dense_.emplace(Dense{hidden, grouped(experts.in("down"), config.hidden_width(d_model), d_model)});
 }
 
 // A counting sort: stable and linear.

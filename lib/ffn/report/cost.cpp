@@ -61,7 +61,8 @@ std::vector<Offer> offers_of(const Comparison& c, const SeriesList& series, cons
       const auto estimate = estimate_of(group, range_of(c.metric));
       const double price = cost.of(group);
       if (!estimate || !std::isfinite(estimate->centre) || !(price > 0)) continue;
-      const std::string name = series.name(series.index(group.value)), title = facet_title(c, facet);
+      const std::string& name = series.name(series.index(group.value));
+      const std::string title = facet_title(c, facet);
       const std::string short_title = facet.keys.size() == 1 ? shown_value(c, facet.keys.begin()->first, facet.keys.begin()->second) : "";
       out.push_back(
           {series.index(group.value), title.empty() ? name : name + ", " + title, short_title, price, *estimate, *rank_of(group)});

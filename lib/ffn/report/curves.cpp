@@ -148,11 +148,12 @@ std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
 
 std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps, std::size_t most) {
   if (steps.size() <= most) return steps;
+  const std::size_t half = most / 2;
   std::set<std::int64_t> kept;
-  for (const auto i : evenly(steps.size(), most / 2)) kept.insert(steps[i]);
+  for (const auto i : evenly(steps.size(), half)) kept.insert(steps[i]);
   const double ratio = std::log(static_cast<double>(steps.size()));
-  for (std::size_t i = 0; i < most / 2; ++i) {
-    const double place = std::exp(ratio * static_cast<double>(i) / static_cast<double>(most / 2)) - 1;
+  for (std::size_t i = 0; i < half; ++i) {
+    const double place = std::exp(ratio * static_cast<double>(i) / static_cast<double>(half)) - 1;
     kept.insert(steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))]);
   }
   return {kept.begin(), kept.end()};

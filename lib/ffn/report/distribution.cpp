@@ -43,7 +43,8 @@ class Swarm {
   double offset(double y) {
     const int most = std::max(1, static_cast<int>(half_width_ / kDot));
     for (int k = 0; k <= 2 * most; ++k) {
-      const double x = (k % 2 == 1 ? 1 : -1) * ((k + 1) / 2) * kDot;
+      const int steps = (k + 1) / 2;
+      const double x = (k % 2 == 1 ? 1 : -1) * steps * kDot;
       const bool free =
           std::none_of(placed_.begin(), placed_.end(), [&](const Point& p) { return std::hypot(p.x - x, p.y - y) < kDot - 0.1; });
       if (free || k == 2 * most) {

@@ -18,7 +18,7 @@ struct Form {
   double width = kNarrow;
   bool log_x = false, log_y = false;
   std::string id;                        ///< of the element, unlike every other
-  std::string title = "", beside = "";   ///< above it, where no page says them: the panel's, and what is written beside marks
+  std::string title{}, beside{};         ///< above it, where no page says them: the panel's, and what is written beside marks
   std::vector<LegendEntry> legend = {};  ///< likewise
 
   static constexpr double kNarrow = 348;  ///< fits a window of 400

@@ -35,7 +35,7 @@ std::vector<HeatMap> maps_of(const Comparison& c, const std::string& key, const 
     if (map == maps.end()) map = maps.insert(maps.end(), {title, {}, {}, {}});
     add_once(map->columns, shown_value(c, key, facet.keys.at(key)));
     for (const auto& group : facet.groups) {
-      const std::string row = series.name(series.index(group.value));
+      const std::string& row = series.name(series.index(group.value));
       add_once(map->rows, row);
       const auto rank = rank_of(group);
       if (rank && std::isfinite(rank->centre) && !rank->is_never(c)) map->cells[{row, shown_value(c, key, facet.keys.at(key))}] = *rank;

@@ -52,8 +52,8 @@ std::vector<const RunCurve*> drawn_runs(const GroupCurves& curves, const SeedCap
 /// What a panel draws, and the axes for it.
 class LearningPanel {
  public:
-  LearningPanel(const CurveSet& set, const PanelGroups& panel, std::shared_ptr<SeriesList> series, const SeedCap& cap)
-      : set_(set), panel_(panel), shared_(std::move(series)), series_(*shared_), cap_(cap) {}
+  LearningPanel(const CurveSet& set, PanelGroups panel, std::shared_ptr<SeriesList> series, const SeedCap& cap)
+      : set_(set), panel_(std::move(panel)), shared_(std::move(series)), series_(*shared_), cap_(cap) {}
 
   std::string draw(const Form& form, const std::string& style) const {
     FrameText text{"Learning curves of " + set_.metric + (panel_.title.empty() ? "" : ", " + panel_.title), description(),

@@ -15,7 +15,7 @@ struct ShortRow {
   const PairResult* pair;         ///< with the reference; null of the reference itself, and where there is none
   std::vector<std::string> keys;  ///< of the facet
   std::string value, centre, difference, verdict, seeds;
-  bool starts_facet, is_decided;
+  bool starts_facet = false, is_decided = false;
 };
 
 struct ShortTable {

@@ -74,7 +74,7 @@ class SurvivalPanel {
     const FrameText text{"Runs that have reached the target" + (title_.empty() ? "" : ", " + title_), description(),
                          unit_ + (form.log_x ? " (logarithmic)" : ""), "share of runs that have reached the target"};
     FrameRoom room;
-    const double rows = static_cast<double>(all_.size() + (num_with_lost() > 0 ? num_with_lost() + 1 : 0));
+    const auto rows = static_cast<double>(all_.size() + (num_with_lost() > 0 ? num_with_lost() + 1 : 0));
     room.below = 24 + 15 * rows;
     room.height = (form.is_wide() ? 300 : 220) + room.below;
     double widest = 0;

@@ -30,7 +30,7 @@ std::string difference_of(const fs::path& path, const FileFacts& facts) {
   return same ? "" : name + ": damaged: its checksum differs";
 }
 
-std::string without_prefix(std::string what, const fs::path& directory) {
+std::string without_prefix(const std::string& what, const fs::path& directory) {
   const std::string prefix = directory.string() + "/";
   return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
 }

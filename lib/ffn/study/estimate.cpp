@@ -74,10 +74,11 @@ class Stopwatch final : public TrainObserver {
   Pieces steps, evaluations;
 
   /// `train`: of one of `runs` that train one after the other, as they are planned. A tenth of their time is enough.
-  Stopwatch(double limit, const TrainConfig& train, std::size_t runs) : limit_(limit), train_(train), runs_(runs) {}
+  Stopwatch(double limit, TrainConfig train, std::size_t runs) : limit_(limit), train_(std::move(train)), runs_(runs) {}
 
   double evaluation_seconds() const {
-    return evaluations.mean().value_or(0) * static_cast<double>((train_.steps + train_.eval_every - 1) / train_.eval_every + 1);
+    const auto num_evaluations = (train_.steps + train_.eval_every - 1) / train_.eval_every + 1;
+    return evaluations.mean().value_or(0) * static_cast<double>(num_evaluations);
   }
   double run_seconds() const { return steps.mean().value_or(0) * static_cast<double>(train_.steps) + evaluation_seconds(); }
   bool left_evaluation() const { return left_evaluation_; }

@@ -57,7 +57,7 @@ std::size_t size_that_pays(const RunConfig& config) {
   const auto shape = task_shape(config.task);
   const auto& device = config.compute.device;
   if (!config.compute.on_cpu()) return static_cast<std::size_t>(stack_width(config, shape, gpu_bytes_of(device)));
-  const double tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
+  const auto tokens = static_cast<double>(config.train.batch_size * shape.sequence_length);
   const double flops = 3 * tokens * static_cast<double>(model_cost(config.model, shape).total.flops);
   // What a step costs at least, and the rate at which a slow core computes.
   constexpr double kSecondsPerStep = 1e-6, kFlopsPerSecond = 3e10;

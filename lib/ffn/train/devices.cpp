@@ -90,13 +90,13 @@ std::int64_t gpu_bytes_of(const std::string& device) {
 
 std::int64_t stack_width(const RunConfig& config, const TaskShape& task, std::int64_t gpu_bytes) {
   const auto cost = model_cost(config.model, task).total;
-  const double tokens = static_cast<double>(config.train.batch_size * task.sequence_length);
+  const auto tokens = static_cast<double>(config.train.batch_size * task.sequence_length);
   const double flops = std::max(1.0, 3 * tokens * static_cast<double>(cost.flops));  // of one run's step
   // Work that keeps a large GPU busy for about as long as launching a step's kernels takes.
   constexpr double kFlopsPerStep = 2e9, kMost = 4096;
 
   // A run's row, gradient, two moments and what the update makes on its way; values and gradients of every layer, generously.
-  const double d = static_cast<double>(config.model.d_model), t = static_cast<double>(task.sequence_length);
+  const auto d = static_cast<double>(config.model.d_model), t = static_cast<double>(task.sequence_length);
   const double heads = config.model.attention ? static_cast<double>(config.model.attention->heads) : 0;
   const double per_token = static_cast<double>(config.model.blocks) * (16 * d + static_cast<double>(cost.flops) / d + 6 * heads * t) +
                            6 * static_cast<double>(task.num_classes + task.input_width);

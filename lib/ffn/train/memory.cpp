@@ -27,7 +27,7 @@ double hidden_units(const ModelConfig& model) {
   if (!size) return 0;
   const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
   const auto width = size->hidden_width(model.d_model);
-  double units = static_cast<double>(width);
+  auto units = static_cast<double>(width);
   if (const FormulaText* text = formula_of(model.ffn)) {  // what its products give is kept for the backward pass; F may play no part
     units = 0;
     for (const auto& node : compile_formula(*text, model.d_model, width, size->activation).nodes) {
@@ -63,7 +63,7 @@ LeastMemory least_memory(const RunConfig& config, const TaskShape& shape) {
   LeastMemory out;
   out.parameters = static_cast<double>(model_cost(config.model, shape).total.parameters);
   out.weights = kFloat * out.parameters * (2 + std::visit([](const auto& o) { return state_rows(o); }, config.train.optimizer));
-  const double length = static_cast<double>(shape.sequence_length), width = static_cast<double>(config.model.d_model);
+  const auto length = static_cast<double>(shape.sequence_length), width = static_cast<double>(config.model.d_model);
   const double example = shape.tokens ? kToken * length : kFloat * static_cast<double>(shape.input_width);
   const double token =
       kFloat * (static_cast<double>(config.model.blocks) * (width + hidden_units(config.model)) + static_cast<double>(shape.num_classes));

@@ -83,7 +83,7 @@ Option Option::non_negative() {
   option_->check(saying(CLI::NonNegativeNumber, "a number of at least 0"));
   return *this;
 }
-Option Option::one_of(std::vector<std::string> words, bool listed_in_help) {
+Option Option::one_of(const std::vector<std::string>& words, bool listed_in_help) {
   declarations_->words[option_] = words;
   const auto refuses = [words](std::string& given) {
     const bool known = std::find(words.begin(), words.end(), given) != words.end();

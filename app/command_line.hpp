@@ -49,7 +49,7 @@ class Option {
   Option integer_in(std::int64_t low, std::int64_t high);
   Option real_in(double low, double high);
   Option non_negative();
-  Option one_of(std::vector<std::string> words, bool listed_in_help = true);
+  Option one_of(const std::vector<std::string>& words, bool listed_in_help = true);
   Option excludes(const Option& other);
   Option not_empty(const char* what);  ///< `what` it names: "file"
   /// A directory: no empty name; "~/" is the home directory where no shell saw to it.

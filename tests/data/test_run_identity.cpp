@@ -91,7 +91,7 @@ TEST_CASE("a text counts by its content, not by its place") {
   const std::string text = repeated("to be or not to be\n", 100);
   const auto identity_of = [&](const std::string& name, const std::string& content) {
     RunConfig config;
-    config.task = TextConfig{scratch.write(name, content), 8, 0.1};
+    config.task.emplace<TextConfig>(TextConfig{scratch.write(name, content), 8, 0.1});
     return run_identity(config);
   };
   const auto id = identity_of("a.txt", text);

@@ -7,7 +7,6 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn::record_detail {
 

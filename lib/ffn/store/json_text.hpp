@@ -10,6 +10,9 @@
 
 namespace ffn::record_detail {
 
+/// A name from a file that may be damaged: quoted, of bounded length, without raw bytes.
+std::string shown(const std::string& name);
+
 /// JSON knows no NaN and no infinity: those become "nan", "inf", "-inf". A finite number keeps every bit: it is written
 /// with the fewest digits that read back as the same double.
 Json number_json(double value);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -22,10 +23,8 @@ namespace {
 bool without_locks = false;
 
 bool means_no_locks(int reason) {
-  for (const int code : {ENOLCK, ENOTSUP, EOPNOTSUPP, EINVAL, ENOSYS, EPERM}) {
-    if (reason == code) return true;
-  }
-  return false;
+  const auto codes = {ENOLCK, ENOTSUP, EOPNOTSUPP, EINVAL, ENOSYS, EPERM};
+  return std::find(codes.begin(), codes.end(), reason) != codes.end();
 }
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int reason) {
@@ -104,12 +103,7 @@ struct Mount {
   std::string type;
   std::vector<std::string> options;
 
-  const std::string* option(const std::string& name) const {
-    for (const auto& option : options) {
-      if (option == name) return &option;
-    }
-    return nullptr;
-  }
+  bool has(const std::string& option) const { return std::find(options.begin(), options.end(), option) != options.end(); }
 };
 
 // Spaces and the like are written as \040 there.
@@ -175,7 +169,7 @@ LockReach lock_reach(const std::string& mountinfo, const fs::path& canonical) {
   std::string with;
   for (const auto& [type, option] : kLocal) {
     if (mount.type != type || reach.one_machine) continue;
-    reach.one_machine = *option == '\0' || mount.option(option) != nullptr;
+    reach.one_machine = *option == '\0' || mount.has(option);
     if (reach.one_machine && *option != '\0') with = std::string(" with ") + option;
   }
   reach.mount = mount.type + with + " on " + mount.point.string();

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/store/cleanup.hpp"
+#include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

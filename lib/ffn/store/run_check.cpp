@@ -128,13 +128,13 @@ RunRecord require_trained(const RunDirectory& directory) {
 // The same in every version and build, which may all be at work in one directory. 60 bits: no two runs share a byte.
 static std::int64_t byte_of(const std::string& name) { return std::stoll(sha256_hex(name).substr(0, 15), nullptr, 16); }
 
-std::optional<RunClaim> RunClaim::take(const fs::path& run) {
+std::optional<LockFile> claim_run(const fs::path& run) {
   // Beside the run's directory: one that is renamed must not take the lock along. One file for all runs beside each other, each of which
   // has a byte of it (that need not exist).
   if (!path_exists(run.parent_path())) make_directory(run.parent_path());
   LockFile file(run.parent_path() / ".lock");
   if (!file.try_lock(LockFile::Hold::alone, byte_of(run.filename().string()))) return std::nullopt;
-  return RunClaim(std::move(file));
+  return file;
 }
 
 }  // namespace ffn

@@ -32,15 +32,7 @@ std::string end_reason(const RunResult& result) {
 }
 
 RunState state_of(RunEnd end) {
-  switch (end) {
-    case RunEnd::done:
-      return RunState::done;
-    case RunEnd::diverged:
-      return RunState::diverged;
-    case RunEnd::interrupted:
-      return RunState::interrupted;
-  }
-  return RunState::failed;
+  return end == RunEnd::done ? RunState::done : end == RunEnd::diverged ? RunState::diverged : RunState::interrupted;
 }
 
 // What is kept while files wait: the weights are on file already.

@@ -35,8 +35,7 @@ std::string without_prefix(std::string what, const fs::path& directory) {
   return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
 }
 
-}  // namespace
-
+// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary) {
   std::vector<std::string> out;
   for (const auto& [name, facts] : summary.files) {
@@ -47,6 +46,8 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   }
   return out;
 }
+
+}  // namespace
 
 RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
   using Verdict = RunCheck::Verdict;

@@ -31,9 +31,6 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity = 
 /// Opens the checkpoint of an unfinished run, too, and throws nothing.
 RunCheck check_run_closely(const RunDirectory& directory);
 
-/// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
-std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary);
-
 /// For whoever holds the run's claim and is going to train it: where it goes on, or nothing if it begins. Renames the directory of a
 /// damaged run, with a warning.
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity, RunCheck& check);

@@ -29,13 +29,6 @@ std::string activation_bar(double x, double peak) {
   return share <= -1.0 / 16 ? "−" : share_bar(share);
 }
 
-std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
-  std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
-    out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
-  return out.empty() ? "none" : join(out, " · ");
-}
-
 std::string prefix_text(const Example& example, std::size_t most) {
   std::string out;
   for (std::size_t k = example.names.size() - std::min(most, example.names.size()); k < example.names.size(); ++k)

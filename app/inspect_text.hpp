@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "ffn/inspect/inspection.hpp"
+#include "ffn/inspect/trace.hpp"
 
 namespace ffn::app {
 
@@ -17,6 +18,9 @@ void print_patterns(const inspect::Inspection& inspection);
 
 /// One neuron with what it fires on, as shaded text. Throws UsageError for a name that none has.
 void print_neuron(const inspect::Inspection& inspection, const std::string& name);
+
+/// The numbers of every step of a network.
+void print_trace(const inspect::Trace& trace, const inspect::Inputs& inputs, const ModelConfig& model);
 
 /// One of nine heights for a share of the largest; blank for next to nothing.
 const char* share_bar(double share);

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "compare_text.hpp"
 #include "ffn/base/cores.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/variant_name.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "ffn/report/curves.hpp"
 #include "ffn/report/progress.hpp"
 #include "ffn/study/train_study.hpp"
 
@@ -63,5 +64,8 @@ class StudyDisplay final : public StudyObserver {
   bool has_said_how_ = false;
   std::optional<Shown> shown_;
 };
+
+/// The groups alone, a dozen of them, with their intervals as bars and, where there are `curves`, how they went.
+std::string progress_text(const Comparison& comparison, const pictures::CurveSet* curves, int width);
 
 }  // namespace ffn::app

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compare_text.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/report/canvas.hpp"
 #include "ffn/report/cells.hpp"
@@ -11,6 +10,7 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/interval_bar.hpp"
 #include "ffn/report/series.hpp"
+#include "study_display.hpp"
 
 namespace ffn::app {
 

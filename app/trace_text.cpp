@@ -1,5 +1,4 @@
-#include "trace_text.hpp"
-
+// What every step of a network computes, as text for the terminal.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -119,23 +119,16 @@ int exit_code(RunEnd end) {
 }
 
 // Steps, loss and the end of a run that leaves nothing behind.
-class Dummy final : public TrainObserver {
+class Dummy final : public ProgressObserver {
  public:
-  explicit Dummy(ProgressBar& bar) : bar_(bar) {}
+  using ProgressObserver::ProgressObserver;
   void evaluated(std::size_t, const Evaluation& e) override { last_ = e; }
-  void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }
   void finished(std::size_t, const RunResult& result) override { end_ = result.end; }
   bool stop_requested() override { return app::stop_requested(); }
-  bool evaluating(std::int64_t step, double share) override {
-    bar_.update(step, std::nullopt, evaluating_text(share));
-    return !app::stop_requested();
-  }
+  bool evaluating(std::int64_t step, double share) override { return ProgressObserver::evaluating(step, share) && !app::stop_requested(); }
 
   Evaluation last_;
   RunEnd end_ = RunEnd::done;
-
- private:
-  ProgressBar& bar_;
 };
 
 ProgressOptions progress_of_run(const RunConfig& config, const CommonOptions& common) {
@@ -216,7 +209,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   require_memory(config);  // what cannot be had is found before anything is renamed or written
   engine.prepare(config);
   make_directories(directory.path().parent_path());
-  const auto claim = RunClaim::take(directory.path());
+  const auto claim = claim_run(directory.path());
   if (!claim) throw Error(ExitCode::interrupted, "another process is training " + path, "wait for it, or choose another name= or -o");
   if (options.fresh && path_exists(directory.path())) log_info("earlier results renamed to " + move_aside(directory.path()).string());
   check = check_run(directory, identity);

@@ -36,8 +36,8 @@ std::string count_and_size(const std::vector<Leftover>& all) {
 // What a process may be writing at this moment.
 bool is_at_work(const fs::path& path) {
   return is_temporary(path.filename().string()) &&
-         (StudyLock::is_taken(path.parent_path()) || StudyLock::is_taken(path.parent_path().parent_path()) ||
-          StudyLock::is_taken(path.parent_path().parent_path().parent_path()));
+         (is_study_locked(path.parent_path()) || is_study_locked(path.parent_path().parent_path()) ||
+          is_study_locked(path.parent_path().parent_path().parent_path()));
 }
 
 int clean(const std::string& directory, bool yes, const CommonOptions& common) {

@@ -6,7 +6,6 @@
 #include "../commands.hpp"
 #include "../inspect_text.hpp"
 #include "../load_config.hpp"
-#include "../trace_text.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
 #include "ffn/base/utf8.hpp"

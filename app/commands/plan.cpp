@@ -278,8 +278,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   auto study = read_study(document, common.config);
   if (!single) judge_as_follow_up(study, common.out, /*fresh=*/false);
   take_first_seeds(study);
-  if (single) warn_of_few_inputs(study);
-  if (!single) warn_of_few_inputs(study);
+  warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
   std::optional<TuningProgress> tuning;
   if (study.tune) tuning = tuning_progress(study, common.out);

@@ -288,16 +288,4 @@ TEST_CASE("directories are made with their parents, and a file in the way is nam
         "cannot create the directory " + scratch / "file/below" + ": Not a directory");
 }
 
-TEST_CASE("temporaries that a killed process left go when they are old, and others' not before") {
-  const ScratchDirectory scratch;
-  scratch.write("study.json", "{}");
-  const fs::path young = scratch.write("study.json.tmp-1-0", ""), old = scratch.write("study.json.tmp-2-0", "");
-  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  remove_old_temporaries(scratch.path());
-  CHECK(fs::exists(young));
-  CHECK_FALSE(fs::exists(old));
-  CHECK(fs::exists(scratch.path() / "study.json"));
-  CHECK_NOTHROW(remove_old_temporaries(scratch.path() / "no"));
-}
-
 TEST_CASE("the parent of a name alone is there") { CHECK_FALSE(make_directories(fs::path("merged").parent_path())); }

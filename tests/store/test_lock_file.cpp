@@ -70,8 +70,8 @@ TEST_CASE("the mount table tells which locks stay on one machine") {
 
 TEST_CASE("a claim excludes another of the same run and no other run") {
   const ScratchDirectory scratch;
-  const auto claim = RunClaim::take(scratch.path() / "variant" / "seed-0");
+  const auto claim = claim_run(scratch.path() / "variant" / "seed-0");
   CHECK(claim.has_value());
-  CHECK_FALSE(RunClaim::take(scratch.path() / "variant" / "seed-0").has_value());
-  CHECK(RunClaim::take(scratch.path() / "variant" / "seed-1").has_value());
+  CHECK_FALSE(claim_run(scratch.path() / "variant" / "seed-0").has_value());
+  CHECK(claim_run(scratch.path() / "variant" / "seed-1").has_value());
 }

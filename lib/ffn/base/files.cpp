@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "ffn/base/descriptor.hpp"
+
 namespace ffn {
 namespace fs = std::filesystem;
 
@@ -32,16 +34,6 @@ namespace fs = std::filesystem;
 static bool means_absent(int reason) { return reason == ENOENT || reason == ENOTDIR || reason == ENAMETOOLONG; }
 
 namespace {
-
-struct OpenFile {
-  explicit OpenFile(int descriptor) : fd(descriptor) {}
-  ~OpenFile() {
-    if (fd >= 0) ::close(fd);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  const int fd;
-};
 
 const char* kind_of(mode_t mode) {
   return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISCHR(mode) ? "a device" : S_ISBLK(mode) ? "a device" : "no file";
@@ -87,11 +79,11 @@ std::optional<std::string> read_path(const fs::path& path, const std::string& wh
   };
   check();
   // Not to wait for a writer, should a pipe take the file's place now, or for what the kernel has yet to say (/proc/kmsg).
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(status.st_mode) ? O_NONBLOCK : 0)));
-  if (file.fd < 0 && errno == ENOENT) return std::nullopt;  // removed or replaced in between
-  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) cannot(errno);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(status.st_mode) ? O_NONBLOCK : 0)));
+  if (!file.is_open() && errno == ENOENT) return std::nullopt;  // removed or replaced in between
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) cannot(errno);
   check();
-  return read_whole(file.fd, S_ISREG(status.st_mode) ? static_cast<std::uintmax_t>(status.st_size) : 0, name, what, code, max_bytes);
+  return read_whole(file.get(), S_ISREG(status.st_mode) ? static_cast<std::uintmax_t>(status.st_size) : 0, name, what, code, max_bytes);
 }
 
 std::string or_refuse(std::optional<std::string> text, const fs::path& path, const std::string& what, ExitCode code) {

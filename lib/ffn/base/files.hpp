@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/descriptor.hpp"
 #include "ffn/base/error.hpp"
 
 namespace ffn {
@@ -73,9 +74,8 @@ class FileGroup {
   /// Into a temporary; `path` itself changes with commit().
   void write(const std::filesystem::path& path, const std::string& bytes, Durability durability = Durability::flushed);
   /// A file that is in its place already and has to be on disk before any of the group appears. May be missing.
-  void flush_first(const std::filesystem::path& path) { flush_first(path, -1); }
-  /// The same through an open descriptor, which is the group's from now on.
-  void flush_first(const std::filesystem::path& path, int descriptor);
+  /// `file`: as it was written, if that is still open.
+  void flush_first(const std::filesystem::path& path, Descriptor file = Descriptor());
   /// The group is empty afterwards. When it throws, what has not appeared never will.
   void commit();
   bool empty() const { return files_.empty(); }
@@ -86,10 +86,10 @@ class FileGroup {
   };
   struct Unflushed {
     std::filesystem::path path;
-    int descriptor;  // as it was written; -1: closed since
+    Descriptor descriptor;  // as it was written, or closed since
   };
 
-  int keep_or_close(int descriptor, const std::filesystem::path& path);
+  Descriptor keep_or_close(Descriptor file, const std::filesystem::path& path);
   void flush(Unflushed& file);
   void discard() noexcept;
   void forget() noexcept;
@@ -108,9 +108,6 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 
 /// Removes temporaries that a killed process left in a directory. Only where no other process writes.
 void remove_temporaries(const std::filesystem::path& directory);
-
-/// The same while other processes may be writing: only temporaries older than an hour.
-void remove_old_temporaries(const std::filesystem::path& directory);
 
 /// Creates a directory and its parents; false if it was there. Throws SystemError naming the path and the reason.
 bool make_directories(const std::filesystem::path& path);

@@ -34,15 +34,6 @@ bool is_standard_output(const struct stat& file) {
   return ::fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev && output.st_ino == file.st_ino;
 }
 
-void write_to(int descriptor, const std::string& bytes, const fs::path& path) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw SystemError("cannot write " + path.string() + ": " + std::strerror(errno));
-    done += static_cast<std::size_t>(n);
-  }
-}
-
 }  // namespace
 
 NamedFile::NamedFile(const fs::path& path, const FileKind& kind, Chosen chosen) : path_(path) {
@@ -69,16 +60,13 @@ NamedFile::NamedFile(const fs::path& path, const FileKind& kind, Chosen chosen) 
 
 void NamedFile::write(const std::string& bytes) const {
   if (kind_ == Kind::file) return write_file_atomically(path_, bytes, Durability::cached);
-  if (kind_ == Kind::standard_output) return write_to(STDOUT_FILENO, bytes, path_);
-  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) throw SystemError("cannot open " + path_.string() + ": " + std::strerror(errno));
-  try {
-    write_to(descriptor, bytes, path_);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
+  Descriptor file;
+  if (kind_ == Kind::open) {
+    file = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file.is_open()) throw SystemError("cannot open " + path_.string() + ": " + std::strerror(errno));
   }
-  if (::close(descriptor) != 0 && errno != EINTR) throw SystemError("cannot write " + path_.string() + ": " + std::strerror(errno));
+  if (!write_all(file.is_open() ? file.get() : STDOUT_FILENO, bytes) || !file.close())
+    throw SystemError("cannot write " + path_.string() + ": " + std::strerror(errno));
 }
 
 }  // namespace ffn

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -21,47 +20,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Closes its descriptor, if it has one.
-struct Opened {
-  explicit Opened(int descriptor) : fd(descriptor) {}
-  ~Opened() {
-    if (fd >= 0) ::close(fd);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  const int fd;
-};
-
 [[noreturn]] void fail(const std::string& action, const fs::path& path) {
   const int reason = errno;
   throw_unwritable("cannot " + action + " " + path.string() + ": " + std::strerror(reason), reason);
 }
 
 // Under a name that cannot be taken: containers have equal process ids, and a link planted there would be written through.
-std::pair<fs::path, int> new_temporary(const fs::path& path) {
+std::pair<fs::path, Descriptor> new_temporary(const fs::path& path) {
   for (int tries = 10;; --tries) {
     std::uint64_t number = 0;
     if (::getentropy(&number, sizeof number) != 0) fail("name a temporary for", path);
     fs::path temporary = path.string() + kTemporaryMark + std::to_string(::getpid()) + "-" + std::to_string(number);
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd >= 0) return {std::move(temporary), fd};
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (file.is_open()) return {std::move(temporary), std::move(file)};
     if (errno != EEXIST || tries == 0) fail("create", temporary);
   }
 }
 
-void write_all(int fd, const std::string& bytes, const fs::path& path) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", path);
-    done += static_cast<size_t>(n);
-  }
-}
-
-// Some file systems report what could not be written here and never again.
-void close_written(int fd, const fs::path& path) {
-  if (::close(fd) != 0 && errno != EINTR) fail("write", path);
+void close_written(Descriptor& file, const fs::path& path) {
+  if (!file.close()) fail("write", path);
 }
 
 // False, with errno, where it fails.
@@ -85,9 +62,9 @@ void start_writing(int fd) {
 // Its entries: what was created, renamed or removed in it. What is gone needs no flush; a directory that one may pass through
 // and not read is not ours.
 void flush_directory(const fs::path& path) {
-  const Opened directory(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
-  if (directory.fd < 0 && errno != ENOENT && errno != EACCES) fail("open", path);
-  if (directory.fd < 0 || synced(directory.fd)) return;
+  const Descriptor directory(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  if (!directory.is_open() && errno != ENOENT && errno != EACCES) fail("open", path);
+  if (!directory.is_open() || synced(directory.get())) return;
   // Some file systems cannot (CIFS, some FUSE mounts): entries are as safe there as they make them.
   if (errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail("flush", path);
 }
@@ -166,16 +143,13 @@ void write_file_atomically(const fs::path& path, const std::string& bytes, Durab
 }
 
 void FileGroup::write(const fs::path& path, const std::string& bytes, Durability durability) {
-  const auto [temporary, fd] = new_temporary(path);
+  auto [temporary, file] = new_temporary(path);
   files_.push_back({temporary, path});
-  bool open = true;
   try {
-    write_all(fd, bytes, temporary);
-    open = false;
-    if (durability == Durability::cached) close_written(fd, temporary);
-    else to_flush_.push_back({temporary, keep_or_close(fd, temporary)});
+    if (!write_all(file.get(), bytes)) fail("write", temporary);
+    if (durability == Durability::cached) close_written(file, temporary);
+    else to_flush_.push_back({temporary, keep_or_close(std::move(file), temporary)});
   } catch (...) {
-    if (open) ::close(fd);
     ::unlink(temporary.c_str());
     files_.pop_back();
     throw;
@@ -185,30 +159,27 @@ void FileGroup::write(const fs::path& path, const std::string& bytes, Durability
   if (places_.empty() || places_.back() != place) places_.push_back(place);
 }
 
-void FileGroup::flush_first(const fs::path& path, int descriptor) {
+void FileGroup::flush_first(const fs::path& path, Descriptor file) {
   const bool known = !to_flush_.empty() && to_flush_.back().path == path;  // its writer asked for it, too
-  if (!known) to_flush_.push_back({path, descriptor < 0 ? -1 : keep_or_close(descriptor, path)});
-  else if (descriptor >= 0) close_written(descriptor, path);
+  if (known) close_written(file, path);
+  else to_flush_.push_back({path, file.is_open() ? keep_or_close(std::move(file), path) : Descriptor()});
 }
 
 // A group may be larger than the number of files that one may have open: most of a large one is opened again for its flush.
-int FileGroup::keep_or_close(int descriptor, const fs::path& path) {
-  start_writing(descriptor);
-  if (kept_open_ < kFlushedAtOnce) {
-    ++kept_open_;
-    return descriptor;
-  }
-  close_written(descriptor, path);
-  return -1;
+Descriptor FileGroup::keep_or_close(Descriptor file, const fs::path& path) {
+  start_writing(file.get());
+  if (kept_open_ < kFlushedAtOnce) ++kept_open_;
+  else close_written(file, path);
+  return file;
 }
 
 // What is gone needs no flush.
 void FileGroup::flush(Unflushed& file) {
-  if (file.descriptor < 0) file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file.descriptor < 0 && errno == ENOENT) return;
-  if (file.descriptor < 0) fail("open", file.path);
-  if (!synced(file.descriptor)) fail("flush", file.path);
-  close_written(std::exchange(file.descriptor, -1), file.path);
+  if (!file.descriptor.is_open()) file.descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.descriptor.is_open() && errno == ENOENT) return;
+  if (!file.descriptor.is_open()) fail("open", file.path);
+  if (!synced(file.descriptor.get())) fail("flush", file.path);
+  close_written(file.descriptor, file.path);
 }
 
 void FileGroup::commit() {
@@ -232,9 +203,6 @@ void FileGroup::discard() noexcept {
 }
 
 void FileGroup::forget() noexcept {
-  for (const auto& file : to_flush_) {
-    if (file.descriptor >= 0) ::close(file.descriptor);
-  }
   files_.clear();
   to_flush_.clear();
   places_.clear();
@@ -254,15 +222,6 @@ bool make_directory(const fs::path& path) {
   if (error) throw_unwritable("cannot create the directory " + path.string() + ": " + error.message(), error.value());
   if (created) KnownEntries::get().made(absolute_path(path));
   return created;
-}
-
-void remove_old_temporaries(const fs::path& directory) {
-  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
-  std::error_code error;
-  for (const auto& entry : entries_of(directory)) {
-    if (!is_temporary(entry.path.filename().string())) continue;
-    if (const auto written = fs::last_write_time(entry.path, error); !error && written < old) fs::remove(entry.path, error);
-  }
 }
 
 bool make_directories(const fs::path& path) {

@@ -7,6 +7,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/coverage.hpp"
+#include "ffn/report/format.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn::inspect {
@@ -180,6 +181,13 @@ std::string part_name(const Inspection& inspection, std::size_t block, std::size
 
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron) {
   return part_name(inspection, block, part) + "." + std::to_string(neuron);
+}
+
+std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
+    out.push_back(inputs.class_name(classes[k].index) + " " + shown_number(classes[k].logit, 2));
+  return out.empty() ? "none" : join(out, " · ");
 }
 
 NeuronPlace find_neuron(const Inspection& inspection, const std::string& name) {

@@ -86,6 +86,9 @@ std::string part_name(const Inspection& inspection, std::size_t block, std::size
 /// "0.17", in a mixture "0.3.17": block, expert, neuron.
 std::string neuron_name(const Inspection& inspection, std::size_t block, std::size_t part, std::int64_t neuron);
 
+/// "1 2.3 · 0 −1.1": the first `most` classes with their logits.
+std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most);
+
 struct NeuronPlace {
   std::size_t block, part;
   std::int64_t neuron;

@@ -18,6 +18,7 @@ using pictures::Cell;
 using pictures::escaped;
 using pictures::html_numbers;
 using pictures::Numbers;
+using pictures::paragraph;
 
 namespace {
 
@@ -25,10 +26,6 @@ constexpr int kShades = 10;                                // either way: of tex
 constexpr std::size_t kNeuronsShown = 12;                  // with their examples, per hidden layer
 constexpr std::size_t kOfExperts = 3, kOfAllExperts = 48;  // likewise, per expert and together, but one of each
 constexpr std::size_t kMostRows = 512;                     // of the table of neurons
-
-std::string paragraph(const std::string& text, const char* cls = "") {
-  return std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
-}
 
 std::string section(const std::string& id, const std::string& heading, const std::string& reading, const std::string& body) {
   return "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + paragraph(reading, "reading") + body + "</section>\n";
@@ -95,14 +92,6 @@ std::string layers_section(const Inspection& i) {
                      "centred (Roy and Vetterli 2007), over as many tokens as stand beside it, which it cannot be above. Agreement: of a "
                      "text, neurons whose value favours the very token that follows where the key is strongest (Geva et al. 2021).",
                  html_numbers(numbers));
-}
-
-std::string classes_text(const std::vector<ClassLogit>& classes, const Inputs& inputs, std::size_t most) {
-  std::vector<std::string> out;
-  for (std::size_t k = 0; k < std::min(most, classes.size()); ++k)
-    out.push_back(inputs.class_name(classes[k].index) + " " + (classes[k].logit < 0 ? "−" : "") +
-                  format_significant(std::abs(classes[k].logit), 2));
-  return out.empty() ? "none" : join(out, " · ");
 }
 
 /// Below which a neuron is left out of the table.

@@ -175,14 +175,6 @@ std::string how_to_read(const Comparison& c) {
          (c.min_effect > 0 ? " and for both claims, different and not (closed test).\n" : " (Holm).\n");
 }
 
-std::size_t judging_seeds(const Comparison& c) {
-  std::size_t seeds = 0;
-  for (const auto& facet : c.facets) {
-    for (const auto& group : facet.groups) seeds = std::max(seeds, group.num_runs);
-  }
-  return seeds;
-}
-
 std::string ratio_explanation(const Comparison& c) {
   if (!c.as_ratios) return "";
   return "Losses are compared as ratios, seed by seed: −20 % or ÷1.25 is a loss of 0.8 times that of " + shown_value(c, c.reference) +
@@ -242,7 +234,7 @@ std::vector<DocumentPart> document_of(const Comparison& c, bool details, bool ex
       say(curve_caption(*c.tuned));
       show(curve_table(*c.tuned));
     }
-    for (const auto& text : tuned_notes(*c.tuned, c.metric, judging_seeds(c), c.min_effect)) note(text);
+    for (const auto& text : tuned_notes(c)) note(text);
   }
   if (details) {
     say(title(c));

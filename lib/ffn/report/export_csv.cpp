@@ -10,6 +10,12 @@ namespace ffn {
 
 namespace {
 
+// Behind the keys of the facet and what is compared.
+constexpr const char* kColumns =
+    "metric runs done diverged failed mean half_width iqm hits median_steps parameters flops_per_token train_seconds reference "
+    "difference low high p_better p p_holm verdict median scale test ratio ratio_low ratio_high bad_runs bad_runs_reference p_mcnemar "
+    "label qualification";
+
 std::string raw(const std::optional<double>& x) {
   if (!x) return "";
   std::ostringstream out;
@@ -57,39 +63,8 @@ std::string CsvExporter::write(const Comparison& c) const {
   std::vector<Column> columns;
   for (const auto& [key, value] : c.facets.at(0).keys) columns.push_back({key});
   columns.push_back({c.by});
-  for (const char* name : {"metric",
-                           "runs",
-                           "done",
-                           "diverged",
-                           "failed",
-                           "mean",
-                           "half_width",
-                           "iqm",
-                           "hits",
-                           "median_steps",
-                           "parameters",
-                           "flops_per_token",
-                           "train_seconds",
-                           "reference",
-                           "difference",
-                           "low",
-                           "high",
-                           "p_better",
-                           "p",
-                           "p_holm",
-                           "verdict",
-                           "median",
-                           "scale",
-                           "test",
-                           "ratio",
-                           "ratio_low",
-                           "ratio_high",
-                           "bad_runs",
-                           "bad_runs_reference",
-                           "p_mcnemar",
-                           "label",
-                           "qualification"})
-    columns.push_back({name});
+  std::istringstream names(kColumns);
+  for (std::string name; names >> name;) columns.push_back({name});
   if (!c.contrasts.empty()) columns.push_back({"contrast"});
   Table table(columns);
   const auto add_row = [&](std::vector<std::string> row, const PairResult* pair, const std::string& median, const std::string& label,

@@ -24,10 +24,6 @@ namespace {
 
 constexpr double kBarWidth = 260;
 
-std::string paragraph(const std::string& text, const char* cls = "") {
-  return text.empty() ? "" : std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
-}
-
 std::string section(const std::string& id, const std::string& heading, const std::string& body) {
   return body.empty() ? "" : "<section id=\"" + id + "\"><h2>" + escaped(heading) + "</h2>\n" + body + "</section>\n";
 }

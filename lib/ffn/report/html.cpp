@@ -67,6 +67,10 @@ std::string html_panel(const Figure& figure, std::size_t index) {
 
 }  // namespace
 
+std::string paragraph(const std::string& text, const char* cls) {
+  return text.empty() ? "" : std::string("<p") + (*cls ? std::string(" class=\"") + cls + "\"" : "") + ">" + escaped(text) + "</p>\n";
+}
+
 std::string html_numbers(const Numbers& numbers) {
   // Cells do not break, or small screens would have towers of words; text that comes to a few lines does. Longer rows of numbers scroll.
   const auto breaks = [](const std::string& text) { return display_width(text) > 30 && display_width(text) <= 100; };

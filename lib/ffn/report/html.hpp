@@ -18,6 +18,8 @@ std::string html_document(const std::string& title, const std::string& version, 
 std::string without_reload(const std::string& live_page);
 std::string page_style();
 
+/// Empty without text.
+std::string paragraph(const std::string& text, const char* cls = "");
 std::string html_numbers(const Numbers& numbers);
 /// Heading, how to read it, legend, every panel at every scale, notes, and the numbers to be unfolded.
 std::string html_figure(const Figure& figure);

@@ -68,7 +68,7 @@ std::string progress_bar(const ProgressView& view, int width);
 std::string evaluating_text(double share);
 
 /// Shows a cohort's steps in a bar; to be given to RunRecorder::forward_to.
-class ProgressObserver final : public TrainObserver {
+class ProgressObserver : public TrainObserver {
  public:
   explicit ProgressObserver(ProgressBar& bar) : bar_(bar) {}
   void stepped(std::int64_t step, double loss) override { bar_.update(step, loss); }

@@ -1,7 +1,10 @@
 #include "ffn/report/svg.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include "ffn/base/utf8.hpp"
 
@@ -41,27 +44,11 @@ std::string head_of(double width, double height, const std::string& id, const st
 }  // namespace
 
 std::string escaped(const std::string& text) {
+  constexpr std::pair<char, const char*> kEntities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string out;
   for (const char c : without_controls(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+    const auto* entity = std::find_if(std::begin(kEntities), std::end(kEntities), [c](const auto& e) { return e.first == c; });
+    out += entity == std::end(kEntities) ? std::string(1, c) : entity->second;
   }
   return out;
 }

@@ -62,10 +62,12 @@ std::string tuned_sentence(const TuningResult& tuned) {
          ": " + join(choices_text(tuned), "; ") + ". These are verdicts on the chosen values.";
 }
 
-std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::string& compared, std::size_t judging_seeds, double min_effect) {
+std::vector<std::string> tuned_notes(const Comparison& c) {
   std::vector<std::string> notes;
-  if (const auto same = tuning_metric(compared); tuned.metric != same)
-    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + compared +
+  if (!c.tuned) return notes;
+  const auto& tuned = *c.tuned;
+  if (const auto same = tuning_metric(c.metric); tuned.metric != same)
+    notes.push_back("values were chosen by " + tuned.metric + " and are compared by " + c.metric +
                     ", which other values may suit better; tune.metric=" + same + " chooses by what is compared");
   for (std::size_t i = 0; i < tuned.keys.size(); ++i) {
     std::vector<std::string> at_edge;
@@ -81,7 +83,11 @@ std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::strin
                               ": a wider grid may do better");
   }
   if (tuned.variants.size() < 2 || tuned.per_seed) return notes;
-  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, min_effect); !caution.empty())
+  std::size_t judging_seeds = 0;
+  for (const auto& facet : c.facets) {
+    for (const auto& group : facet.groups) judging_seeds = std::max(judging_seeds, group.num_runs);
+  }
+  if (auto caution = caution_about_one_choice(tuned.seeds, judging_seeds, c.min_effect); !caution.empty())
     notes.push_back(std::move(caution));
   return notes;
 }

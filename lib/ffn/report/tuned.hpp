@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ffn/config/tuning.hpp"
+#include "ffn/compare/compare.hpp"
 #include "ffn/report/table.hpp"
 
 namespace ffn {
@@ -14,7 +14,8 @@ namespace ffn {
 std::string tuned_sentence(const TuningResult& tuned);
 
 /// Choices by another metric than the compared one, choices at the ends of their grid, and what too few seeds leave open.
-std::vector<std::string> tuned_notes(const TuningResult& tuned, const std::string& compared, std::size_t judging_seeds, double min_effect);
+/// None where nothing was tuned.
+std::vector<std::string> tuned_notes(const Comparison& c);
 
 /// What one choice for all seeds leaves to chance; empty where seeds and min_effect make up for it.
 std::string caution_about_one_choice(std::size_t tuning_seeds, std::size_t judging_seeds, double min_effect);

@@ -1,6 +1,5 @@
 #include "ffn/store/event_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -84,19 +84,10 @@ void EventFile::end(SessionEnd end) {
 
 void EventFile::write(const std::string& bytes) {
   if (!writes_ || bytes.empty()) return;
-  const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
-  std::size_t done = 0;
-  while (file >= 0 && done < bytes.size()) {
-    const ssize_t n = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (n >= 0) done += static_cast<std::size_t>(n);
-    else if (errno != EINTR) break;
-  }
-  const int reason = errno;
-  const bool is_closed = file >= 0 && ::close(file) == 0;
-  if (done == bytes.size() && is_closed) return;
+  std::ofstream file(path_, std::ios::binary | std::ios::app);
+  if (file << bytes << std::flush) return;
   writes_ = false;
-  log_warning("no more events for TensorBoard: cannot write " + path_.string() + ": " +
-              std::strerror(done == bytes.size() ? errno : reason));
+  log_warning("no more events for TensorBoard: cannot write " + path_.string() + ": " + std::strerror(errno));
 }
 
 }  // namespace ffn

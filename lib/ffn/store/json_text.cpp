@@ -7,7 +7,6 @@
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/error.hpp"
 #include "ffn/base/json_document.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn::record_detail {
 
@@ -56,8 +55,6 @@ Json facts_json(const FileFacts& facts) { return {{"bytes", facts.bytes}, {"chec
 
 FileFacts facts_from(const Json& json) { return {json.at("bytes").get<std::uint64_t>(), json.at("checksum").get<std::string>()}; }
 
-std::string json_text(const Json& json) { return dump_json_lossy(json, 2) + "\n"; }
-
 namespace {
 
 constexpr const char* kSeal = "checksum";
@@ -87,7 +84,7 @@ void check_version_and_seal(Json& json, const std::string& source, bool sealed) 
 std::string sealed_text(const Json& json) {
   Json sealed = json;
   sealed[kSeal] = seal_of(json);
-  return json_text(sealed);
+  return dump_json_lossy(sealed, 2) + "\n";
 }
 
 void read_json_text(const std::string& text, const std::string& source, const std::function<void(const Json& json)>& read, bool sealed) {

@@ -10,6 +10,9 @@
 
 namespace ffn::record_detail {
 
+/// A name from a file that may be damaged: quoted, of bounded length, without raw bytes.
+std::string shown(const std::string& name);
+
 /// JSON knows no NaN and no infinity: those become "nan", "inf", "-inf". A finite number keeps every bit: it is written
 /// with the fewest digits that read back as the same double.
 Json number_json(double value);
@@ -34,11 +37,8 @@ double seconds_from(const Json& value);
 Json facts_json(const FileFacts& facts);
 FileFacts facts_from(const Json& json);
 
-/// Pretty-printed with a newline at the end. Bytes that are not UTF-8 (a path, an argument) become U+FFFD.
-std::string json_text(const Json& json);
-
-/// The same with a last key "checksum": of the object without it, on one line. Spaces may be changed without being noticed,
-/// no value may.
+/// Pretty-printed with a newline at the end, and a last key "checksum": of the object without it, on one line. Spaces may be changed
+/// without being noticed, no value may. Bytes that are not UTF-8 (a path, an argument) become U+FFFD.
 std::string sealed_text(const Json& json);
 
 /// Reads one of our JSON files; `json` is what parsed. Throws DataError naming the file for text that is no JSON object, a

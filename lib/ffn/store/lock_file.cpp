@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -22,10 +23,8 @@ namespace {
 bool without_locks = false;
 
 bool means_no_locks(int reason) {
-  for (const int code : {ENOLCK, ENOTSUP, EOPNOTSUPP, EINVAL, ENOSYS, EPERM}) {
-    if (reason == code) return true;
-  }
-  return false;
+  const auto codes = {ENOLCK, ENOTSUP, EOPNOTSUPP, EINVAL, ENOSYS, EPERM};
+  return std::find(codes.begin(), codes.end(), reason) != codes.end();
 }
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int reason) {
@@ -56,23 +55,16 @@ const char* const kWithoutLocksHint =
 
 LockFile::LockFile(fs::path path) : path_(std::move(path)) {
   // Without waiting: what is in the way may be a pipe.
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-  if (fd_ < 0) fail("open", path_, errno);
+  file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666));
+  if (!file_.is_open()) fail("open", path_, errno);
   struct stat status = {};
-  if (::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) return;
-  ::close(fd_);
+  if (::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode)) return;
   throw SystemError(path_.string() + " is no regular file, so it cannot be a lock file", "look what it is; ffn-train did not put it there");
 }
 
-LockFile::~LockFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-LockFile::LockFile(LockFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-
 bool LockFile::try_lock(Hold hold, std::int64_t byte) {
   struct flock lock = lock_of(hold == Hold::shared ? F_RDLCK : F_WRLCK, byte);
-  if (::fcntl(fd_, F_OFD_SETLK, &lock) == 0) return true;
+  if (::fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return true;
   const int reason = errno;
   if (reason == EAGAIN || reason == EACCES) return false;
   if (!means_no_locks(reason)) fail("lock", path_, reason);
@@ -83,12 +75,9 @@ bool LockFile::try_lock(Hold hold, std::int64_t byte) {
 }
 
 bool is_locked(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return false;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct flock lock = lock_of(F_WRLCK, 0);
-  const bool locked = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  ::close(fd);
-  return locked;
+  return file.is_open() && ::fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 void do_without_locks() { without_locks = true; }
@@ -104,12 +93,7 @@ struct Mount {
   std::string type;
   std::vector<std::string> options;
 
-  const std::string* option(const std::string& name) const {
-    for (const auto& option : options) {
-      if (option == name) return &option;
-    }
-    return nullptr;
-  }
+  bool has(const std::string& option) const { return std::find(options.begin(), options.end(), option) != options.end(); }
 };
 
 // Spaces and the like are written as \040 there.
@@ -175,7 +159,7 @@ LockReach lock_reach(const std::string& mountinfo, const fs::path& canonical) {
   std::string with;
   for (const auto& [type, option] : kLocal) {
     if (mount.type != type || reach.one_machine) continue;
-    reach.one_machine = *option == '\0' || mount.option(option) != nullptr;
+    reach.one_machine = *option == '\0' || mount.has(option);
     if (reach.one_machine && *option != '\0') with = std::string(" with ") + option;
   }
   reach.mount = mount.type + with + " on " + mount.point.string();

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "ffn/base/descriptor.hpp"
+
 namespace ffn {
 
 /// Opens or creates a lock file. A symbolic link is not followed, nothing but a regular file is opened, and nothing is ever
@@ -16,9 +18,6 @@ class LockFile {
 
   /// Throws SystemError naming the file, the reason and a remedy.
   explicit LockFile(std::filesystem::path path);
-  ~LockFile();
-  LockFile(LockFile&& other) noexcept;
-  LockFile& operator=(LockFile&&) = delete;
 
   /// Takes the lock on one byte of the file (which need not exist), or changes how it is held. False when another LockFile,
   /// of this process or another, is in the way. Throws SystemError where the file system has no locks, unless
@@ -29,7 +28,7 @@ class LockFile {
 
  private:
   std::filesystem::path path_;
-  int fd_ = -1;
+  Descriptor file_;
 };
 
 /// Whether a process has a lock on the first byte of the file. Creates nothing; false if there is no such file.

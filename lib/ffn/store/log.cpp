@@ -1,12 +1,10 @@
 #include "ffn/store/log.hpp"
 
-#include <fcntl.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +12,7 @@
 #include <mutex>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
 
 namespace ffn {
 namespace {
@@ -56,44 +55,6 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
   const LogOptions options_;
 };
 
-/// A log file that cannot be written any more (a full disk, a limit) is given up without a word: what is worth keeping is written
-/// elsewhere, and its failure is an error that says so.
-class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit FileSink(int descriptor) : descriptor_(descriptor) {}
-  ~FileSink() override { ::close(descriptor_); }
-  FileSink(const FileSink&) = delete;
-  FileSink& operator=(const FileSink&) = delete;
-
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    for (std::size_t done = 0; done < line.size() && !given_up_;) {
-      const ssize_t n = ::write(descriptor_, line.data() + done, line.size() - done);
-      if (n >= 0) done += static_cast<std::size_t>(n);
-      else given_up_ = errno != EINTR;
-    }
-  }
-  void flush_() override {}
-
- private:
-  const int descriptor_;
-  bool given_up_ = false;
-};
-
-// A regular file, opened to be added to; -1 where something else lies under the log's name: a pipe, on which opening would wait, a link to
-// somebody else's file, a directory.
-int open_log(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-  struct stat status = {};
-  if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
-  if (descriptor < 0 && errno != ENXIO && errno != ELOOP && errno != EISDIR)
-    throw SystemError("cannot open the log file " + path.string() + ": " + std::strerror(errno));
-  if (descriptor >= 0) ::close(descriptor);
-  return -1;
-}
-
 struct Log {
   // The logger lets everything through: each sink has its own threshold. dist_sink locks, so that a log file can come and
   // go while another thread writes.
@@ -105,6 +66,9 @@ struct Log {
     logger.set_level(Level::trace);
     logger.flush_on(Level::trace);  // few lines, and the last ones before a crash are the ones that matter
     sinks->add_sink(terminal);
+    // A log file on a full disk is given up in silence: what is worth keeping is written elsewhere, and its failure is an error that says
+    // so.
+    logger.set_error_handler([](const std::string&) {});
   }
 };
 
@@ -141,12 +105,17 @@ void log_warning(const std::string& text) { write(Level::warn, text); }
 void log_error(const std::string& text) { write(Level::err, text); }
 
 LogFile::LogFile(const std::filesystem::path& path) {
-  const int descriptor = open_log(path);
-  if (descriptor < 0) {
+  const auto type = link_type_of(path);
+  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular) {
     log_warning("no log is kept: " + path.string() + " is no regular file");
     return;
   }
-  const auto sink = std::make_shared<FileSink>(descriptor);
+  spdlog::sink_ptr sink;
+  try {
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+  } catch (const spdlog::spdlog_ex&) {
+    throw SystemError("cannot open the log file " + path.string() + ": " + std::strerror(errno));
+  }
   sink->set_level(Level::debug);
   // UTC like the times in the other files of a run.
   sink->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc));

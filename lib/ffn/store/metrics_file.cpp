@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -30,23 +29,6 @@ constexpr std::uintmax_t kMaxMetricsBytes = std::uintmax_t{1} << 31;  // ten mil
   throw SystemError("cannot " + action + " " + path.string() + ": " + std::strerror(reason),
                     reason == ENOSPC ? "free some disk space and start again; the run goes on from its last checkpoint" : "");
 }
-
-class File {
- public:
-  File(const fs::path& path, int flags) : fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666)) {}
-  ~File() { close(); }
-  /// False where the file system reports only now that it could not write.
-  bool close() {
-    const bool good = fd < 0 || ::close(fd) == 0 || errno == EINTR;
-    fd = -1;
-    return good;
-  }
-  int release() { return std::exchange(fd, -1); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int fd;
-};
 
 // As number_json: the fewest digits that read back as the same double. A study of small runs writes a hundred thousand
 // lines, so these do without a document.
@@ -122,9 +104,9 @@ std::string read_vouched_text(const fs::path& path) {
 
 void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluations, Checksum& written, FileGroup* group) {
   if (evaluations.empty()) return;
-  File file(path, O_WRONLY | O_APPEND | (written.size() == 0 ? O_CREAT : 0));
-  if (file.fd < 0) fail_to_append("open", path, errno);
-  const off_t before = ::lseek(file.fd, 0, SEEK_END);
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (written.size() == 0 ? O_CREAT : 0), 0666));
+  if (!file.is_open()) fail_to_append("open", path, errno);
+  const off_t before = ::lseek(file.get(), 0, SEEK_END);
   if (before != static_cast<off_t>(written.size())) {
     throw SystemError(path.string() + " was changed while it was written: it has " + std::to_string(before) + " bytes, not " +
                           std::to_string(written.size()),
@@ -132,19 +114,14 @@ void append_metrics(const fs::path& path, const std::vector<Evaluation>& evaluat
   }
   std::string lines;
   for (const auto& evaluation : evaluations) append_line(lines, evaluation);
-  ssize_t done = 0, n;
-  do {  // a short write says nothing of its reason; the next one does
-    n = ::write(file.fd, lines.data() + done, lines.size() - static_cast<std::size_t>(done));
-    if (n > 0) done += n;
-  } while (done < static_cast<ssize_t>(lines.size()) && (n > 0 || (n < 0 && errno == EINTR)));
-  if (done == static_cast<ssize_t>(lines.size())) {
-    if (group) group->flush_first(path, file.release());
+  if (write_all(file.get(), lines)) {
+    if (group) group->flush_first(path, std::move(file));
     else if (!file.close()) fail_to_append("write", path, errno);
     written.add(lines);
     return;
   }
-  const int reason = n < 0 ? errno : ENOSPC;
-  if (done > 0 && ::ftruncate(file.fd, before) != 0) fail_to_append("shorten", path, errno);
+  const int reason = errno;
+  if (::lseek(file.get(), 0, SEEK_END) != before && ::ftruncate(file.get(), before) != 0) fail_to_append("shorten", path, errno);
   fail_to_append("write", path, reason);
 }
 

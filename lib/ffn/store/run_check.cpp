@@ -7,8 +7,8 @@
 #include "ffn/base/hash.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/store/cleanup.hpp"
+#include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -35,8 +35,7 @@ std::string without_prefix(const std::string& what, const fs::path& directory) {
   return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
 }
 
-}  // namespace
-
+// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
 std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary) {
   std::vector<std::string> out;
   for (const auto& [name, facts] : summary.files) {
@@ -47,6 +46,8 @@ std::vector<std::string> file_differences(const RunDirectory& directory, const R
   }
   return out;
 }
+
+}  // namespace
 
 RunCheck check_run(const RunDirectory& directory, const std::string& identity) {
   using Verdict = RunCheck::Verdict;
@@ -128,13 +129,13 @@ RunRecord require_trained(const RunDirectory& directory) {
 // The same in every version and build, which may all be at work in one directory. 60 bits: no two runs share a byte.
 static std::int64_t byte_of(const std::string& name) { return std::stoll(sha256_hex(name).substr(0, 15), nullptr, 16); }
 
-std::optional<RunClaim> RunClaim::take(const fs::path& run) {
+std::optional<LockFile> claim_run(const fs::path& run) {
   // Beside the run's directory: one that is renamed must not take the lock along. One file for all runs beside each other, each of which
   // has a byte of it (that need not exist).
   if (!path_exists(run.parent_path())) make_directory(run.parent_path());
   LockFile file(run.parent_path() / ".lock");
   if (!file.try_lock(LockFile::Hold::alone, byte_of(run.filename().string()))) return std::nullopt;
-  return RunClaim(std::move(file));
+  return file;
 }
 
 }  // namespace ffn

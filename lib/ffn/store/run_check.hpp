@@ -31,9 +31,6 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity = 
 /// Opens the checkpoint of an unfinished run, too, and throws nothing.
 RunCheck check_run_closely(const RunDirectory& directory);
 
-/// What differs from what a summary vouches for: "metrics.jsonl: 120 bytes instead of 4096".
-std::vector<std::string> file_differences(const RunDirectory& directory, const RunSummary& summary);
-
 /// For whoever holds the run's claim and is going to train it: where it goes on, or nothing if it begins. Renames the directory of a
 /// damaged run, with a warning.
 std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity, RunCheck& check);
@@ -41,16 +38,8 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::i
 /// The record of a run whose weights are those that were trained. Throws DataError where they are not, or are not there.
 RunRecord require_trained(const RunDirectory& directory);
 
-/// Who trains a run: a lock that the system releases when its holder dies, however that happens.
-class RunClaim {
- public:
-  /// Takes the run, or returns nothing when another process (or another claim of this one) has it. Creates the directory
-  /// that the run's own stands in, not those above.
-  static std::optional<RunClaim> take(const std::filesystem::path& run);
-
- private:
-  explicit RunClaim(LockFile file) : file_(std::move(file)) {}
-  LockFile file_;
-};
+/// Who trains a run holds this lock, which the system releases when its holder dies, however that happens. Nothing when another process
+/// (or another claim of this one) has the run. Creates the directory that the run's own stands in, not those above.
+std::optional<LockFile> claim_run(const std::filesystem::path& run);
 
 }  // namespace ffn

@@ -32,28 +32,12 @@ std::string end_reason(const RunResult& result) {
 }
 
 RunState state_of(RunEnd end) {
-  switch (end) {
-    case RunEnd::done:
-      return RunState::done;
-    case RunEnd::diverged:
-      return RunState::diverged;
-    case RunEnd::interrupted:
-      return RunState::interrupted;
-  }
-  return RunState::failed;
+  return end == RunEnd::done ? RunState::done : end == RunEnd::diverged ? RunState::diverged : RunState::interrupted;
 }
 
 // What is kept while files wait: the weights are on file already.
 RunResult without_weights(const RunResult& result) {
-  RunResult out;
-  out.end = result.end;
-  out.steps = result.steps;
-  out.train_seconds = result.train_seconds;
-  out.hit = result.hit;
-  out.divergence = result.divergence;
-  out.metadata = result.metadata;
-  out.computed_by = result.computed_by;
-  return out;
+  return {result.end, result.steps, result.train_seconds, result.hit, result.divergence, {}, result.metadata, result.computed_by};
 }
 
 }  // namespace

@@ -17,11 +17,9 @@ bool has_checksum(const TensorFile& file);
 
 /// The file's bytes: the same for equal input whatever its order. As the reference writer does it: tensors by descending
 /// dtype alignment, then by name; the header padded with spaces to a multiple of 8.
-/// Throws CheckpointError with every problem: a name twice or reserved, bytes that do not fit the shape, text not UTF-8.
 std::string safetensors_bytes(const TensorFile& file);
 
-/// Tensors in the order of their data. Throws CheckpointError with every problem found, a checksum that differs included;
-/// `source` names the file in it.
+/// Tensors in the order of their data. Throws CheckpointError naming `source` for damage, a checksum that differs included.
 TensorFile parse_safetensors(const std::string& bytes, const std::string& source);
 
 /// Throws CheckpointError, also for a file that is missing; ReadError for one that cannot be read.

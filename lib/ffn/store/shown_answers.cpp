@@ -250,7 +250,7 @@ bool add_answer(StudyHistory& history, const ShownAnswer& answer, const Asked& d
 }
 
 void amend_study_file(const fs::path& study, const std::function<bool(StudyHistory&)>& change) {
-  const StudyFileTurn turn(study);
+  const auto turn = wait_for_study_file(study);
   std::string lost;
   Json json = read_study_json(study, &lost);
   if (!lost.empty()) return;  // the study's next start mends the file, and says so
@@ -260,12 +260,10 @@ void amend_study_file(const fs::path& study, const std::function<bool(StudyHisto
   write_study_file(study, study_text(json));
 }
 
-StudyFileTurn::StudyFileTurn(const fs::path& study) : directory_(::open(study.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (directory_ >= 0) (void)::flock(directory_, LOCK_EX);
-}
-
-StudyFileTurn::~StudyFileTurn() {
-  if (directory_ >= 0) (void)::close(directory_);
+Descriptor wait_for_study_file(const fs::path& study) {
+  Descriptor directory(::open(study.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.is_open()) (void)::flock(directory.get(), LOCK_EX);
+  return directory;
 }
 
 }  // namespace ffn

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ffn/base/descriptor.hpp"
 #include "ffn/config/study_config.hpp"
 
 namespace ffn {
@@ -79,15 +80,6 @@ bool add_answer(StudyHistory& history, const ShownAnswer& answer, const Asked& d
 void amend_study_file(const std::filesystem::path& study, const std::function<bool(StudyHistory&)>& change);
 
 /// Held while study.json is read and written again; does without where the file system has no locks.
-class StudyFileTurn {
- public:
-  explicit StudyFileTurn(const std::filesystem::path& study);
-  ~StudyFileTurn();
-  StudyFileTurn(const StudyFileTurn&) = delete;
-  StudyFileTurn& operator=(const StudyFileTurn&) = delete;
-
- private:
-  int directory_;
-};
+Descriptor wait_for_study_file(const std::filesystem::path& study);
 
 }  // namespace ffn

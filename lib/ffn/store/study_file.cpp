@@ -8,7 +8,6 @@
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/text.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;

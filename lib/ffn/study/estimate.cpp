@@ -24,23 +24,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Of all threads of this process.
+// Of all threads of this process: those that have nothing to do, and those that wait for files, take none.
 double processor_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
-
-// How many cores a trial keeps busy, from its beginning on: threads that have nothing to do, and those that wait for files, take none.
-class BusyCores {
- public:
-  double mean() const { return (processor_seconds() - processor_start_) / std::max(seconds_since(start_), 1e-6); }
-
- private:
-  Clock::time_point start_ = Clock::now();
-  double processor_start_ = processor_seconds();
-};
 
 // What one cohort takes.
 struct Tried {
@@ -151,9 +141,11 @@ Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort,
 // The runs' own work, by steps and evaluations; on a GPU runs train as one stack, elsewhere one after the other.
 Tried tried_in_part(const Plan& plan, const PlannedCohort& cohort, Engine& engine) {
   const bool stacked = !plan.runs[cohort[0]].config.compute.on_cpu();
-  const BusyCores busy;
+  const auto start = Clock::now();
+  const double processor_start = processor_seconds();
   const auto watch = try_for(0.3, plan, cohort, engine);
-  const double cores = busy.mean(), one = watch.run_seconds();
+  const double cores = (processor_seconds() - processor_start) / std::max(seconds_since(start), 1e-6);
+  const double one = watch.run_seconds();
   const double all = stacked ? one : one * static_cast<double>(cohort.size());
   return {all, all * cores, one > 0 ? watch.evaluation_seconds() / one : 0};
 }

@@ -106,13 +106,12 @@ bool same_metrics(const RunSummary& a, const RunSummary& b) {
   return results(a) == results(b);
 }
 
+// Files of the same tensors have them in the same order.
 bool same_weights(const fs::path& a, const fs::path& b) {
-  auto left = read_safetensors(RunDirectory(a).weights_path()), right = read_safetensors(RunDirectory(b).weights_path());
+  const auto left = read_safetensors(RunDirectory(a).weights_path()), right = read_safetensors(RunDirectory(b).weights_path());
   const auto same_tensor = [](const TensorData& x, const TensorData& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape && x.bytes == y.bytes;
   };
-  const auto by_name = [](const TensorData& x, const TensorData& y) { return x.name < y.name; };
-  for (auto* file : {&left, &right}) std::sort(file->tensors.begin(), file->tensors.end(), by_name);
   return std::equal(left.tensors.begin(), left.tensors.end(), right.tensors.begin(), right.tensors.end(), same_tensor);
 }
 
@@ -193,7 +192,7 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
   for (const auto& source : sources) {
     if (is_within(target, source) || is_within(source, target))
       throw UsageError(target.string() + " and " + source.string() + " lie in each other", "merge into a directory of its own");
-    if (StudyLock::is_taken(fs::weakly_canonical(source)))
+    if (is_study_locked(fs::weakly_canonical(source)))
       throw Error(ExitCode::interrupted, "another process is at work in " + source.string(), "merge when it has ended");
     parts.push_back(read_part(source));
     if (const std::string what = difference_of(parts[0].file, parts.back().file); !what.empty())
@@ -205,7 +204,7 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
   if (!problems.empty())
     throw DataError("these do not fit together; nothing was copied:" + problems, "`ffn-train compare` looks at each by itself");
 
-  const StudyLock lock(fs::weakly_canonical(target), StudyLock::Hold::alone);
+  const auto lock = lock_study(fs::weakly_canonical(target), LockFile::Hold::alone);
   make_directories(target);
   // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
   const Json study = merged_study(parts);

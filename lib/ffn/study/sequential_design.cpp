@@ -20,16 +20,17 @@ static_assert(SequentialSeeds::kFewest == stats::kFirstSampleSize,
 
 constexpr const char* kNewStudyHint = "name=… makes another study beside it; --fresh renames this one and begins again";
 
+bool is_finished_run(const fs::path& run) {
+  try {
+    const auto record = read_record(run);
+    return record && record->summary;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // A study's runs stand two levels below it.
 bool holds_finished_runs(const fs::path& directory) {
-  const auto is_finished_run = [](const fs::path& run) {
-    try {
-      const auto record = read_record(run);
-      return record && record->summary;
-    } catch (const Error&) {
-      return false;
-    }
-  };
   for (const auto& variant : entries_of(directory)) {
     for (const auto& run : entries_of(variant.path)) {
       if (is_run_directory_name(run.path.filename().string()) && is_finished_run(run.path)) return true;
@@ -58,14 +59,7 @@ std::optional<StudyFile> study_there(const Study& study, const fs::path& directo
 
 bool any_finished(const StudyFile& study, const fs::path& directory) {
   const auto runs = study.run_directories(directory);
-  return std::any_of(runs.begin(), runs.end(), [](const fs::path& run) {
-    try {
-      const auto record = read_record(run);
-      return record && record->summary;
-    } catch (const Error&) {
-      return false;
-    }
-  });
+  return std::any_of(runs.begin(), runs.end(), is_finished_run);
 }
 
 void require_same_question(const Study& study, const StudyFile& there, const fs::path& directory) {

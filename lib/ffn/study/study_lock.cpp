@@ -13,19 +13,16 @@ fs::path lock_path(const fs::path& directory) {
   return named.parent_path() / ("." + named.filename().string() + ".lock");
 }
 
-LockFile lock_file_beside(const fs::path& directory) {
-  make_directories(directory.parent_path());
-  return LockFile(lock_path(directory));
-}
-
 }  // namespace
 
-StudyLock::StudyLock(const fs::path& directory, Hold hold) : file_(lock_file_beside(directory)) {
-  if (file_.try_lock(hold == Hold::alone ? LockFile::Hold::alone : LockFile::Hold::shared)) return;
+LockFile lock_study(const fs::path& directory, LockFile::Hold hold) {
+  make_directories(directory.parent_path());
+  LockFile file(lock_path(directory));
+  if (file.try_lock(hold)) return file;
   throw Error(ExitCode::interrupted, "another process is at work in " + directory.string(),
               "wait for it, or give this one another name=… or -o DIR");
 }
 
-bool StudyLock::is_taken(const fs::path& directory) { return is_locked(lock_path(directory)); }
+bool is_study_locked(const fs::path& directory) { return is_locked(lock_path(directory)); }
 
 }  // namespace ffn

@@ -7,18 +7,11 @@
 
 namespace ffn {
 
-class StudyLock {
- public:
-  enum class Hold { shared, alone };
-  /// Throws Error with the exit code of an interruption (try again later) when the directory is taken, SystemError where locks cannot be
-  /// had.
-  StudyLock(const std::filesystem::path& directory, Hold hold);
+/// Throws Error with the exit code of an interruption (try again later) when the directory is taken, SystemError where locks cannot be
+/// had.
+LockFile lock_study(const std::filesystem::path& directory, LockFile::Hold hold);
 
-  /// Whether a process works there. Creates nothing.
-  static bool is_taken(const std::filesystem::path& directory);
-
- private:
-  LockFile file_;
-};
+/// Whether a process works there. Creates nothing.
+bool is_study_locked(const std::filesystem::path& directory);
 
 }  // namespace ffn

@@ -167,11 +167,11 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
                     " changed since the study was started; put the text back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
-  std::vector<RunClaim> claims;              // held until the cohort is through
+  std::vector<LockFile> claims;              // held until the cohort is through
   std::map<std::int64_t, Session> sessions;  // by the step they go on from
   for (const auto index : cohort) {
     const PlannedRun& run = plan.runs[index];
-    auto claim = RunClaim::take(run.directory);
+    auto claim = claim_run(run.directory);
     if (!claim) {
       ++outcome.elsewhere;
       continue;

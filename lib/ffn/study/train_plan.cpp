@@ -42,7 +42,7 @@ void warn_of_lost_file(const fs::path& study) {
 }  // namespace
 
 void keep_study_file(const Plan& plan, bool has_work, bool any_finished) {
-  const StudyFileTurn turn(plan.directory);
+  const auto turn = wait_for_study_file(plan.directory);
   Json json = study_json(plan.study, plan.identities());
   history_at_start(plan, any_finished).write_to(json);
   const std::string text = study_text(json);
@@ -65,7 +65,7 @@ void rename_results(const fs::path& directory, StudyObserver& observer) {
   if (!foreign.empty() && !holds_results(directory))
     throw DataError(directory.string() + " holds " + foreign + " and no results of ffn-train: it is not renamed",
                     "move it away, or choose another name= or -o");
-  const StudyLock lock(directory, StudyLock::Hold::alone);
+  const auto lock = lock_study(directory, LockFile::Hold::alone);
   observer.renamed(move_aside(directory));
 }
 
@@ -135,12 +135,12 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
   StudyOutcome outcome;
   outcome.total = runs.size();
   outcome.reused = runs.size() - pending.size();
-  std::optional<StudyLock> lock;
+  std::optional<LockFile> lock;
   std::optional<LogFile> log;
   if (!pending.empty()) {  // what cannot be had is found before anything is written
     for (const auto& variant : plan.study.variants) request.prepare(variant.config);
     require_locks(plan.directory);
-    lock.emplace(plan.directory, StudyLock::Hold::shared);
+    lock = lock_study(plan.directory, LockFile::Hold::shared);
     make_variant_directories(plan, pending);
   }
   observer.training(plan, runs, found);

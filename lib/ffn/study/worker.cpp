@@ -52,43 +52,19 @@ class Worker {
   }
 
   CohortHooks hooks(std::size_t cohort) {
+    using Kind = WorkerMessage::Kind;
     CohortHooks hooks;
-    hooks.started = [this, cohort](std::size_t run, std::int64_t step) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_started;
-      m.cohort = cohort;
-      m.run = run;
-      m.step = step;
-      send(m);
-    };
+    hooks.started = [this, cohort](std::size_t run, std::int64_t step) { send({Kind::run_started, cohort, run, step}); };
     hooks.stepped = [this, cohort](std::int64_t step, double loss) {
       const auto now = std::chrono::steady_clock::now();
       if (now - last_step_message_ < std::chrono::milliseconds(100)) return;
       last_step_message_ = now;
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::stepped;
-      m.cohort = cohort;
-      m.step = step;
-      m.loss = loss;
-      send(m);
+      send({Kind::stepped, cohort, 0, step, loss});
     };
     hooks.finished = [this, cohort](std::size_t run, const RunResult& result, double val_loss) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_finished;
-      m.cohort = cohort;
-      m.run = run;
-      m.end = result.end;
-      m.step = result.steps;
-      m.loss = val_loss;
-      send(m);
+      send({Kind::run_finished, cohort, run, result.steps, val_loss, result.end});
     };
-    hooks.failed = [this, cohort](std::size_t run) {
-      WorkerMessage m;
-      m.kind = WorkerMessage::Kind::run_failed;
-      m.cohort = cohort;
-      m.run = run;
-      send(m);
-    };
+    hooks.failed = [this, cohort](std::size_t run) { send({Kind::run_failed, cohort, run}); };
     hooks.stop = [this] { return orphaned_ || parent_is_gone || (task_.stop && task_.stop()); };
     return hooks;
   }

@@ -19,7 +19,7 @@ struct WorkerMessage {
   std::int64_t step = 0;
   double loss = 0;
   RunEnd end = RunEnd::done;
-  CohortOutcome outcome;
+  CohortOutcome outcome = {};
   bool unreadable = false;  ///< of cohort_failed: by a ReadError; nothing is known of its runs
   char reason[256] = {};
 };

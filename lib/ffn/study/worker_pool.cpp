@@ -16,6 +16,7 @@
 #include <new>
 #include <set>
 
+#include "ffn/base/descriptor.hpp"
 #include "ffn/base/error.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
@@ -51,7 +52,7 @@ class Shared {
 
 struct Child {
   pid_t pid = -1;
-  int commands = -1, messages = -1;
+  Descriptor commands, messages;
   std::size_t cohort = kNone;
 };
 
@@ -74,13 +75,7 @@ class Pool {
       }
       if (stopping_) kill_when_late();
     }
-    for (const auto& child : children_) {
-      // the worker's read ends, and so does the worker
-      if (child.pid > 0) {
-        ::close(child.commands);
-        ::close(child.messages);
-      }
-    }
+    for (auto& child : children_) child.commands.close();  // the worker's read ends, and so does the worker
     for (const auto& child : children_) {
       if (child.pid > 0) end_idle(child.pid);
     }
@@ -100,41 +95,29 @@ class Pool {
   }
 
   Child start(std::size_t index) {
-    int commands[2], messages[2];
-    if (::pipe2(commands, O_CLOEXEC) != 0) throw cannot_start();
-    if (::pipe2(messages, O_CLOEXEC) != 0) {
-      const auto error = cannot_start();
-      ::close(commands[0]);
-      ::close(commands[1]);
-      throw error;
-    }
+    auto [commands, to_worker] = new_pipe();
+    auto [from_worker, messages] = new_pipe();
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
-    if (pid < 0) {
-      const auto error = cannot_start();
-      for (const int fd : {commands[0], commands[1], messages[0], messages[1]}) ::close(fd);
-      throw error;
-    }
+    if (pid < 0) throw cannot_start();
     if (pid == 0) {
       if (!end_with(parent, options_.stop)) ::_exit(1);
-      for (const auto& other : children_) {
-        ::close(other.commands);
-        ::close(other.messages);
-      }
-      ::close(commands[1]);
-      ::close(messages[0]);
+      children_.clear();  // their pipes are the parent's
+      to_worker.close();
+      from_worker.close();
       if (options_.in_worker) options_.in_worker();
       engine_.set_worker(index);
       engine_.set_threads([this] { return thread_share(options_.cores, shared_.at_work(options_.jobs)); });
-      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands[0], messages[1]);
+      serve_as_worker({plan_, cohorts_, engine_, options_.argv, options_.stop}, commands.get(), messages.get());
     }
-    ::close(commands[0]);
-    ::close(messages[1]);
-    Child child;
-    child.pid = pid;
-    child.commands = commands[1];
-    child.messages = messages[0];
-    return child;
+    return {pid, std::move(to_worker), std::move(from_worker)};
+  }
+
+  // What is written to the second can be read from the first.
+  static std::pair<Descriptor, Descriptor> new_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw cannot_start();
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
 
   static SystemError cannot_start() {
@@ -150,7 +133,7 @@ class Pool {
     child.cohort = kNone;
     if (queue_.empty() || stopping_) return count_at_work();
     const std::size_t cohort = queue_.front();
-    if (!write_whole(child.commands, &cohort, sizeof cohort)) return;  // it has died; reap() will find out
+    if (!write_whole(child.commands.get(), &cohort, sizeof cohort)) return;  // it has died; reap() will find out
     queue_.pop_front();
     ++attempts_[cohort];
     child.cohort = cohort;
@@ -173,12 +156,12 @@ class Pool {
 
   void wait_for_messages() {
     std::vector<pollfd> fds;
-    for (const auto& child : children_) fds.push_back({child.messages, POLLIN, 0});
+    for (const auto& child : children_) fds.push_back({child.messages.get(), POLLIN, 0});
     if (::poll(fds.data(), fds.size(), 100) <= 0) return;
     for (std::size_t i = 0; i < fds.size(); ++i) {
       if (fds[i].revents == 0) continue;
       WorkerMessage message;
-      if (read_whole(children_[i].messages, &message, sizeof message)) receive(children_[i], message);
+      if (read_whole(children_[i].messages.get(), &message, sizeof message)) receive(children_[i], message);
       else reap(children_[i]);
     }
   }
@@ -216,8 +199,6 @@ class Pool {
   void reap(Child& child) {
     int status = 0;
     ::waitpid(child.pid, &status, 0);
-    ::close(child.commands);
-    ::close(child.messages);
     const std::size_t cohort = child.cohort;
     const std::string reason = WIFSIGNALED(status) ? std::string("its worker was killed by ") + ::strsignal(WTERMSIG(status))
                                                    : "its worker ended with code " + std::to_string(WEXITSTATUS(status));
@@ -254,7 +235,7 @@ class Pool {
       const auto& run = plan_.runs[index];
       const RunDirectory directory(run.directory);
       try {
-        const auto claim = RunClaim::take(run.directory);
+        const auto claim = claim_run(run.directory);
         auto check = check_run(directory, run.identity);
         if (!claim || check.is_whole() || check.verdict == RunCheck::Verdict::damaged) continue;
         RunRecord record = check.record ? *check.record : new_record(run.config, run.identity);

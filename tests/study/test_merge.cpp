@@ -1,0 +1,76 @@
+// Parts of one study become one directory, or nothing is copied.
+#include <filesystem>
+
+#include "ffn/base/error.hpp"
+#include "ffn/store/run_check.hpp"
+#include "ffn/store/study_file.hpp"
+#include "ffn/study/merge.hpp"
+#include "study/pretending.hpp"
+#include "support/catch_plain.hpp"
+
+using namespace ffn;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kStudy = R"({"name": "s", "seeds": 4, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})";
+
+/// A part of the study, trained below a directory of its own.
+struct TrainedPart {
+  ScratchDirectory scratch;
+  Plan plan;
+  TrainedPart(const Shard& shard, double loss, const std::string& json = kStudy) {
+    Pretending engine([loss](const RunConfig&) { return loss; });
+    auto request = request_of(scratch, engine);
+    request.shard = shard;
+    plan = train(json, request).plan;
+  }
+  const fs::path& directory() const { return plan.directory; }
+};
+
+}  // namespace
+
+TEST_CASE("shards become the whole study, and a second merge copies nothing") {
+  const TrainedPart first({1, 2}, 1), second({2, 2}, 1);
+  const ScratchDirectory scratch;
+  const auto target = scratch.path() / "s";
+  const auto merged = merge_studies({first.directory(), second.directory()}, target);
+  CHECK(merged.planned == 8);
+  CHECK(merged.finished == 8);
+  CHECK(merged.unfinished == 0);
+  CHECK(merged.copied.at(first.directory().string()) == 4);
+  CHECK(merged.copied.at(second.directory().string()) == 4);
+  CHECK(merged.notes.empty());
+  for (const auto& run : read_study_file(target)->run_directories(target)) CHECK(check_run(RunDirectory(run)).is_whole());
+  CHECK(merge_studies({first.directory(), second.directory()}, target).copied.empty());
+}
+
+TEST_CASE("two results of one run are refused, and nothing is copied") {
+  const TrainedPart first({1, 1}, 1), second({1, 2}, 2);
+  const ScratchDirectory scratch;
+  const auto text = message_of<DataError>([&] { merge_studies({first.directory(), second.directory()}, scratch.path() / "s"); });
+  CHECK(text.find("their metrics differ") != std::string::npos);
+  CHECK(fs::is_empty(scratch.path()));
+}
+
+TEST_CASE("parts of different studies are refused with what differs") {
+  const TrainedPart first({1, 2}, 1);
+  const std::string other =
+      R"({"name": "s", "seeds": 4, "train": {"steps": 500}, "sweep": {"grid": {"model.ffn.activation": ["relu", "gelu"]}}})";
+  const TrainedPart second({2, 2}, 1, other);
+  const ScratchDirectory scratch;
+  const auto text = message_of<DataError>([&] { merge_studies({first.directory(), second.directory()}, scratch.path() / "s"); });
+  CHECK(text.find("the config of activation=relu differ") != std::string::npos);
+}
+
+TEST_CASE("a damaged copy is left out and named, and a whole one elsewhere taken") {
+  const TrainedPart first({1, 1}, 1), second({1, 1}, 1);
+  const auto& damaged = first.plan.runs[0].directory;
+  put(damaged / "model.safetensors", "short");
+  const ScratchDirectory scratch;
+  const auto alone = merge_studies({first.directory()}, scratch.path() / "one" / "s");
+  CHECK(alone.finished == 7);
+  REQUIRE(alone.notes.size() == 1);
+  CHECK(alone.notes[0].find(damaged.string() + ": model.safetensors: 5 bytes instead of") == 0);
+  CHECK(merge_studies({first.directory(), second.directory()}, scratch.path() / "two" / "s").finished == 8);
+}

@@ -286,6 +286,15 @@ class Earlier(ProgramTest):
         self.imported(0, "old", "-o", "new")
         self.assertEqual(run_bits(self.tmp / "new"), run_bits(self.tmp / "runs"))
 
+    def test_the_runs_that_tuned_a_study_are_kept_where_the_study_itself_is_lost(self):
+        self.ok("xor", "model.ffn.activation=relu,silu", "seeds=2", "train.steps=20", "tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1", "-q")
+        as_version_0_1(self.tmp / "runs", self.tmp / "old")
+        shutil.rmtree(self.tmp / "old/xor")
+        self.imported(0, "old", "-o", "new")
+        names = [{p.parent.name for p in (self.tmp / out / "xor/tuning").rglob("run.json")} for out in ("new", "runs")]
+        self.assertGreater(len(names[0]), 3)
+        self.assertEqual(*names)
+
     def test_an_old_study_is_known_by_its_copy_or_left_out_whole(self):
         study = self.old_study()
         (study / "study.json").rename(study / "study.json.bak")

@@ -42,20 +42,12 @@ Json read_old_study(const fs::path& directory) {
   }
 }
 
-bool was_tuned(const fs::path& study) {
-  try {
-    return read_old_study(study).contains("tuning");
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Where this version has the study of an old directory: NAME-tuning in NAME, if the study NAME says that it was tuned.
-fs::path place_of_study(const fs::path& out, const fs::path& old) {
-  const std::string name = old.filename().string();
-  const auto cut = name.size() - std::min(name.size(), sizeof kOldTuning - 1);
-  const bool tunes = cut > 0 && name.substr(cut) == kOldTuning && was_tuned(old.parent_path() / name.substr(0, cut));
-  return tunes ? out / name.substr(0, cut) / kTuningDirectory : out / name;
+// Where this version has a study: what tuned NAME was the study NAME-tuning, with a question of the program's own.
+fs::path place_of_study(const fs::path& out, const std::string& name, const Json& study) {
+  const std::string tuned = name.substr(0, name.size() - std::min(name.size(), sizeof kOldTuning - 1));
+  const bool tunes = tuned + kOldTuning == name &&
+                     study.value(Json::json_pointer("/document/question"), "") == "which values suit each variant of " + tuned + "?";
+  return tunes ? out / tuned / kTuningDirectory : out / name;
 }
 
 /// An old study.json, and what its runs turn out to be.
@@ -94,7 +86,7 @@ class Import {
     OldStudy& study = known->second;
     try {
       if (is_new) study.json = read_old_study(directory);
-      if (is_new && !study.json.is_null()) study.place = place_of_study(out_, directory);
+      if (is_new && !study.json.is_null()) study.place = place_of_study(out_, directory.filename().string(), study.json);
     } catch (const Error& error) {
       lose(study, error.what());
     }

@@ -202,7 +202,9 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     if (!computed_as_asked(config.compute, summary.computed_by))
       throw UsageError(path + " was trained by the engine " + engine_of(summary.computed_by) + ", not by " + config.compute.engine,
                        "name=... or -o DIR keeps both; --fresh renames the earlier result");
-    log_info("already trained; --fresh trains again");
+    const bool lacks_files = config.keep == "all" && summary.files.empty();
+    log_info(lacks_files ? "already trained with keep: summary, so its weights and curves were not kept; --fresh trains again"
+                         : "already trained; --fresh trains again");
     print_summary(directory, config, summary, common);
     return exit_code(summary.end);
   }

@@ -639,13 +639,22 @@ def named_directory(path):
     return found[0] if found else path
 
 
+def read_record(run):
+    """run.json of a run's directory, whose name ends in the first digits of the run's identity."""
+    record = read_json(run / "run.json")
+    name = re.fullmatch(r"seed-.*\.([0-9a-f]{8})", run.absolute().name)
+    if name and "identity" in record and not str(record["identity"]).startswith(name[1]):
+        raise RunError(f"{run / 'run.json'}: of another run (identity {record['identity']})")
+    return record
+
+
 def load(run):
     """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its run.json and model.safetensors.
 
     Parameters have the names of the weight file. In train mode the FFN's dropout is that of the config. Raises RunError.
     """
     run = named_directory(run)
-    record = read_json(run / "run.json")
+    record = read_record(run)
     weights = run / "model.safetensors"
     try:
         config = record["config"]
@@ -777,7 +786,7 @@ def read_runs(directory, all):
     for path in find_runs(directory, all):
         file = path / "run.json"
         try:
-            record = read_json(file)
+            record = read_record(path)
             if not isinstance(record["state"], str):
                 raise TypeError("its state is no text")
             runs.append((path, flat(record["config"]), record, summary_columns(record["summary"] or {}, file)))

@@ -55,12 +55,19 @@ int curves(CurvesOptions options, const CommonOptions& common) {
   if (!options.metric.empty()) request.config.metric = options.metric;
   Targets targets;
   std::vector<std::string> about;
+  bool finished = false, kept = false;
   const auto comparison = answer_to(options.question, [&](const FoundRuns& found) {
     targets = targets_of(found);
     about = notes_about(found);
+    for (const auto& run : found.runs) {
+      finished = finished || run.summary;
+      kept = kept || (run.summary && !run.summary->files.empty());
+    }
   });
   const auto wanted = curves_worth_drawing(targets, comparison.metric).front();
   auto sets = pictures::read_curves(comparison, {wanted});
+  if (sets.empty() && finished && !kept)
+    throw DataError("these runs kept no curves (their config has keep: summary)", "train them with keep=all under another name");
   if (sets.empty())
     throw DataError("no run has logged " + wanted.metric + " yet", "`ffn-train runs` says how far they are; --metric NAME draws another");
   for (auto& note : about) {

@@ -15,12 +15,16 @@ namespace {
 int import(const std::string& old, const std::string& out, const CommonOptions& common) {
   const auto result = import_results(old, out);
   for (const auto& note : result.notes) log_warning(note);
+  if (result.imported + result.already == 0)
+    throw DataError("no run of " + old + " was imported",
+                    result.notes.empty() ? "no finished run of version 0.1 or 0.2 is there" : "the warnings above say why");
   if (common.json) print_json({{"imported", result.imported}, {"already_there", result.already}, {"notes", result.notes}});
   else
     print_text(out + ": " + format_counted(result.imported, "run") + " imported" +
                (result.already > 0 ? ", " + format_count(result.already) + " there already" : "") +
-               "; the commands that trained them find them with -o " + out);
-  return 0;
+               "; the commands that trained them find them with -o " + out +
+               (result.lost_studies > 0 ? "; left out: " + format_count(result.lost_studies) + " of the studies (see above)" : ""));
+  return static_cast<int>(result.lost_studies > 0 ? ExitCode::data : ExitCode::done);
 }
 
 }  // namespace

@@ -252,6 +252,11 @@ class OneRun(ProgramTest):
         self.train("--fresh")
         self.assertTrue(run.with_name(run.name + ".old-1").is_dir())
 
+    def test_says_where_an_earlier_run_kept_less_than_is_asked_for(self):
+        self.train("keep=summary")
+        self.assertNotIn("were not kept", self.train("keep=summary").stderr)
+        self.assertIn("its weights and curves were not kept", " ".join(self.train().stderr.split()))
+
     def test_a_run_trains_again_by_its_directory_to_the_same_weights(self):
         self.train()
         run = run_at(self.tmp / "runs/xor/seed-0")

@@ -80,6 +80,10 @@ class Curves(ProgramTest):
         self.assertIn("val/loss", self.fails(2, "curves", "runs/study", "--metric", "val/los"))
         self.assertIn("no directory nowhere", self.fails(3, "curves", "nowhere"))
 
+    def test_runs_that_kept_no_curves_are_said_to(self):
+        self.ok("xor", "train.steps=20", "keep=summary", "-q")
+        self.assertIn("these runs kept no curves", self.fails(3, "curves", "runs/xor"))
+
     def test_seeds_are_those_behind_the_points(self):
         self.study()
         damaged = (run_at(self.tmp / "runs/study/activation=relu/seed-0") / "metrics.jsonl")

@@ -81,7 +81,9 @@ class Runs(Damage):
         place, other = self.run_path(), self.run_path(RUNS[4])
         shutil.rmtree(place)
         shutil.copytree(other, place)
-        self.assertIn("of another run (identity", self.words("compare", "runs/study")[1])
+        asked = (("compare", "runs/study"), ("check", "runs"), ("inspect", place), (place,), ("merge", "runs/study", "-o", "merged/study"))
+        for arguments in asked:
+            self.assertIn("of another run (identity", self.words(*arguments)[1], arguments)
         self.assertIn("of another run (identity", self.train())
         self.assertIn("6 whole", self.ok("check", "runs").stdout)
 
@@ -265,8 +267,60 @@ class Earlier(ProgramTest):
         self.assertIn("4 runs: 0 trained now, 4 found finished", self.ok("--config", "words.json", "-o", "new").stderr)
         self.assertIn("already trained", self.ok("--config", "alone.json", "-o", "new").stderr)
         (self.tmp / "old/alone/seed-0/metrics.jsonl").write_text("{}")
-        self.assertIn("damaged", self.ok("import", "old/alone", "-o", "other").stderr)
+        self.assertIn("damaged", self.imported(3, "old/alone", "-o", "other"))
         self.assertIn("ffn-train import", " ".join(self.run_program("compare", "old/words").stderr.split()))
+
+    def old_study(self, name="s"):
+        """Four runs of version 0.1 in old/."""
+        self.ok("xor", f"name={name}", "model.ffn.activation=relu,silu", "seeds=2", "train.steps=20", "-q")
+        as_version_0_1(self.tmp / "runs", self.tmp / "old")
+        return self.tmp / "old" / name
+
+    def imported(self, code, *arguments):
+        result = self.run_program("import", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return " ".join((result.stdout + result.stderr).split())
+
+    def test_a_study_whose_name_ends_in_tuning_is_one_of_its_own(self):
+        self.old_study("lr-tuning")
+        self.imported(0, "old", "-o", "new")
+        self.assertEqual(run_bits(self.tmp / "new"), run_bits(self.tmp / "runs"))
+
+    def test_the_runs_that_tuned_a_study_are_kept_where_the_study_itself_is_lost(self):
+        self.ok("xor", "model.ffn.activation=relu,silu", "seeds=2", "train.steps=20", "tune.train.optimizer.lr=0.01,0.02", "tune.seeds=1", "-q")
+        as_version_0_1(self.tmp / "runs", self.tmp / "old")
+        shutil.rmtree(self.tmp / "old/xor")
+        self.imported(0, "old", "-o", "new")
+        names = [{p.parent.name for p in (self.tmp / out / "xor/tuning").rglob("run.json")} for out in ("new", "runs")]
+        self.assertGreater(len(names[0]), 3)
+        self.assertEqual(*names)
+
+    def test_an_old_study_is_known_by_its_copy_or_left_out_whole(self):
+        study = self.old_study()
+        (study / "study.json").rename(study / "study.json.bak")
+        self.imported(0, "old", "-o", "by-copy")
+        self.assertIn("4 whole", self.ok("check", "by-copy").stdout)
+        (study / "study.json").write_text("{")
+        self.imported(0, "old", "-o", "by-copy-too")
+        (study / "study.json.bak").unlink()
+        for _ in range(2):
+            said = self.imported(3, "old", "-o", "none")
+            self.assertIn("s/study.json: ", said)
+            self.assertIn("no run of old was imported", said)
+            self.assertFalse((self.tmp / "none").exists())
+            (study / "study.json").unlink(missing_ok=True)
+        self.ok("xor", "name=alone", "train.steps=20", "-q", "-o", "single")
+        as_version_0_1(self.tmp / "single", self.tmp / "old")
+        said = self.imported(3, "old", "-o", "some")
+        self.assertIn("1 run imported", said)
+        self.assertIn("left out: 1 of the studies", said)
+
+    def test_an_import_into_what_it_reads_or_of_nothing_is_refused(self):
+        study = self.old_study()
+        for old, out in (("old", "old"), ("old", "old/new"), (study, "old")):
+            self.assertIn("lie in each other", self.imported(2, old, "-o", out))
+        (self.tmp / "empty").mkdir()
+        self.assertIn("no run of empty was imported", self.imported(3, "empty", "-o", "new"))
 
 
 class NoRoom(Damage):

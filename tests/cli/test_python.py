@@ -631,6 +631,16 @@ class Runs(ProgramTest):
         self.assertEqual((len(rows), len(said)), (7, 1))
         self.assertIn("study.json: Expecting property name", said[0])
 
+    def test_a_run_in_the_directory_of_another_is_none(self):
+        runs = self.train("study", self.XOR, "seeds=2")
+        shutil.rmtree(runs[0])
+        shutil.copytree(runs[1], runs[0])
+        rows, said = self.said_by(ffn_train.runs_as_dicts, self.tmp / "runs")
+        self.assertEqual([row["run"] for row in rows], [str(runs[1])])
+        self.assertRegex(said[0], "^left out: .*run.json: of another run .identity")
+        with self.assertRaisesRegex(ffn_train.RunError, "of another run"):
+            ffn_train.load(runs[0])
+
     def test_tuning_runs_are_found_where_they_are_named_alone(self):
         runs = self.train("study", self.XOR, "model.ffn.activation=relu,gelu", "seeds=3", "tune.train.optimizer.lr=0.01,0.05", "tune.seeds=2")
         table, said = self.said_by(ffn_train.runs, self.tmp / "runs")

@@ -352,3 +352,14 @@ TEST_CASE("threads, which change no result, are refused wherever they would be c
   CHECK(problems_in_study(R"({"seeds": 2, "compare": {"by": "compute.threads"}})") == "s.json:1  /compare/by: " + why);
   CHECK(problems_in_study(R"({"seeds": 2})", {"compute.threads=2"}).empty());
 }
+
+TEST_CASE("keys that change no result are refused as axes of a grid") {
+  for (const std::string axis :
+       {"keep=all,summary", "train.checkpoint_every=10,20", "log.tensorboard=true,false", "log.layers=true,false"}) {
+    const std::string key = axis.substr(0, axis.find('='));
+    const std::string why = key + " changes no result, so there is nothing to compare; give it one value";
+    CHECK(problems_in_study(R"({"seeds": 2})", {axis}) == "s.json:1  /sweep: " + why);
+    CHECK(problems_in_study(R"({"seeds": 2, "compare": {"by": ")" + key + R"("}})") == "s.json:1  /compare/by: " + why);
+  }
+  CHECK(problems_in_study(R"({"sweep": {"include": [{"model.ffn.activation": "relu"}, {"keep": "summary"}]}})").empty());
+}

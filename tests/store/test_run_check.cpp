@@ -104,8 +104,11 @@ TEST_CASE("another run's files in a run's directory are no result of it") {
   copy("metrics.jsonl");
   CHECK(trained.check().verdict == Verdict::damaged);
   copy("run.json");  // the whole directory of another
-  CHECK(check_run(trained.run.directory).is_whole());
-  CHECK(trained.check().damage.at(0).find("of another run") != std::string::npos);
+  const std::string why = "run.json: of another run (identity " + other.identity + ")";
+  CHECK(trained.check().damage == std::vector<std::string>{why});
+  CHECK(check_run(trained.run.directory).damage == std::vector<std::string>{why});  // whoever asks
+  CHECK(check_run(RunDirectory(trained.run.directory.path() / ".")).damage.size() == 1);
+  CHECK_FALSE(message_of<DataError>([&] { read_record(trained.run.directory.path()); }).empty());
 }
 
 TEST_CASE("an unfinished run whose checkpoint or metrics are damaged is renamed and begins again") {

@@ -45,6 +45,46 @@ TEST_CASE("shards become the whole study, and a second merge copies nothing") {
   CHECK(merge_studies({first.directory(), second.directory()}, target).copied.empty());
 }
 
+TEST_CASE("a merge that was killed goes on, also where it had written nothing whole") {
+  const TrainedPart part({1, 1}, 1);
+  const ScratchDirectory scratch;
+  const auto target = scratch.path() / "s";
+  fs::create_directories(target);
+  put(target / "study.json.tmp-17-1", "{");
+  put(target / "study.json.bak.tmp-17-0", "{");
+  CHECK(merge_studies({part.directory()}, target).finished == 8);
+  const auto other = scratch.path() / "t";
+  fs::create_directories(other);
+  put(other / "notes.txt", "mine");
+  CHECK(message_of<DataError>([&] { merge_studies({part.directory()}, other); }).find("is not empty") != std::string::npos);
+}
+
+TEST_CASE("of two equal results the one that kept its files is taken, in any order") {
+  std::string summary = kStudy;
+  summary.insert(1, R"("keep": "summary", )");
+  const TrainedPart all({1, 1}, 1), alone({1, 1}, 1, summary);
+  const ScratchDirectory scratch;
+  int n = 0;
+  for (const auto& sources : {std::vector{all.directory(), alone.directory()}, std::vector{alone.directory(), all.directory()}}) {
+    const auto target = scratch.path() / std::to_string(n++);
+    CHECK(merge_studies(sources, target).finished == 8);
+    for (const auto& run : read_study_file(target)->run_directories(target)) CHECK(fs::exists(run / "model.safetensors"));
+  }
+}
+
+TEST_CASE("runs that were trained before the sweep gained a key count where they are") {
+  const ScratchDirectory scratch;
+  Pretending engine([](const RunConfig&) { return 1.0; });
+  train(kStudy, request_of(scratch, engine));
+  std::string wider = kStudy;
+  wider.insert(wider.rfind("}}}"), R"(, "train.optimizer.lr": [0.001, 0.002])");
+  const auto study = train(wider, request_of(scratch, engine)).plan.directory;
+  const auto merged = merge_studies({study}, scratch.path() / "merged");
+  CHECK(merged.planned == 16);
+  CHECK(merged.finished == 16);
+  CHECK(merged.beside == 0);
+}
+
 TEST_CASE("two results of one run are refused, and nothing is copied") {
   const TrainedPart first({1, 1}, 1), second({1, 2}, 2);
   const ScratchDirectory scratch;

@@ -210,12 +210,18 @@ void refuse_both_widths(const std::vector<Combination>& combinations, const std:
 constexpr const char* kThreads = "compute.threads";
 constexpr const char* kThreadsVary = "threads change no result, so there is nothing to compare; --threads N sets them for all runs";
 
-void refuse_threads(const Study& study, const std::set<std::string>& swept, Expansion& expansion) {
-  if (swept.count(kThreads)) expansion.problem("/sweep", kThreadsVary);
-  if (study.config.compare.by == kThreads) expansion.problem("/compare/by", kThreadsVary);
-  for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {
-    if (axis.key == kThreads) expansion.problem("/tune/" + escape_pointer(axis.key), kThreadsVary);
-  }
+void refuse_what_changes_no_result(const Study& study, const std::set<std::string>& swept, Expansion& expansion) {
+  const auto refuse = [&](const std::string& key, bool is_swept, const std::string& why) {
+    if (is_swept) expansion.problem("/sweep", why);
+    if (study.config.compare.by == key) expansion.problem("/compare/by", why);
+    for (const auto& axis : study.tune ? study.tune->axes : std::vector<TuningAxis>()) {
+      if (axis.key == key) expansion.problem("/tune/" + escape_pointer(axis.key), why);
+    }
+  };
+  refuse(kThreads, swept.count(kThreads) > 0, kThreadsVary);
+  // A variant of zip or include may have its own beside what it varies.
+  for (const std::string key : {"keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
+    refuse(key, study.config.sweep.grid->contains(key), key + " changes no result, so there is nothing to compare; give it one value");
 }
 
 // Every grid point is a config: what one of them cannot have is found before anything is trained.
@@ -332,7 +338,7 @@ Study read_study(const Document& document, const std::string& source) {
   for (const auto& combination : combinations) {
     for (const auto& assignment : combination) keys.insert(assignment.key);
   }
-  refuse_threads(study, keys, expansion);
+  refuse_what_changes_no_result(study, keys, expansion);
   refuse_shared_labels(study.config.sweep, run.label, combinations.size(), expansion);
   refuse_both_widths(combinations, study.tune ? study.tune->axes : std::vector<TuningAxis>(), expansion);
   if (keys.count("seed")) expansion.problem("/sweep", "\"seed\" cannot be swept: seeds are replicates, set \"seeds\"");

@@ -95,7 +95,11 @@ std::optional<RunRecord> read_record(const fs::path& run) {
   const fs::path file = RunDirectory(run).record_path();
   const auto text = read_file_if_there(file, "run's file", ExitCode::data, kMaxRecordBytes);
   if (!text) return std::nullopt;
-  return parse_record(*text, file.string());
+  RunRecord record = parse_record(*text, file.string());
+  const std::string name = (absolute_path(run) / "").lexically_normal().parent_path().filename().string();
+  if (is_run_directory_name(name) && record.identity.substr(0, kIdentityDigits) != name.substr(name.rfind('.') + 1))
+    throw DataError(file.string() + ": of another run (identity " + record.identity + ")");
+  return record;
 }
 
 RunRecord new_record(RunConfig config, const std::string& identity) {

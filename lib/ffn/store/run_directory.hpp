@@ -36,7 +36,7 @@ std::filesystem::path named_directory(const std::filesystem::path& path);
 /// Whether there is a run, or what is left of one. Also where looking is refused: reading it then says why.
 bool holds_run(const std::filesystem::path& directory);
 
-/// Nothing if there is no run.json. Throws DataError for one that is damaged.
+/// Nothing if there is no run.json. Throws DataError for one that is damaged, or of another run than the directory's name says.
 std::optional<RunRecord> read_record(const std::filesystem::path& run);
 
 /// A checkpoint, and the part of metrics.jsonl that belongs to it.

@@ -11,6 +11,7 @@
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/study_file.hpp"
+#include "ffn/study/merge.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -27,15 +28,32 @@ Json read_sealed(const fs::path& file) {
   return out;
 }
 
-// "NAME" and "NAME-tuning" → where this version has them.
-fs::path place_of_study(const fs::path& out, const std::string& name) {
-  const auto cut = name.size() - std::min(name.size(), sizeof kOldTuning - 1);
-  return name.substr(cut) == kOldTuning ? out / name.substr(0, cut) / kTuningDirectory : out / name;
+// study.json, or its copy where it is not whole. Null without either; throws what is wrong with study.json where neither is whole.
+Json read_old_study(const fs::path& directory) {
+  if (!has_study_file(directory)) return nullptr;
+  try {
+    return read_sealed(study_file_path(directory));
+  } catch (const Error&) {
+    try {
+      return read_sealed(study_copy_path(directory));
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
+// Where this version has a study: what tuned NAME was the study NAME-tuning, with a question of the program's own.
+fs::path place_of_study(const fs::path& out, const std::string& name, const Json& study) {
+  const std::string tuned = name.substr(0, name.size() - std::min(name.size(), sizeof kOldTuning - 1));
+  const bool tunes = tuned + kOldTuning == name &&
+                     study.value(Json::json_pointer("/document/question"), "") == "which values suit each variant of " + tuned + "?";
+  return tunes ? out / tuned / kTuningDirectory : out / name;
 }
 
 /// An old study.json, and what its runs turn out to be.
 struct OldStudy {
   Json json;
+  bool lost = false;                                                      ///< neither study.json nor its copy is whole
   fs::path place;                                                         ///< of the new one
   std::map<std::string, std::map<std::int64_t, std::string>> identities;  ///< by label and seed
   std::map<std::string, Json> configs;                                    ///< of one run of each label
@@ -65,22 +83,38 @@ class Import {
   // The study around a run; one without a study.json is a single run's place.
   OldStudy& study_of(const fs::path& directory) {
     const auto [known, is_new] = studies_.try_emplace(directory);
-    if (is_new && path_exists(directory / "study.json")) {
-      known->second.json = read_sealed(directory / "study.json");
-      known->second.place = place_of_study(out_, directory.filename().string());
+    OldStudy& study = known->second;
+    try {
+      if (is_new) study.json = read_old_study(directory);
+      if (is_new && !study.json.is_null()) study.place = place_of_study(out_, directory.filename().string(), study.json);
+    } catch (const Error& error) {
+      lose(study, error.what());
     }
-    return known->second;
+    return study;
+  }
+
+  void lose(OldStudy& study, const std::string& problem) {
+    study.lost = true;
+    ++result_.lost_studies;
+    result_.notes.push_back(problem +
+                            ", and study.json.bak is not whole either; this study is left out; put study.json back from a copy "
+                            "of yours, or start the study's command with the version that trained it, then import again");
   }
 
   void take_run(const fs::path& given) {
     const fs::path run = fs::absolute(given).lexically_normal();
     try {
-      OldStudy& study = study_of(run.parent_path().parent_path());
+      const fs::path around = run.parent_path().parent_path();
+      OldStudy& study = study_of(around);
+      if (study.lost) return;
       const std::string label = run.parent_path().filename().string();
       const Json summary = read_sealed(run / "summary.json");
       const std::string config_text = read_file(run / "config.json", "config", ExitCode::data, kMaxJsonBytes);
       const std::string source = (run / "config.json").string();
       RunConfig config = read_run_config(parse_document(config_text, source, run.string()), source);
+      // A single run stands in NAME/seed-K, a study's in NAME/LABEL/seed-K.
+      if (study.json.is_null() && label != config.name && around.filename() == config.name)
+        return lose(study, study_file_path(around).string() + ": missing");
       if (!study.json.is_null() && study.place.filename() == kTuningDirectory) config.keep = "summary";
 
       RunRecord record;
@@ -181,6 +215,8 @@ class Import {
 
 ImportResult import_results(const fs::path& old, const fs::path& out) {
   if (!directory_exists(old)) throw DataError("no directory " + old.string());
+  if (is_within(out, old) || is_within(old, out))
+    throw UsageError(old.string() + " and " + out.string() + " lie in each other", "import into a directory of its own: -o NEW");
   ImportResult result;
   Import import(out, result);
   import.look_in(old);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ffn/base/files.hpp"
+#include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/cleanup.hpp"
@@ -78,9 +79,11 @@ struct Copy {
   RunRecord record;
 };
 
+// Of two finished ones, the one that kept its curves and weights.
 bool is_better(const Copy& a, const Copy& b) {
   if (a.record.summary.has_value() != b.record.summary.has_value()) return a.record.summary.has_value();
-  return !a.record.summary && a.record.step > b.record.step;
+  if (a.record.summary) return b.record.summary->files.empty() && !a.record.summary->files.empty();
+  return a.record.step > b.record.step;
 }
 
 // Runs within a study's directory, as LABEL/seed-K.IDENTITY; those of its tuning, too. No link is followed.
@@ -174,18 +177,19 @@ std::string version_of(const RunRecord& record) {
   return last.value("version", std::string("?")) + " (" + last.value("git_commit", std::string("?")) + ")";
 }
 
+}  // namespace
+
 bool is_within(const fs::path& inner, const fs::path& outer) {
   const auto relative = fs::weakly_canonical(inner).lexically_relative(fs::weakly_canonical(outer));
   return !relative.empty() && *relative.begin() != "..";
 }
 
-}  // namespace
-
 MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& given_target) {
   const fs::path target = given_target.has_filename() ? given_target : given_target.parent_path();
   MergeResult result;
   const bool exists = path_exists(target) && has_study_file(target);
-  if (!exists && path_exists(target) && !entries_of(target).empty())
+  const auto entries = exists ? std::vector<DirectoryEntry>() : entries_of(target);  // what a merge that was killed left counts for nothing
+  if (!std::all_of(entries.begin(), entries.end(), [](const auto& entry) { return is_temporary(entry.path.filename().string()); }))
     throw DataError(target.string() + " is not empty and no study's directory", "merge into a directory that does not exist yet");
   std::vector<Part> parts;  // the target takes part like a source, and first: of two equal copies its own stays
   if (exists) parts.push_back(read_part(target));
@@ -209,9 +213,6 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
   // Before any run: whoever looks at a merge that was killed is told what it lacks, and the same command goes on.
   const Json study = merged_study(parts);
   write_study_file(target, study_text(study));
-  std::set<fs::path> planned;
-  for (const auto& run : read_part(target).file.run_directories("")) planned.insert(run);
-  result.planned = planned.size();
   constexpr std::size_t kAtOnce = 64;  // runs that are flushed together
   FileGroup files;
   std::size_t waiting = 0;
@@ -225,7 +226,14 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
       ++result.copied[parts[copy.source].directory.string()];
       if (++waiting % kAtOnce == 0) files.commit();
     }
-    if (!planned.count(run)) {
+  }
+  files.commit();
+
+  std::set<fs::path> planned;  // where they are: under other labels, too
+  for (const auto& run : read_part(target).file.run_directories(target)) planned.insert(run);
+  result.planned = planned.size();
+  for (const auto& [run, copy] : best) {
+    if (!planned.count(target / run)) {
       ++result.beside;
       continue;
     }
@@ -234,7 +242,6 @@ MergeResult merge_studies(const std::vector<fs::path>& sources, const fs::path& 
     ++result.computed_by[engines_of(*copy.record.summary)];
     ++result.versions[version_of(copy.record)];
   }
-  files.commit();
   return result;
 }
 

@@ -19,10 +19,13 @@ struct MergeResult {
   std::vector<std::string> notes;                  ///< what was left out, and why
 };
 
+/// Whether they are one, or `inner` lies below `outer`.
+bool is_within(const std::filesystem::path& inner, const std::filesystem::path& outer);
+
 /// Copies each run's best copy into `target`, which must not exist or be a directory of the same study: a finished run is better than an
-/// unfinished one, a further checkpoint than a nearer; damaged ones and links are left out. Nothing is copied unless everything fits:
-/// throws DataError for studies that differ and for a run with two different results. Throws Error with the exit code of an interruption
-/// while a process is at work in one of the directories.
+/// unfinished one, a further checkpoint than a nearer, one with its curves and weights than one without; damaged ones and links are left
+/// out. Nothing is copied unless everything fits: throws DataError for studies that differ and for a run with two different results. Throws
+/// Error with the exit code of an interruption while a process is at work in one of the directories.
 MergeResult merge_studies(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& target);
 
 }  // namespace ffn

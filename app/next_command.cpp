@@ -16,6 +16,7 @@
 #include "ffn/base/shell.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/report/fit.hpp"
 #include "ffn/report/format.hpp"
@@ -77,13 +78,13 @@ double rounded(double x, double (*round)(double)) {
   return round(x / power) * power;
 }
 
-// A tenth of a time, but no less than lies between two evaluations; of a loss a tenth, of an accuracy a hundredth. Of levels, never of
+// A tenth of a time, but no less than lies between two evaluations; of a loss a tenth, of a share a hundredth. Of levels, never of
 // differences that were seen.
 Finer finer_question(const Plan& plan, const Comparison& c) {
   Finer out;
   if (c.min_effect > 0) return out;
   if (c.as_ratios) return {"0.1", 0};
-  if (c.metric.find("accuracy") != std::string::npos) return {"0.01", 0};
+  if (const MetricRow* row = find_metric_row(c.metric); row && row->high == 1) return {"0.01", 0};
   if (!is_time_metric(c.metric)) return out;
   double least = INFINITY, interval = 0;
   for (const auto& facet : c.facets) {

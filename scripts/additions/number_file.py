@@ -79,7 +79,7 @@ class NumberFileTask final : public Task {
 inline NumberFileConfig usable(NumberFileConfig config) {
   config.pairs = (std::filesystem::temp_directory_path() / ("ffn-pairs-" + std::to_string(::getpid()) + ".txt")).string();
   std::ofstream file(config.pairs);
-  for (int i = 0; i < 400; ++i) file << i % 37 << " " << i % 11 << "\\n";
+  for (int i = 0; i < 400; ++i) file << i % 37 / 37.0 << " " << i % 11 / 11.0 << "\\n";
   return config;
 }
 

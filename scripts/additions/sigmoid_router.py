@@ -82,7 +82,7 @@ class SigmoidTopK final : public TopK {
 
 '''),
     Part("lib/ffn/layers/router_cpu.cpp", before="  // A router that exists in nn alone, which config/coverage.cpp keeps away from here.\n",
-         forgotten=("test_train: a run alone equals the same run in a cohort of 8", "sigmoid_top_k has no fused form: write one in layers/router_cpu.cpp"), text='''\
+         forgotten=("test_train: a run alone equals the same run in a cohort of 8", "the router sigmoid_top_k has no fused form"), text='''\
   std::unique_ptr<Router> operator()(const SigmoidTopKConfig&) const { return std::make_unique<SigmoidTopK>(declare, d_model, config); }
 '''),
     Part("lib/ffn/layers/router_cpu.cpp", after='#include "ffn/kernels/kernels.hpp"\n', text='#include "ffn/kernels/activations.hpp"\n'),

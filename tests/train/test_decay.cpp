@@ -19,7 +19,7 @@ bool should_decay(const std::string& name, std::size_t dimensions) {
   return !bias && name.find("norm.") == std::string::npos;
 }
 
-// The file's tensors after one step without a gradient: what is no longer 1 has decayed.
+// The file's tensors after one step without a gradient: what is no longer 1 has decayed. Buffers never do.
 struct Fate {
   bool has_decayed;
   std::size_t dimensions;
@@ -34,7 +34,11 @@ std::map<std::string, Fate> decayed(const RowLayout& layout, const OptimizerConf
     const auto count = tensor.bytes.size() / sizeof(float);
     const auto changed = std::count_if(values, values + count, [](float value) { return value != 1.0f; });
     CHECK((changed == 0 || changed == static_cast<std::ptrdiff_t>(count)));
-    out[tensor.name] = {changed > 0, tensor.shape.size()};
+    const auto& entries = layout.entries();
+    const bool buffer = std::any_of(entries.begin(), entries.end(),
+                                    [&](const RowEntry& entry) { return entry.name == tensor.name && entry.role == Role::buffer; });
+    if (buffer) CHECK(changed == 0);
+    else out[tensor.name] = {changed > 0, tensor.shape.size()};
   }
   return out;
 }

@@ -88,6 +88,7 @@ class Reference {
     const double norm = row_.gradients().norm().item<double>();
     const torch::NoGradGuard no_grad;
     row_.values().sub_(row_.gradients() * (kRate * std::min(1.0, kClip / norm)));
+    network_->update_buffers(out.loads, torch::ones({1, 1}, torch::kBool));
     return {loss.item<double>(), balance.item<double>(), norm};
   }
 

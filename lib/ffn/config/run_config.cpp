@@ -59,9 +59,11 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
   const Target target = target_of(task);
   const auto plural = [](Target of) { return std::string(of == Target::classes ? "classes" : "vectors"); };
-  if (const auto of_loss = target_of_loss(train.loss))
-    v.require(*of_loss == target, "train.loss",
-              train.loss + " is a loss of " + plural(*of_loss) + ", but the task's targets are " + plural(target), {"task.kind"});
+  if (const auto of_loss = target_of_loss(train.loss); of_loss && *of_loss != target) {
+    v.require(false, "train.loss", train.loss + " is a loss of " + plural(*of_loss) + ", but the task's targets are " + plural(target),
+              {"task.kind"});
+    return;  // what it would log is not known
+  }
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     std::string logged;

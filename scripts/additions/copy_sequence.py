@@ -2,7 +2,7 @@
 from parts import Part
 
 PARTS = [
-    Part("lib/ffn/config/task_config.hpp", before="/// A function of one number.\n", text='''\
+    Part("lib/ffn/config/task_config.hpp", before="/// A function of random inputs, as a formula: classes (\"label\") or numbers (\"target\").\n", text='''\
 /// The second half of a sequence is its first half.
 struct CopySequenceConfig {
   static constexpr const char* kKind = "copy_sequence";

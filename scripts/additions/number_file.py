@@ -2,7 +2,7 @@
 from parts import Part
 
 PARTS = [
-    Part("lib/ffn/config/task_config.hpp", before="/// A function of one number.\n", text='''\
+    Part("lib/ffn/config/task_config.hpp", before="/// A function of random inputs, as a formula: classes (\"label\") or numbers (\"target\").\n", text='''\
 /// Pairs of numbers in a file: x and y.
 struct NumberFileConfig {
   static constexpr const char* kKind = "number_file";

@@ -25,7 +25,7 @@ std::int64_t whole(const Json& json, std::int64_t low, std::int64_t high, const 
   return json.get<std::int64_t>();
 }
 
-FunctionInput read_input(const std::string& name, const Json& json) {
+FunctionInput parse_input(const std::string& name, const Json& json) {
   FunctionInput out;
   out.name = name;
   if (!is_formula_name(name) || name.find('.') != std::string::npos || name == "pi")
@@ -68,7 +68,7 @@ FunctionTaskSpec spec_of(const FunctionConfig& config) {
   if (config.inputs->empty()) fail(R"(no inputs given; such as {"a": "bit", "b": "bit"})");
   std::vector<FormulaInput> names;
   for (const auto& [name, json] : config.inputs->items()) {
-    out.inputs.push_back(read_input(name, json));
+    out.inputs.push_back(parse_input(name, json));
     const FunctionInput& input = out.inputs.back();
     names.push_back({name, input.size, input.is_discrete() ? std::optional<std::int64_t>(input.values) : std::nullopt});
     if (input.width() > kMostInputs || out.input_width() > kMostInputs) fail("more than " + std::to_string(kMostInputs) + " numbers");

@@ -97,6 +97,7 @@ std::vector<Tick> decade_ticks(const Axis& axis, int count) {
 }
 
 std::vector<Tick> power_of_two_ticks(const Axis& axis, int count) {
+  if (!(axis.high >= axis.low)) return {};
   const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9)),
             last = std::min(1023, static_cast<int>(std::floor(std::log2(axis.high) + 1e-9)));
   const int every = std::max(1, (last - first + count) / std::max(1, count));

@@ -66,10 +66,42 @@ def require(name, known, what):
         raise RunError(f"unknown {what} {name!r}; this ffn_train.py knows {', '.join(known)}")
 
 
+# What an activation's formula in z can call beside the catalogue: `ffn-train list functions`.
+FUNCTIONS_OF_Z = {
+    "sin": torch.sin, "cos": torch.cos, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
+    "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
+    "pow": lambda a, n: a.pow(n), "clip": lambda x, low, high: torch.maximum(torch.minimum(x, high), low), "where": lambda c, a, b: torch.where(c != 0, a, b),
+}
+COMPARISONS = {ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq}
+
+
+def value_of_z(node, z, text):
+    """An activation's formula, such as "z * sin(z)"."""
+    def value(part):
+        return value_of_z(part, z, text)
+    if is_number(node):
+        return torch.full_like(z, node.value)
+    if isinstance(node, ast.Name) and dotted(node) in ("z", "pi"):
+        return z if dotted(node) == "z" else torch.full_like(z, math.pi)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -value(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](value(node.left), value(node.right))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+        return COMPARISONS[type(node.ops[0])](value(node.left), value(node.comparators[0])).to(z.dtype)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        name = dotted(node.func)
+        return (FUNCTIONS_OF_Z.get(name) or activation(name, "function"))(*(value(part) for part in node.args))
+    raise RunError(f"{text!r}: {shown(node)} is no part of a formula in z")
+
+
 def activation(name, what="activation"):
     """φ: a tensor → one of its shape."""
     if name in ACTIVATIONS:
         return ACTIVATIONS[name]
+    if not name.isidentifier():
+        tree = parse(name)
+        return lambda z: value_of_z(tree, z, name)
     phi = getattr(F, name, None)
     try:
         if phi(torch.zeros(2)).shape == (2,):

@@ -1,4 +1,5 @@
 // ffn-train list: the catalogues, from the same tables that the program uses.
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/named_formulas.hpp"
 #include "ffn/formula/task_formula.hpp"
 #include "ffn/kernels/activations.hpp"
@@ -159,8 +161,13 @@ Listing list(const std::string& what, const std::string& prefix) {
     return listing;
   }
   if (what == "functions") {
-    Listing listing{{"in a task's formula", "meaning"}, {}};
-    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, doc});
+    Listing listing{{"function", "may stand in", "meaning"}, {}};
+    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, "task", doc});
+    for (const auto& [name, doc] : activation_functions()) {
+      const auto same = std::find_if(listing.rows.begin(), listing.rows.end(), [&name = name](const auto& row) { return row[0] == name; });
+      if (same == listing.rows.end()) listing.rows.push_back({name, "activation", doc});
+      else (*same)[1] = "task, activation";
+    }
     return listing;
   }
   if (what == "keys") return list_keys(prefix);

@@ -32,6 +32,17 @@ class Formulas(ProgramTest):
         self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["swiglu", "two_hidden"])
         self.assertEqual([note for note in comparison["notes"] if "parameters" in note or "formula" in note], [])
 
+    def test_an_activation_of_ones_own_is_compared_with_a_named_one_in_every_kind_of_layer(self):
+        path = self.write("phi.json", config({"kind": "positionwise"}, seeds=6))
+        self.ok("--config", path, "model.ffn.activation=gelu,z * sin(z)", "-q")
+        comparison = json.loads(self.ok("compare", "runs/xor", "--json").stdout)
+        self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["gelu", "z * sin(z)"])
+        for kind in ("positionwise", "gated", "moe"):
+            wave = self.ok("verify", path, f"model.ffn.kind={kind}", "model.ffn.activation=where(z > 0, z, tanh(z)) + 0.1 * sin(z)")
+            self.assertIn("the engines agree", wave.stdout)
+        error = self.fails(2, "validate", path, "model.ffn.activation=z * sinn(z)")
+        self.assertIn("/model/ffn/activation: column 5: no function is called 'sinn'; did you mean \"sin\"?", error)
+
     def test_a_mistake_is_shown_where_it_stands(self):
         wrong = {**MINE, "formula": "(relu(x @ c) * b) @ c"}
         error = self.fails(2, "validate", self.write("wrong.json", config(wrong)))

@@ -131,6 +131,7 @@ TEST_CASE("an error in an expression points at its place") {
   CHECK_THAT(problem_of("(a + 1)[0]"), Contains("only an input has columns"));
   CHECK_THAT(problem_of("a +"), Contains("ends where a name, a number or '(' is expected"));
   CHECK_THAT(problem_of("a = b"), Contains("column 3: '=' where the end or an operator is expected"));
+  CHECK_THAT(problem_of("0 < a < 5"), Contains("a comparison of a comparison"));
   CHECK_THAT(problem_of("a @ b"), Contains("no function is called '@'"));
   CHECK_THAT(problem_of(""), Contains("ends where"));
 }

@@ -40,6 +40,7 @@ inline Bounds<double> between(double low, double high) { return {low, high, fals
 struct Choice {
   std::string name;
   std::string doc;
+  bool is_open = false;  ///< stands for any other text; its owner states in a require() which
 };
 
 /// Outer form of a field that is JSON itself; its user checks the content.

@@ -1,6 +1,7 @@
 #include "ffn/config/json_reader.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -174,7 +175,8 @@ void JsonReader::choice(const Field& field, std::string& member, const std::vect
   std::vector<std::string> names;
   for (const auto& choice : choices) {
     if (choice.name == member) return;
-    names.push_back(choice.name);
+    if (!choice.is_open) names.push_back(choice.name);
+    else if (std::any_of(member.begin(), member.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; })) return;
   }
   problem(pointer_to(field.name), "unknown value " + shortened(*value) + or_known(member, names));
 }

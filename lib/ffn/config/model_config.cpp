@@ -9,6 +9,7 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/parameters.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/kernels/activations.hpp"
 
 namespace ffn {
@@ -18,6 +19,7 @@ namespace {
 std::vector<Choice> activation_choices() {
   std::vector<Choice> choices;
   for (const auto& activation : activations()) choices.push_back({activation.name, activation.formula});
+  choices.push_back({"", "a formula in z", /*is_open=*/true});
   return choices;
 }
 
@@ -70,7 +72,11 @@ void FfnSize::describe_width(FieldVisitor& v) {
   v.require(!(d_ff && expansion), "expansion", "both d_ff (" + number(d_ff.value_or(0)) + ") and expansion are set; remove one", {"d_ff"});
 }
 
-void FfnSize::describe_activation(FieldVisitor& v) { v.choice({"activation", "φ"}, activation, activation_choices()); }
+void FfnSize::describe_activation(FieldVisitor& v) {
+  v.choice({"activation", "φ: a name, or a formula in z such as \"z * sin(z)\""}, activation, activation_choices());
+  const std::string problem = activation_problem(activation);
+  v.require(problem.empty(), "activation", problem);
+}
 
 void FfnSize::describe_dropout_and_match(FieldVisitor& v) {
   v.real({"dropout", "probability of zeroing a hidden unit in training"}, dropout, between(0.0, 0.95));

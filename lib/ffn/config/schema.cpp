@@ -20,7 +20,9 @@ std::string words(const Bounds<T>& b) {
 
 std::string names(const std::vector<Choice>& choices) {
   std::vector<std::string> list;
-  for (const auto& choice : choices) list.push_back(choice.name);
+  for (const auto& choice : choices) {
+    if (!choice.is_open) list.push_back(choice.name);
+  }
   return join(list);
 }
 
@@ -98,11 +100,15 @@ class SchemaVisitor final : public FieldVisitor {
   void path(const Field& f, std::string& x) override { put(f, {{"type", "string"}}, x); }
   void choice(const Field& f, std::string& x, const std::vector<Choice>& choices) override {
     Json values = Json::array(), docs = Json::array();
+    bool is_open = false;
     for (const auto& choice : choices) {
+      is_open = is_open || choice.is_open;
+      if (choice.is_open) continue;
       values.push_back(choice.name);
       docs.push_back(choice.doc);
     }
-    put(f, {{"enum", values}, {"enumDescriptions", docs}}, x);
+    const Json named{{"enum", values}, {"enumDescriptions", docs}};
+    put(f, is_open ? Json{{"anyOf", Json::array({named, Json{{"type", "string"}}})}} : named, x);
   }
   void json(const Field& f, Json& x, Shape shape) override {
     put(f, shape == Shape::object ? Json{{"type", "object"}} : shape == Shape::list ? Json{{"type", "array"}} : Json::object(), x);

@@ -9,6 +9,7 @@
 
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula_graph.hpp"
 #include "ffn/formula/formula_parameters.hpp"
 #include "ffn/formula/formula_syntax.hpp"
@@ -285,7 +286,7 @@ class Compiler {
     const std::string& function = tree.text;
     std::vector<int> arguments;
     for (const auto& part : tree.parts) arguments.push_back(value(part));
-    const Activation* phi = find_activation(function == "phi" ? activation_ : function);
+    const Activation* phi = function == "phi" ? &activation_called(activation_) : find_activation(function);
     const auto& functions = formula_functions();
     if (!phi && std::find(functions.begin(), functions.end(), function) == functions.end()) {
       auto names = functions;

@@ -40,7 +40,7 @@ struct Operator {
 constexpr Operator kOperators[] = {{"|", 1, false},  {"^", 2, false},  {"&", 3, false}, {"==", 4, false}, {"!=", 4, false},
                                    {"<=", 4, false}, {">=", 4, false}, {"<", 4, false}, {">", 4, false},  {"+", 5, true},
                                    {"-", 5, true},   {"*", 6, true},   {"/", 6, true},  {"@", 6, true},   {"%", 6, false}};
-constexpr int kTightest = 6;
+constexpr int kComparison = 4, kTightest = 6;
 
 class Parser {
  public:
@@ -123,6 +123,8 @@ class Parser {
       check_level(links);
       const std::size_t at = at_;
       at_ += std::strlen(next->text);
+      if (precedence == kComparison && links > level)
+        fail(left.begin, at_, "a comparison of a comparison; put the inner one in parentheses");
       left = binary(std::move(left), expression(level, precedence + 1), at, next->text);
     }
     return left;

@@ -40,6 +40,9 @@ struct ParsedFormula {
   std::optional<SyntaxProblem> problem;  ///< if there is no tree
 };
 
+/// What `pi` stands for in the formulas of tasks and activations.
+inline constexpr double kPi = 3.141592653589793;
+
 /// Bounds of one expression: 4,096 bytes of ASCII, 256 parts, 64 levels.
 ParsedFormula parse_formula(const std::string& text, Grammar grammar = Grammar::layer);
 

@@ -25,7 +25,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kPi = 3.141592653589793;
 constexpr std::int64_t kMostValues = 1 << 20, kMostColumns = 4096;
 
 constexpr double one_if(bool holds) { return holds ? 1 : 0; }

@@ -30,6 +30,19 @@ struct Activation {
   void (*both)(std::size_t n, const float* z, float* y, float* slope);
   Symbol (*value)(Symbol z);       ///< φ recorded; see record()
   Symbol (*derivative)(Symbol z);  ///< φ'
+
+  /// Of an activation that is a formula of the user's (formula/activation_formula.hpp): φ and φ', and no functions above.
+  const Expression* program = nullptr;
+  const Expression* slope_program = nullptr;
+
+  // What layers call: by the row's kernels or by the program.
+  void values(std::size_t n, const float* z, float* y) const;
+  void values(std::size_t n, const double* z, double* y) const;
+  void gradients(std::size_t n, const float* z, const float* dy, float* dz) const;
+  void gradients(std::size_t n, const double* z, const double* dy, double* dz) const;
+  void values_and_slopes(std::size_t n, const float* z, float* y, float* slope) const;
+  Expression recorded_value() const;
+  Expression recorded_slope() const;
 };
 
 /// All of them, in catalogue order, compiled for this processor.

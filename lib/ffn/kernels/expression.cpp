@@ -40,11 +40,23 @@ Symbol erf_(Symbol x) { return Symbol::at(append(Operation::erf, x.place)); }
 Symbol log1p_(Symbol x) { return Symbol::at(append(Operation::log1p, x.place)); }
 Symbol expm1_(Symbol x) { return Symbol::at(append(Operation::expm1, x.place)); }
 
+Symbol floor_(Symbol x) { return Symbol::at(append(Operation::floor, x.place)); }
+Symbol sqrt_(Symbol x) { return Symbol::at(append(Operation::sqrt, x.place)); }
+Symbol sin_(Symbol x) { return Symbol::at(append(Operation::sin, x.place)); }
+Symbol cos_(Symbol x) { return Symbol::at(append(Operation::cos, x.place)); }
+Symbol log_(Symbol x) { return Symbol::at(append(Operation::log, x.place)); }
+Symbol pow_(Symbol x, Symbol exponent) { return Symbol::at(append(Operation::power, x.place, exponent.place)); }
+
 Expression record(Symbol (*f)(Symbol)) {
+  return record([](Symbol z, const void* state) { return (*static_cast<Symbol (*const*)(Symbol)>(state))(z); },
+                static_cast<const void*>(&f));
+}
+
+Expression record(Symbol (*f)(Symbol, const void*), const void* state) {
   Expression out;
   recording = &out;
   try {
-    const Symbol result = f(Symbol::at(append(Operation::input)));
+    const Symbol result = f(Symbol::at(append(Operation::input)), state);
     // The result is the last: a formula that is its own variable, or ends in an earlier value, gets a copy (· 1).
     if (result.place != out.count - 1) result* Symbol(1.0);
   } catch (...) {

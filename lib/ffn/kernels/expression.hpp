@@ -14,6 +14,12 @@ enum class Operation {
   divide,
   negate,
   absolute,
+  floor,
+  sqrt,
+  sin,
+  cos,
+  log,
+  power,
   exp,
   tanh,
   erf,
@@ -33,7 +39,7 @@ struct ExpressionNode {
 
 /// Operations in order, the last one the result.
 struct Expression {
-  static constexpr int kMost = 128;
+  static constexpr int kMost = 256;
   ExpressionNode nodes[kMost];
   int count = 0;
 };
@@ -69,8 +75,16 @@ Symbol tanh_(Symbol x);
 Symbol erf_(Symbol x);
 Symbol log1p_(Symbol x);
 Symbol expm1_(Symbol x);
+Symbol floor_(Symbol x);
+Symbol sqrt_(Symbol x);
+Symbol sin_(Symbol x);
+Symbol cos_(Symbol x);
+Symbol log_(Symbol x);
+Symbol pow_(Symbol x, Symbol exponent);
 
 /// What f does to its argument. Throws std::length_error for a formula of more than Expression::kMost operations.
 Expression record(Symbol (*f)(Symbol));
+/// The same of a function with state.
+Expression record(Symbol (*f)(Symbol, const void* state), const void* state);
 
 }  // namespace ffn

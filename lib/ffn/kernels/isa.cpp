@@ -34,7 +34,7 @@ const KernelBuild* build_named(const std::vector<KernelBuild>& builds, const std
 }  // namespace
 
 std::vector<KernelBuild> kernel_builds() {
-  std::vector<KernelBuild> builds{{"baseline", baseline::kernel_rows, baseline::activation_rows}};
+  std::vector<KernelBuild> builds{{"baseline", baseline::kernel_rows, baseline::activation_rows, baseline::run}};
 #ifdef FFN_HAVE_X86_LEVELS
   __builtin_cpu_init();  // others ask before main
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
@@ -44,8 +44,8 @@ std::vector<KernelBuild> kernel_builds() {
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
 #endif
-  if (v3) builds.push_back({"x86-64-v3", x86_64_v3::kernel_rows, x86_64_v3::activation_rows});
-  if (v4) builds.push_back({"x86-64-v4", x86_64_v4::kernel_rows, x86_64_v4::activation_rows});
+  if (v3) builds.push_back({"x86-64-v3", x86_64_v3::kernel_rows, x86_64_v3::activation_rows, x86_64_v3::run});
+  if (v4) builds.push_back({"x86-64-v4", x86_64_v4::kernel_rows, x86_64_v4::activation_rows, x86_64_v4::run});
 #endif
   return builds;
 }

@@ -38,6 +38,24 @@ Tensor evaluate_at(const Expression& formula, const Tensor& z) {
       case Operation::absolute:
         out = at(node.a).abs();
         break;
+      case Operation::floor:
+        out = at(node.a).floor();
+        break;
+      case Operation::sqrt:
+        out = at(node.a).sqrt();
+        break;
+      case Operation::sin:
+        out = at(node.a).sin();
+        break;
+      case Operation::cos:
+        out = at(node.a).cos();
+        break;
+      case Operation::log:
+        out = at(node.a).log();
+        break;
+      case Operation::power:
+        out = at(node.a).pow(at(node.b));
+        break;
       case Operation::exp:
         out = at(node.a).exp();
         break;
@@ -76,8 +94,8 @@ struct Activate : torch::autograd::Function<Activate> {
     const Tensor z = input.contiguous();
     Tensor y = torch::empty_like(z);
     const auto n = static_cast<size_t>(z.numel());
-    if (z.scalar_type() == torch::kFloat64) phi->forward64(n, z.data_ptr<double>(), y.data_ptr<double>());
-    else phi->forward(n, z.data_ptr<float>(), y.data_ptr<float>());
+    if (z.scalar_type() == torch::kFloat64) phi->values(n, z.data_ptr<double>(), y.data_ptr<double>());
+    else phi->values(n, z.data_ptr<float>(), y.data_ptr<float>());
     ctx->save_for_backward({z});
     ctx->saved_data["phi"] = reinterpret_cast<std::int64_t>(phi);  // a row of the catalogue outlives every graph
     return y;
@@ -88,8 +106,8 @@ struct Activate : torch::autograd::Function<Activate> {
     const auto* phi = reinterpret_cast<const Activation*>(ctx->saved_data["phi"].toInt());
     Tensor dz = torch::empty_like(z);
     const auto n = static_cast<size_t>(z.numel());
-    if (z.scalar_type() == torch::kFloat64) phi->backward64(n, z.data_ptr<double>(), dy.data_ptr<double>(), dz.data_ptr<double>());
-    else phi->backward(n, z.data_ptr<float>(), dy.data_ptr<float>(), dz.data_ptr<float>());
+    if (z.scalar_type() == torch::kFloat64) phi->gradients(n, z.data_ptr<double>(), dy.data_ptr<double>(), dz.data_ptr<double>());
+    else phi->gradients(n, z.data_ptr<float>(), dy.data_ptr<float>(), dz.data_ptr<float>());
     return {dz, Tensor()};
   }
 };
@@ -99,14 +117,14 @@ struct ActivateAnywhere : torch::autograd::Function<ActivateAnywhere> {
     ctx->save_for_backward({z});
     ctx->saved_data["phi"] = reinterpret_cast<std::int64_t>(phi);
     // The identity's value is z itself, which a function must not return.
-    const Tensor y = evaluate_at(record(phi->value), z);
+    const Tensor y = evaluate_at(phi->recorded_value(), z);
     return y.is_same(z) || y.data_ptr() == z.data_ptr() ? z.clone() : y.contiguous();
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const Tensor z = ctx->get_saved_variables()[0];
     const auto* phi = reinterpret_cast<const Activation*>(ctx->saved_data["phi"].toInt());
-    return {gradients[0] * evaluate_at(record(phi->derivative), z), Tensor()};
+    return {gradients[0] * evaluate_at(phi->recorded_slope(), z), Tensor()};
   }
 };
 

@@ -36,7 +36,7 @@ const float* Hidden<Map, Rows>::forward(Pass& pass, Rows rows, std::int64_t coun
   mask_ = pass.training && pass.dropout_rate > 0 ? pass.arena.floats(n) : nullptr;
   in_pieces(n, [&](std::int64_t i, std::int64_t size) {
     const auto floats = static_cast<std::size_t>(size);
-    phi_.both(floats, slope_ + i, (gate_ ? phi_value_ : h) + i, slope_ + i);
+    phi_.values_and_slopes(floats, slope_ + i, (gate_ ? phi_value_ : h) + i, slope_ + i);
     if (gate_) kernels().multiply(size, phi_value_ + i, up_value_ + i, h + i);
     if (!mask_) return;
     dropout_mask(floats, pass.dropout_rate, pass.dropout_seed, site_, static_cast<std::uint64_t>(pass.step), mask_ + i,

@@ -6,7 +6,7 @@
 
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/model_config.hpp"
-#include "ffn/kernels/activations.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 
 namespace ffn::fused {
@@ -39,7 +39,7 @@ class Hidden {
   Hidden(const Declare& declare, std::int64_t d_model, const FfnSize& config, bool gated, std::uint32_t site, const Make& make)
       : gate_(gated ? std::optional<Map>(make(declare.in("gate"), d_model, config.hidden_width(d_model))) : std::nullopt),
         up_(make(declare.in("up"), d_model, config.hidden_width(d_model))),
-        phi_(activation(config.activation)),
+        phi_(activation_called(config.activation)),
         d_ff_(config.hidden_width(d_model)),
         site_(site) {}
   /// x: (count, D) → h: (count, F)

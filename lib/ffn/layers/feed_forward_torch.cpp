@@ -1,6 +1,7 @@
 #include "ffn/layers/feed_forward_torch.hpp"
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/layers/formula_torch.hpp"
 #include "ffn/layers/moe_torch.hpp"
 
@@ -8,7 +9,7 @@ namespace ffn::nn {
 
 PositionwiseFeedForwardImpl::PositionwiseFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const PositionwiseConfig& config,
                                                          std::uint32_t site)
-    : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
+    : FeedForward(num_runs), phi_(activation_called(config.activation)), site_(site) {
   const auto d_ff = config.hidden_width(d_model);
   up_ = register_module("up", Linear(num_runs, d_model, d_ff, config.bias));
   down_ = register_module("down", Linear(num_runs, d_ff, d_model, config.bias));
@@ -20,7 +21,7 @@ FfnOutput PositionwiseFeedForwardImpl::forward(const Tensor& x, const ForwardCon
 }
 
 GatedFeedForwardImpl::GatedFeedForwardImpl(std::int64_t num_runs, std::int64_t d_model, const GatedConfig& config, std::uint32_t site)
-    : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
+    : FeedForward(num_runs), phi_(activation_called(config.activation)), site_(site) {
   const auto d_ff = config.hidden_width(d_model);
   gate_ = register_module("gate", Linear(num_runs, d_model, d_ff, config.bias));
   up_ = register_module("up", Linear(num_runs, d_model, d_ff, config.bias));
@@ -47,7 +48,7 @@ Tensor Conv1x1Impl::PointwiseImpl::forward(const Tensor& x) {
 }
 
 Conv1x1Impl::Conv1x1Impl(std::int64_t num_runs, std::int64_t d_model, const Conv1x1Config& config, std::uint32_t site)
-    : FeedForward(num_runs), phi_(activation(config.activation)), site_(site) {
+    : FeedForward(num_runs), phi_(activation_called(config.activation)), site_(site) {
   const auto d_ff = config.hidden_width(d_model);
   up_ = register_module("up", Pointwise(num_runs, d_model, d_ff, config.bias));
   down_ = register_module("down", Pointwise(num_runs, d_ff, d_model, config.bias));

@@ -76,7 +76,7 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
       else bases_[static_cast<std::size_t>(op.out.index)] = const_cast<float*>(masks_[op.drop]);
       break;
     case Kind::activation:
-      op.phi->both(static_cast<std::size_t>(count * width), memory(op.a, first), out, memory(op.beside, first));
+      op.phi->values_and_slopes(static_cast<std::size_t>(count * width), memory(op.a, first), out, memory(op.beside, first));
       break;
     case Kind::combine:
       kernels().combine(op.how, op.accumulate, count, width, operand(op.a, shape, first), operand(op.b, shape, first), out);

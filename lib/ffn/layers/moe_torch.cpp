@@ -1,9 +1,11 @@
 #include "ffn/layers/moe_torch.hpp"
 
+#include "ffn/formula/activation_formula.hpp"
+
 namespace ffn::nn {
 
 ExpertsImpl::ExpertsImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
-    : RunModule(num_runs), phi_(activation(config.activation)) {
+    : RunModule(num_runs), phi_(activation_called(config.activation)) {
   const auto d_ff = config.hidden_width(d_model), experts = config.num_experts;
   if (config.gated) gate_ = register_module("gate", GroupedLinear(num_runs, experts, d_model, d_ff, config.bias));
   up_ = register_module("up", GroupedLinear(num_runs, experts, d_model, d_ff, config.bias));

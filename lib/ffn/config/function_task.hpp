@@ -29,14 +29,14 @@ struct FunctionTaskSpec {
   std::optional<std::int64_t> patterns() const;
 };
 
-/// What is wrong with a config, and the key that says so; no message where nothing is.
+/// The fault of a config and the key to blame; no message if there is none.
 struct FunctionProblem {
   const char* key = "inputs";
   std::string message;
 };
 
 FunctionProblem check_function(const FunctionConfig& config);
-/// Of a config that was checked.
+/// The spec of a config that was checked.
 FunctionTaskSpec function_task(const FunctionConfig& config);
 
 }  // namespace ffn

@@ -19,7 +19,7 @@ class FunctionTask final : public Task {
   ExampleSet validation(std::int64_t max_examples) const override;
 
  private:
-  using Numbers = std::vector<std::vector<double>>;  // of each input (examples, size), as the formula sees them
+  using Numbers = std::vector<std::vector<double>>;  // (examples, size) per input, as the formula sees them
 
   Numbers room(std::int64_t examples) const;
   Numbers drawn(std::uint64_t seed, std::int64_t step, std::int64_t examples) const;

@@ -110,7 +110,7 @@ const FunctionOfZ kFunctionsOfZ[] = {
      [](const std::vector<Dual>& x) { return chosen(*x[0].value < *x[1].value, x[1], chosen(*x[0].value > *x[2].value, x[2], x[0])); }},
 };
 
-// What a formula computes, recorded; only inside record(). Throws a SyntaxProblem.
+// Records what a formula computes; only inside record(). Throws a SyntaxProblem.
 class Recorder {
  public:
   explicit Recorder(Symbol z) : z_(z) {}

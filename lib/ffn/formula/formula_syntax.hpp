@@ -40,7 +40,7 @@ struct ParsedFormula {
   std::optional<SyntaxProblem> problem;  ///< if there is no tree
 };
 
-/// What `pi` stands for in the formulas of tasks and activations.
+/// The number `pi` in the formulas of tasks and activations.
 inline constexpr double kPi = 3.141592653589793;
 
 /// Bounds of one expression: 4,096 bytes of ASCII, 256 parts, 64 levels.

@@ -35,7 +35,7 @@ struct Activation {
   const Expression* program = nullptr;
   const Expression* slope_program = nullptr;
 
-  // What layers call: by the row's kernels or by the program.
+  // Layers call these: the row's kernels or the program compute.
   void values(std::size_t n, const float* z, float* y) const;
   void values(std::size_t n, const double* z, double* y) const;
   void gradients(std::size_t n, const float* z, const float* dy, float* dz) const;

@@ -9,7 +9,6 @@
 
 using namespace ffn;
 using namespace ffn::test;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -48,7 +47,7 @@ TEST_CASE("an activation's formula has the value that C++ computes, and the slop
   for (const auto& [text, function] : expected) {
     CAPTURE(text);
     REQUIRE(activation_problem(text) == "");
-    const Activation& phi = activation_called(text);
+    const Activation phi = activation_called(text);
     CHECK(&phi == &activation_called(text));
     for (const double z : kPoints) {
       CAPTURE(z);
@@ -60,7 +59,7 @@ TEST_CASE("an activation's formula has the value that C++ computes, and the slop
 }
 
 TEST_CASE("an activation's formula in float is that in double, wherever a value stands") {
-  const Activation& phi = activation_called("z * sin(z) + tanh(z) - exp(-abs(z))");
+  const Activation phi = activation_called("z * sin(z) + tanh(z) - exp(-abs(z))");
   std::vector<float> z, y, gradient, alone(1);
   for (int i = -200; i < 201; ++i) z.push_back(static_cast<float>(i) * 0.03f);
   y.resize(z.size());
@@ -80,7 +79,7 @@ TEST_CASE("an activation's formula in float is that in double, wherever a value 
 
 TEST_CASE("a named activation within a formula is its row, value and slope") {
   for (const auto& row : activations()) {
-    const Activation& phi = activation_called(std::string(row.name) + "(z) * 1");
+    const Activation phi = activation_called(std::string(row.name) + "(z) * 1");
     for (const double z : kPoints) {
       CAPTURE(row.name, z);
       CHECK(value(phi, z) == value(row, z));
@@ -99,17 +98,17 @@ TEST_CASE("a value that is undefined is no number, and neither is a NaN's") {
 }
 
 TEST_CASE("an error in an activation points at its place") {
-  CHECK_THAT(activation_problem("z * sinn(z)"), Contains("column 5: no function is called 'sinn'; did you mean \"sin\""));
-  CHECK_THAT(activation_problem("z * x"), Contains("column 5: nothing is called 'x'; an activation is a formula in z"));
-  CHECK_THAT(activation_problem("2 * pi"), Contains("a formula in z"));
-  CHECK_THAT(activation_problem("z[0]"), Contains("z is one number"));
-  CHECK_THAT(activation_problem("z ^ 2"), Contains("an activation has no operator '^'"));
-  CHECK_THAT(activation_problem("pow(2, z)"), Contains("column 8: the exponent has to be a number"));
-  CHECK_THAT(activation_problem("min(z)"), Contains("min takes 2 values, got 1"));
-  CHECK_THAT(activation_problem("z *"), Contains("ends where"));
+  CHECK_THAT(activation_problem("z * sinn(z)"), ContainsSubstring("column 5: no function is called 'sinn'; did you mean \"sin\""));
+  CHECK_THAT(activation_problem("z * x"), ContainsSubstring("column 5: nothing is called 'x'; an activation is a formula in z"));
+  CHECK_THAT(activation_problem("2 * pi"), ContainsSubstring("a formula in z"));
+  CHECK_THAT(activation_problem("z[0]"), ContainsSubstring("z is one number"));
+  CHECK_THAT(activation_problem("z ^ 2"), ContainsSubstring("an activation has no operator '^'"));
+  CHECK_THAT(activation_problem("pow(2, z)"), ContainsSubstring("column 8: the exponent has to be a number"));
+  CHECK_THAT(activation_problem("min(z)"), ContainsSubstring("min takes 2 values, got 1"));
+  CHECK_THAT(activation_problem("z *"), ContainsSubstring("ends where"));
   std::string long_formula = "z";
   for (int i = 0; i < 40; ++i) long_formula = "mish(" + long_formula + ")";
-  CHECK_THAT(activation_problem(long_formula), Contains("more than 256 operations"));
+  CHECK_THAT(activation_problem(long_formula), ContainsSubstring("more than 256 operations"));
 }
 
 TEST_CASE("a config takes a formula as an activation where a name may stand") {
@@ -117,6 +116,7 @@ TEST_CASE("a config takes a formula as an activation where a name may stand") {
     return R"({"model": {"ffn": {"kind": ")" + kind + R"(", "activation": ")" + activation + "\"}}}";
   };
   for (const char* kind : {"positionwise", "gated", "moe", "conv1x1"}) CHECK_NOTHROW(run_from(config(kind, "z * sin(z)")));
-  CHECK_THROWS_WITH(run_from(config("gated", "geluu")), Contains("unknown value \"geluu\"; did you mean \"gelu\"?"));
-  CHECK_THROWS_WITH(run_from(config("gated", "z * foo(z)")), Contains("/model/ffn/activation: column 5: no function is called 'foo'"));
+  CHECK_THROWS_WITH(run_from(config("gated", "geluu")), ContainsSubstring("unknown value \"geluu\"; did you mean \"gelu\"?"));
+  CHECK_THROWS_WITH(run_from(config("gated", "z * foo(z)")),
+                    ContainsSubstring("/model/ffn/activation: column 5: no function is called 'foo'"));
 }

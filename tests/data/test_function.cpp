@@ -10,7 +10,6 @@
 #include "support/catch_plain.hpp"
 
 using namespace ffn;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -122,18 +121,18 @@ TEST_CASE("a formula says how many classes it has where that can be known") {
 }
 
 TEST_CASE("an error in an expression points at its place") {
-  CHECK_THAT(problem_of("a + c"), Contains("column 5: nothing is called 'c'") && Contains("\n    a + c\n        ^"));
-  CHECK_THAT(problem_of("sinn(a)"), Contains("column 1: no function is called 'sinn'; did you mean"));
-  CHECK_THAT(problem_of("sin(a, b)"), Contains("sin takes 1 values, got 2"));
-  CHECK_THAT(problem_of("x + bits"), Contains("'+' of 3 and 4 columns"));
-  CHECK_THAT(problem_of("x[2:5]"), Contains("[2:5] of a value with 3 columns"));
-  CHECK_THAT(problem_of("x[3]"), Contains("[3:4] of a value with 3 columns"));
-  CHECK_THAT(problem_of("(a + 1)[0]"), Contains("only an input has columns"));
-  CHECK_THAT(problem_of("a +"), Contains("ends where a name, a number or '(' is expected"));
-  CHECK_THAT(problem_of("a = b"), Contains("column 3: '=' where the end or an operator is expected"));
-  CHECK_THAT(problem_of("0 < a < 5"), Contains("a comparison of a comparison"));
-  CHECK_THAT(problem_of("a @ b"), Contains("no function is called '@'"));
-  CHECK_THAT(problem_of(""), Contains("ends where"));
+  CHECK_THAT(problem_of("a + c"), ContainsSubstring("column 5: nothing is called 'c'") && ContainsSubstring("\n    a + c\n        ^"));
+  CHECK_THAT(problem_of("sinn(a)"), ContainsSubstring("column 1: no function is called 'sinn'; did you mean"));
+  CHECK_THAT(problem_of("sin(a, b)"), ContainsSubstring("sin takes 1 values, got 2"));
+  CHECK_THAT(problem_of("x + bits"), ContainsSubstring("'+' of 3 and 4 columns"));
+  CHECK_THAT(problem_of("x[2:5]"), ContainsSubstring("[2:5] of a value with 3 columns"));
+  CHECK_THAT(problem_of("x[3]"), ContainsSubstring("[3:4] of a value with 3 columns"));
+  CHECK_THAT(problem_of("(a + 1)[0]"), ContainsSubstring("only an input has columns"));
+  CHECK_THAT(problem_of("a +"), ContainsSubstring("ends where a name, a number or '(' is expected"));
+  CHECK_THAT(problem_of("a = b"), ContainsSubstring("column 3: '=' where the end or an operator is expected"));
+  CHECK_THAT(problem_of("0 < a < 5"), ContainsSubstring("a comparison of a comparison"));
+  CHECK_THAT(problem_of("a @ b"), ContainsSubstring("no function is called '@'"));
+  CHECK_THAT(problem_of(""), ContainsSubstring("ends where"));
 }
 
 TEST_CASE("labels of a function task are its formula's, for bits as -1 and 1 and integers as one-hot") {
@@ -230,7 +229,7 @@ TEST_CASE("noise is of the size that is named, in training alone, and jitter in 
 TEST_CASE("a formula without a class or a number for inputs that are drawn is refused with an example") {
   auto config = function(R"({"a": {"integer": 4}})", "a - 1");
   config.classes = 3;
-  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), Contains("task.label is -1 for a = 0; a label is a whole number from 0 to 2"));
+  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("task.label is -1 for a = 0; a label is a whole number from 0 to 2"));
   CHECK_THROWS_WITH(make_task(function(R"({"x": {"uniform": [-1, 1]}})", "", "log(x)"), {{1, 2}}),
-                    Contains("task.target is ") && Contains("nan for x = -1"));
+                    ContainsSubstring("task.target is ") && ContainsSubstring("nan for x = -1"));
 }

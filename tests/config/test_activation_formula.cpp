@@ -48,7 +48,7 @@ TEST_CASE("an activation's formula has the value that C++ computes, and the slop
     CAPTURE(text);
     REQUIRE(activation_problem(text) == "");
     const Activation phi = activation_called(text);
-    CHECK(&phi == &activation_called(text));
+    CHECK(phi.name == activation_called(text).name);  // the same row
     for (const double z : kPoints) {
       CAPTURE(z);
       CHECK(value(phi, z) == Approx(function(z)).margin(1e-12));

@@ -17,6 +17,7 @@ F d_ff, H heads, E experts, K top-k, V vocabulary.
 import ast
 import json
 import math
+import operator
 import re
 import sys
 import warnings
@@ -66,33 +67,40 @@ def require(name, known, what):
         raise RunError(f"unknown {what} {name!r}; this ffn_train.py knows {', '.join(known)}")
 
 
-# What an activation's formula in z can call beside the catalogue: `ffn-train list functions`.
-FUNCTIONS_OF_Z = {
-    "sin": torch.sin, "cos": torch.cos, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
+# What formulas can call beside the catalogue, element by element: `ffn-train list functions`.
+FUNCTIONS = {
+    "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
     "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
-    "pow": lambda a, n: a.pow(n), "clip": lambda x, low, high: torch.maximum(torch.minimum(x, high), low), "where": lambda c, a, b: torch.where(c != 0, a, b),
+    "pow": torch.pow, "clip": lambda x, low, high: torch.maximum(torch.minimum(x, high), low), "where": lambda c, a, b: torch.where(c != 0, a, b),
 }
-COMPARISONS = {ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq}
+COMPARISONS = {ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq, ast.NotEq: torch.ne}
 
 
-def value_of_z(node, z, text):
-    """An activation's formula, such as "z * sin(z)"."""
-    def value(part):
-        return value_of_z(part, z, text)
-    if is_number(node):
-        return torch.full_like(z, node.value)
-    if isinstance(node, ast.Name) and dotted(node) in ("z", "pi"):
-        return z if dotted(node) == "z" else torch.full_like(z, math.pi)
+def element_by_element(node, value):
+    """What operators, comparisons and functions give; None for another node. value: a node → its value, a tensor."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -value(node.operand)
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return OPERATORS[type(node.op)](value(node.left), value(node.right))
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
-        return COMPARISONS[type(node.ops[0])](value(node.left), value(node.comparators[0])).to(z.dtype)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        left, right = value(node.left), value(node.comparators[0])
+        return COMPARISONS[type(node.ops[0])](left, right).to(left.dtype)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
         name = dotted(node.func)
-        return (FUNCTIONS_OF_Z.get(name) or activation(name, "function"))(*(value(part) for part in node.args))
-    raise RunError(f"{text!r}: {shown(node)} is no part of a formula in z")
+        return (FUNCTIONS.get(name) or activation(name, "function"))(*(value(part) for part in node.args))
+    return None
+
+
+def value_of_z(node, z, text):
+    """An activation's formula, such as "z * sin(z)"."""
+    if is_number(node):
+        return torch.full_like(z, node.value)
+    if isinstance(node, ast.Name) and dotted(node) in ("z", "pi"):
+        return z if dotted(node) == "z" else torch.full_like(z, math.pi)
+    result = element_by_element(node, lambda part: value_of_z(part, z, text))
+    if result is None:
+        raise RunError(f"{text!r}: {shown(node)} is no part of a formula in z")
+    return result
 
 
 def activation(name, what="activation"):
@@ -239,7 +247,8 @@ def is_number(node):
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-OPERATORS = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b, ast.Div: lambda a, b: a / b}
+SIZE_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+OPERATORS = {**SIZE_OPERATORS, ast.Mod: torch.remainder}
 
 
 def size_value(node, sizes):
@@ -250,9 +259,9 @@ def size_value(node, sizes):
         return Fraction(sizes[dotted(node)])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -size_value(node.operand, sizes)
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+    if isinstance(node, ast.BinOp) and type(node.op) in SIZE_OPERATORS:
         try:
-            return OPERATORS[type(node.op)](size_value(node.left, sizes), size_value(node.right, sizes))
+            return SIZE_OPERATORS[type(node.op)](size_value(node.left, sizes), size_value(node.right, sizes))
         except ZeroDivisionError:
             pass
     raise RunError(f"{shown(node)} is no size, which is made of numbers, D, F, + - * / and parentheses")
@@ -267,7 +276,7 @@ def whole(value, what):
 class Formula(nn.Module):
     """A feed-forward layer given as text, as run.json has it. Its matrices [A, B] are kept as (B, A), as nn.Linear does."""
 
-    FUNCTIONS = {
+    OWN_FUNCTIONS = {
         "softmax": lambda layer, a: a.softmax(-1),
         "sum": lambda layer, a: a.sum(-1, keepdim=True),
         "mean": lambda layer, a: a.mean(-1, keepdim=True),
@@ -325,25 +334,28 @@ class Formula(nn.Module):
             return known["x"].new_full((), node.value)
         if isinstance(node, ast.Name):
             return self.named(dotted(node), known)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -self.value(node.operand, known)
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)](self.value(node.left, known), self.value(node.right, known))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             left, right = self.value(node.left, known), self.value(node.right, known)
             if right.dim() != 2:
                 raise RunError(f"{self.text!r}: the right side of @ is no matrix but has the shape {tuple(right.shape)}")
             return left @ right
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is None:
+        if isinstance(node, ast.Subscript):
             return self.sliced(self.value(node.value, known), node.slice)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and dotted(node.func) in (*self.OWN_FUNCTIONS, "concat"):
             return self.called(dotted(node.func), [self.value(a, known) for a in node.args])
-        raise RunError(f"{self.text!r}: {shown(node)} is no part of a formula")
+        result = element_by_element(node, lambda part: self.value(part, known))
+        if result is None:
+            raise RunError(f"{self.text!r}: {shown(node)} is no part of a formula")
+        return result
 
     def named(self, name, known):
         if name in self.places:
             parameter = self.parameter(name)
             return parameter.t() if parameter.dim() == 2 else parameter
+        if name.endswith(".T") and name[:-2] in self.places:
+            return self.parameter(name[:-2])
+        if name == "pi" and name not in self.expressions:
+            return known["x"].new_full((), math.pi)
         if name in self.sizes:
             return known["x"].new_full((), self.sizes[name])
         if name not in known:
@@ -357,8 +369,14 @@ class Formula(nn.Module):
 
     def sliced(self, a, bounds):
         width = a.shape[-1]
-        low, high = (whole(size_value(bound, self.sizes), "a bound of a slice") if bound else default
-                     for bound, default in ((bounds.lower, 0), (bounds.upper, width)))
+
+        def size(bound):
+            return whole(size_value(bound, self.sizes), "a bound of a slice")
+        if isinstance(bounds, ast.Slice):
+            low, high = size(bounds.lower) if bounds.lower else 0, size(bounds.upper) if bounds.upper else width
+        else:
+            low = size(bounds)
+            high = low + 1
         if not low < high <= width:
             raise RunError(f"{self.text!r}: the slice [{low}:{high}] of a width of {width}")
         return a[..., low:high]
@@ -369,9 +387,7 @@ class Formula(nn.Module):
             return torch.cat([a.expand(*lead, a.shape[-1]) for a in arguments], -1)
         if len(arguments) != 1:
             raise RunError(f"{self.text!r}: {name} takes one value, not {len(arguments)}")
-        if name in self.FUNCTIONS:
-            return self.FUNCTIONS[name](self, *arguments)
-        return activation(name, "function")(*arguments)
+        return self.OWN_FUNCTIONS[name](self, *arguments)
 
     def extra_repr(self):
         return "\n".join([self.text, *(f"{name} = {shown(tree)}" for name, tree in self.expressions.items())])

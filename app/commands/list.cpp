@@ -16,7 +16,8 @@
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
-#include "ffn/formula/activation_formula.hpp"
+#include "ffn/formula/formula.hpp"
+#include "ffn/formula/functions.hpp"
 #include "ffn/formula/named_formulas.hpp"
 #include "ffn/formula/task_formula.hpp"
 #include "ffn/kernels/activations.hpp"
@@ -162,12 +163,12 @@ Listing list(const std::string& what, const std::string& prefix) {
   }
   if (what == "functions") {
     Listing listing{{"function", "may stand in", "meaning"}, {}};
-    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, "task", doc});
-    for (const auto& [name, doc] : activation_functions()) {
-      const auto same = std::find_if(listing.rows.begin(), listing.rows.end(), [&name = name](const auto& row) { return row[0] == name; });
-      if (same == listing.rows.end()) listing.rows.push_back({name, "activation", doc});
-      else (*same)[1] = "task, activation";
+    for (const auto& row : element_functions()) {
+      if (!row.phi) listing.rows.push_back({row.name, "everywhere", row.doc});
     }
+    listing.rows.push_back({"pi", "everywhere", "3.14159…; activations by name may stand everywhere, too"});
+    for (const auto& [name, doc] : task_functions()) listing.rows.push_back({name, "task", doc});
+    for (const auto& [name, doc] : layer_functions()) listing.rows.push_back({name, "layer", doc});
     return listing;
   }
   if (what == "keys") return list_keys(prefix);

@@ -123,7 +123,7 @@ TEST_CASE("a formula says how many classes it has where that can be known") {
 TEST_CASE("an error in an expression points at its place") {
   CHECK_THAT(problem_of("a + c"), ContainsSubstring("column 5: nothing is called 'c'") && ContainsSubstring("\n    a + c\n        ^"));
   CHECK_THAT(problem_of("sinn(a)"), ContainsSubstring("column 1: no function is called 'sinn'; did you mean"));
-  CHECK_THAT(problem_of("sin(a, b)"), ContainsSubstring("sin takes 1 values, got 2"));
+  CHECK_THAT(problem_of("sin(a, b)"), ContainsSubstring("sin takes 1 value, got 2"));
   CHECK_THAT(problem_of("x + bits"), ContainsSubstring("'+' of 3 and 4 columns"));
   CHECK_THAT(problem_of("x[2:5]"), ContainsSubstring("[2:5] of a value with 3 columns"));
   CHECK_THAT(problem_of("x[3]"), ContainsSubstring("[3:4] of a value with 3 columns"));
@@ -131,7 +131,7 @@ TEST_CASE("an error in an expression points at its place") {
   CHECK_THAT(problem_of("a +"), ContainsSubstring("ends where a name, a number or '(' is expected"));
   CHECK_THAT(problem_of("a = b"), ContainsSubstring("column 3: '=' where the end or an operator is expected"));
   CHECK_THAT(problem_of("0 < a < 5"), ContainsSubstring("a comparison of a comparison"));
-  CHECK_THAT(problem_of("a @ b"), ContainsSubstring("no function is called '@'"));
+  CHECK_THAT(problem_of("a @ b"), ContainsSubstring("a task has no operator '@'"));
   CHECK_THAT(problem_of(""), ContainsSubstring("ends where"));
 }
 

@@ -43,7 +43,7 @@ class RandomFormula {
   std::string value(const std::string& width) {
     if (left_-- <= 0) return leaf(width);
     const std::string other = below(2) ? "D" : "F";
-    switch (below(14)) {
+    switch (below(17)) {
       case 0:
       case 1:
         return "(" + value(other) + " @ " + matrix(other, width) + ")";
@@ -70,8 +70,38 @@ class RandomFormula {
         return "(" + value(other) + " @ " + matrix(other, width + " + 4") + ")[3:" + width + " + 3]";
       case 12:
         return "dropout(" + value(width) + ")";
+      case 13:
+        return "(" + value(other) + " @ " + matrix(width, other) + ".T)";
+      case 14:
+      case 15:
+        return called(width);
       default:
         return named(width);
+    }
+  }
+
+  // Without jumps: float and double would not take the same side of them.
+  std::string called(const std::string& width) {
+    const std::string v = value(width);
+    switch (below(9)) {
+      case 0:
+        return "sin(" + v + ")";
+      case 1:
+        return "cos(2 * " + v + ")";
+      case 2:
+        return (below(2) ? "min(" : "max(") + operand(width) + ", " + v + ")";
+      case 3:
+        return "clip(" + v + ", -0.95, " + (below(2) ? "0.8" : "softplus(" + vector(width) + ")") + ")";
+      case 4:
+        return "where(" + v + " > 0.1, 0.1, " + v + ")";
+      case 5:
+        return "log1p(abs(" + v + "))";
+      case 6:
+        return "sqrt(0.1 + abs(" + v + "))";
+      case 7:
+        return "pow(0.5 + abs(" + v + "), " + (below(2) ? "1.7" : vector(below(2) ? width : "1")) + ")";
+      default:
+        return "(exp(-abs(" + v + ")) * erf(" + operand(width) + "))";
     }
   }
 

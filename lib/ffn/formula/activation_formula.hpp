@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "ffn/kernels/activations.hpp"
 
@@ -14,8 +12,5 @@ std::string activation_problem(const std::string& text);
 
 /// The catalogue's row of that name, or the formula's, which lives as long as the program. Throws std::out_of_range with the problem.
 const Activation& activation_called(const std::string& text);
-
-/// Functions that a formula in z can call beside the catalogue's activations: name and meaning.
-std::vector<std::pair<std::string, std::string>> activation_functions();
 
 }  // namespace ffn

@@ -14,12 +14,39 @@
 #include "ffn/formula/formula_parameters.hpp"
 #include "ffn/formula/formula_syntax.hpp"
 #include "ffn/formula/formula_text.hpp"
+#include "ffn/formula/functions.hpp"
+#include "ffn/kernels/expression_run.hpp"
 
 namespace ffn {
 
 namespace {
 
 std::string with_sizes(const std::vector<std::string>& texts) { return "[" + join(texts) + "]"; }
+
+// What a call of a function computes of those operands that are no numbers.
+struct CallOperands {
+  static constexpr int kValue = -1;
+  const ElementFunction* function;
+  std::vector<std::optional<double>> numbers;  // of each operand
+  int of;                                      // kValue, or the operand by which the slope is taken
+
+  Expression recorded(int what) {
+    of = what;
+    const auto variables = std::count(numbers.begin(), numbers.end(), std::nullopt);
+    Expression out = record(
+        [](const Symbol* variable, const void* state) {
+          const auto& call = *static_cast<const CallOperands*>(state);
+          std::vector<Symbol> x;
+          for (const auto& number : call.numbers) x.push_back(number ? Symbol(*number) : *variable++);
+          if (call.of == kValue) return call.function->value(x.data());
+          return call.function->has_slope() ? call.function->slope(x.data(), static_cast<std::size_t>(call.of)) : Symbol(0.0);
+        },
+        this, static_cast<int>(variables));
+    const ExpressionNode& last = out.nodes[out.count - 1];
+    if (of != kValue && last.operation == Operation::constant && last.value == 0) out.count = 0;
+    return out;
+  }
+};
 
 class Compiler {
  public:
@@ -111,11 +138,13 @@ class Compiler {
       case Syntax::Kind::negate: {
         const int of = value(tree.parts[0]);
         if (of == kUnknown) return kUnknown;
+        if (tree.text != "-") return refused({tree.begin, tree.end, "a layer has no operator '" + tree.text + "'"});
         if (at(of).op == FormulaOp::number) return number(-at(of).number, tree);
         return nodes_.elementwise(FormulaOp::multiply, number(-1, tree), of, written(tree));
       }
       case Syntax::Kind::binary:
-        return tree.text == "@" ? product(tree) : arithmetic(tree);
+        if (tree.text == "@") return product(tree);
+        return std::string("+-*/").find(tree.text) != std::string::npos ? arithmetic(tree) : function(tree);
       case Syntax::Kind::slice:
         return slice(tree);
       case Syntax::Kind::call:
@@ -146,6 +175,7 @@ class Compiler {
       out.width_text = parameter->texts[0];
       return node(std::move(out));
     }
+    if (name == "pi") return number(kPi, tree);
     if (!has_problem_parameter(name))
       problem_at(tree, "nothing is called '" + name + "'" + did_you_mean(name, known_names()),
                  "known: " + join(known_names()) + "; a parameter is declared with its shape, \"parameters\": {\"" + name + "\": [\"D\"]}");
@@ -189,6 +219,9 @@ class Compiler {
     const Syntax &left = tree.parts[0], &right = tree.parts[1];
     const int in = value(left);
     FormulaParameter* matrix = right.kind == Syntax::Kind::name ? find_parameter(right.text) : nullptr;
+    const auto stem = right.text.size() - std::min<std::size_t>(2, right.text.size());
+    const bool transposed = !matrix && right.kind == Syntax::Kind::name && right.text.substr(stem) == ".T";
+    if (transposed) matrix = find_parameter(right.text.substr(0, stem));
     if (!matrix || !matrix->is_matrix()) {
       if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x")
         name(right);  // nothing of that name
@@ -205,7 +238,8 @@ class Compiler {
       problem_at(tree.begin, tree.end, tree.at, "the left side does not depend on x");
       return kUnknown;
     }
-    if (at(in).width != matrix->shape[0]) {
+    const std::size_t first = transposed ? 1 : 0, last = 1 - first;
+    if (at(in).width != matrix->shape[first]) {
       std::string better;
       for (const auto& other : parameters_) {
         if (other.is_matrix() && other.shape[0] == at(in).width)
@@ -213,17 +247,18 @@ class Compiler {
       }
       const std::string hint = parentheses_hint(left);
       problem_at(tree.begin, tree.end, tree.at,
-                 "'@': the left side ends in " + width_of(in) + ", '" + matrix->name + "' " + with_sizes(matrix->texts) + " begins with " +
-                     std::to_string(matrix->shape[0]),
+                 "'@': the left side ends in " + width_of(in) + ", '" + right.text + "' " +
+                     with_sizes({matrix->texts[first], matrix->texts[last]}) + " begins with " + std::to_string(matrix->shape[first]),
                  !hint.empty()    ? hint
                  : better.empty() ? ""
                                   : "matrices that begin so: " + better);
       return kUnknown;
     }
-    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[1]};
+    FormulaNode out{FormulaOp::product, {in}, true, matrix->shape[last]};
+    out.transposed = transposed;
     out.parameter = static_cast<int>(matrix - parameters_.data());
     out.text = written(tree);
-    out.width_text = matrix->texts[1];
+    out.width_text = matrix->texts[last];
     return node(std::move(out));
   }
 
@@ -269,7 +304,7 @@ class Compiler {
       problem_at(written_bound[0], "this bound " + size.problem);
       return std::int64_t{-1};
     };
-    const std::int64_t low = bound(tree.low, 0), high = bound(tree.high, at(of).width);
+    const std::int64_t low = bound(tree.low, 0), high = tree.is_index ? low + 1 : bound(tree.high, at(of).width);
     if (low < 0 || high < 0) return kUnknown;
     if (low >= high || high > at(of).width) {
       problem_at(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value that ends in " + width_of(of));
@@ -283,36 +318,30 @@ class Compiler {
   }
 
   int call(const Syntax& tree) {
-    const std::string& function = tree.text;
+    const std::string& name = tree.text;
+    const Activation* phi = name == "phi" ? &activation_called(activation_) : find_activation(name);
+    const auto own = names_of_layer_functions();
+    if (!phi && std::find(own.begin(), own.end(), name) == own.end()) return function(tree);
     std::vector<int> arguments;
     for (const auto& part : tree.parts) arguments.push_back(value(part));
-    const Activation* phi = function == "phi" ? &activation_called(activation_) : find_activation(function);
-    const auto& functions = formula_functions();
-    if (!phi && std::find(functions.begin(), functions.end(), function) == functions.end()) {
-      auto names = functions;
-      for (const auto& row : activations()) names.push_back(row.name);
-      problem_at(tree.begin, tree.begin + function.size(), tree.begin,
-                 "no function is called '" + function + "'" + did_you_mean(function, names), "known: " + join(names));
-      return kUnknown;
-    }
     if (std::find(arguments.begin(), arguments.end(), kUnknown) != arguments.end()) return kUnknown;
-    if (function != "concat" && arguments.size() != 1) {
-      problem_at(tree, function + " takes one value, got " + std::to_string(arguments.size()));
+    if (name != "concat" && arguments.size() != 1) {
+      problem_at(tree, name + " takes one value, got " + std::to_string(arguments.size()));
       return kUnknown;
     }
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (at(arguments[i]).op != FormulaOp::number) continue;
-      problem_at(tree.parts[i], function + " of a number alone; write its value");
+      problem_at(tree.parts[i], name + " of a number alone; write its value");
       return kUnknown;
     }
-    if (function == "concat") return concat(tree, arguments);
+    if (name == "concat") return concat(tree, arguments);
     static const std::map<std::string, FormulaOp> operations{{"layer_norm", FormulaOp::layer_norm},
                                                              {"rms_norm", FormulaOp::rms_norm},
                                                              {"softmax", FormulaOp::softmax},
                                                              {"sum", FormulaOp::sum},
                                                              {"mean", FormulaOp::mean},
                                                              {"dropout", FormulaOp::dropout}};
-    FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(function), written(tree));
+    FormulaNode out = nodes_.like(arguments[0], phi ? FormulaOp::activation : operations.at(name), written(tree));
     out.phi = phi;
     if (out.op == FormulaOp::sum || out.op == FormulaOp::mean) {
       out.width = 1;
@@ -325,6 +354,54 @@ class Compiler {
       }
       out.site = num_sites_++;
     }
+    return node(std::move(out));
+  }
+
+  int refused(const SyntaxProblem& at) {
+    problem_at(at.begin, at.end, at.begin, at.message);
+    return kUnknown;
+  }
+
+  // A function of the table, element by element.
+  int function(const Syntax& tree) {
+    const ElementFunction* row = nullptr;
+    try {
+      row = &checked_function(tree, "a layer", names_of_layer_functions());
+    } catch (const SyntaxProblem& problem) {
+      return refused(problem);
+    }
+    FormulaNode out{FormulaOp::function, {}, false, 1};
+    CallOperands operands{row, {}, CallOperands::kValue};
+    std::string key = row->name;
+    for (const auto& part : tree.parts) {
+      const int operand = value(part);
+      if (operand == kUnknown) return kUnknown;
+      const FormulaNode& in = at(operand);
+      const bool is_number = in.op == FormulaOp::number;
+      operands.numbers.push_back(is_number ? std::optional<double>(in.number) : std::nullopt);
+      key += is_number ? " " + number_text(in.number) : " *";
+      if (is_number) continue;
+      if (in.width != out.width && in.width != 1 && out.width != 1)
+        return refused({tree.begin, tree.end,
+                        "'" + tree.text + "' of values that end in " + width_of(out.inputs[0]) + " and in " + width_of(operand)});
+      if (in.width >= out.width) out.width_text = in.width_text;
+      out.width = std::max(out.width, in.width);
+      out.batched = out.batched || in.batched;
+      out.inputs.push_back(operand);
+    }
+    if (out.inputs.empty()) {
+      double result = 0;
+      run_in_double(operands.recorded(CallOperands::kValue), 1, nullptr, &result);
+      return number(result, tree);
+    }
+    auto made = std::make_shared<FunctionCall>();
+    made->key = std::move(key);
+    made->value = operands.recorded(CallOperands::kValue);
+    for (std::size_t i = 0; i < tree.parts.size(); ++i) {
+      if (!operands.numbers[i]) made->slopes.push_back(operands.recorded(static_cast<int>(i)));
+    }
+    out.function = std::move(made);
+    out.text = written(tree);
     return node(std::move(out));
   }
 
@@ -386,8 +463,25 @@ FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std:
   return graph;
 }
 
-const std::vector<std::string>& formula_functions() {
-  static const std::vector<std::string> names{"phi", "layer_norm", "rms_norm", "softmax", "dropout", "concat", "sum", "mean"};
+const std::vector<std::pair<std::string, std::string>>& layer_functions() {
+  static const std::vector<std::pair<std::string, std::string>> rows{
+      {"@", "x @ W: product with a matrix of the parameters; x @ W.T with its transpose"},
+      {"phi", "the config's activation"},
+      {"layer_norm", "(x - mean) / sqrt(variance + epsilon), without gain and bias"},
+      {"rms_norm", "x / sqrt(mean of squares + epsilon)"},
+      {"softmax", "over the last dimension"},
+      {"dropout", "with the config's rate"},
+      {"concat", "values side by side"},
+      {"sum", "over the last dimension, which stays with width 1"},
+      {"mean", "likewise"}};
+  return rows;
+}
+
+std::vector<std::string> names_of_layer_functions() {
+  std::vector<std::string> names;
+  for (const auto& [name, doc] : layer_functions()) {
+    if (is_formula_name(name)) names.push_back(name);
+  }
   return names;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ffn/base/parameters.hpp"
@@ -17,12 +19,13 @@ enum class FormulaOp {
   input,      ///< x: (N, D)
   parameter,  ///< a vector
   number,
-  product,  ///< left @ matrix, plus a vector if `bias` is set
+  product,  ///< left @ matrix, or its transpose, plus a vector if `bias` is set
   add,
   subtract,
   multiply,
   divide,
   activation,
+  function,    ///< element by element, of one to three values
   layer_norm,  ///< (h - mean) / √(variance + ε), without gain or bias
   rms_norm,    ///< h / √(mean of squares + ε)
   softmax,
@@ -31,6 +34,14 @@ enum class FormulaOp {
   concat,
   slice,  ///< the columns from `begin` on, as many as it is wide
   dropout
+};
+
+/// A call of a row of formula/functions.hpp: its value and its slopes by each of the node's inputs; numbers among its operands are in
+/// the expressions. A slope without operations is 0.
+struct FunctionCall {
+  std::string key;  ///< name and numbers
+  Expression value;
+  std::vector<Expression> slopes;
 };
 
 /// One operation. Its value is (N, width) if it depends on x, else (1, width); numbers and vectors of width 1 are broadcast.
@@ -42,7 +53,9 @@ struct FormulaNode {
   int parameter = -1;  ///< of a product its matrix
   int bias = -1;       ///< of a product the vector added to it
   double number = 0;
+  bool transposed = false;  ///< of a product
   const Activation* phi = nullptr;
+  std::shared_ptr<const FunctionCall> function = nullptr;
   std::int64_t begin = 0;
   int site = 0;                 ///< of a dropout: which one of the layer
   std::string text = {};        ///< what stands for it in the formula
@@ -75,7 +88,8 @@ FormulaGraph compile_formula(const FormulaText& text, std::int64_t d_model, std:
 /// The same parameters once for each of E experts.
 std::vector<ParameterSpec> expert_parameters(std::vector<ParameterSpec> specs, std::int64_t num_experts);
 
-/// What formulas can call, for documentation and messages; activations are besides by their names.
-const std::vector<std::string>& formula_functions();
+/// Name and meaning of what layers can call beside the functions of formula/functions.hpp.
+const std::vector<std::pair<std::string, std::string>>& layer_functions();
+std::vector<std::string> names_of_layer_functions();
 
 }  // namespace ffn

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxParameters = 32;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 bool is_taken(const std::string& name) {
-  const auto& functions = formula_functions();
+  const auto functions = names_of_layer_functions();
   return name == "x" || name == "D" || name == "F" || find_activation(name) ||
          std::find(functions.begin(), functions.end(), name) != functions.end();
 }

@@ -34,17 +34,15 @@ std::size_t name_end(const std::string& text, std::size_t at) {
 struct Operator {
   const char* text;
   int precedence;
-  bool in_layers;  // the others are of tasks alone
 };
 // As C has them, so that "x > 0 & y > 0" needs no parentheses. The longer of two that begin alike is first.
-constexpr Operator kOperators[] = {{"|", 1, false},  {"^", 2, false},  {"&", 3, false}, {"==", 4, false}, {"!=", 4, false},
-                                   {"<=", 4, false}, {">=", 4, false}, {"<", 4, false}, {">", 4, false},  {"+", 5, true},
-                                   {"-", 5, true},   {"*", 6, true},   {"/", 6, true},  {"@", 6, true},   {"%", 6, false}};
+constexpr Operator kOperators[] = {{"|", 1}, {"^", 2}, {"&", 3}, {"==", 4}, {"!=", 4}, {"<=", 4}, {">=", 4}, {"<", 4},
+                                   {">", 4}, {"+", 5}, {"-", 5}, {"*", 6},  {"/", 6},  {"@", 6},  {"%", 6}};
 constexpr int kComparison = 4, kTightest = 6;
 
 class Parser {
  public:
-  Parser(const std::string& text, Grammar grammar) : text_(text), grammar_(grammar) {}
+  explicit Parser(const std::string& text) : text_(text) {}
 
   Syntax whole() {
     if (text_.size() > kMaxBytes) fail(0, 0, "longer than " + std::to_string(kMaxBytes) + " characters");
@@ -65,8 +63,7 @@ class Parser {
     if (at_ >= text_.size()) return "ends where " + wanted + " is expected";
     const char c = text_[at_];
     const std::string found = std::string("'") + c + "' where " + wanted + " is expected";
-    if ((c == '^' && grammar_ == Grammar::layer) || (c == '*' && at_ > 0 && text_[at_ - 1] == '*'))
-      return found + "; there are no powers: write h * h";
+    if (c == '*' && at_ > 0 && text_[at_ - 1] == '*') return found + "; a power is written pow(h, 2)";
     return found;
   }
 
@@ -75,7 +72,7 @@ class Parser {
     skip();
     for (const auto& row : kOperators) {
       if (text_.compare(at_, std::strlen(row.text), row.text) != 0) continue;
-      return row.precedence == precedence && (row.in_layers || grammar_ == Grammar::task) ? &row : nullptr;
+      return row.precedence == precedence ? &row : nullptr;
     }
     return nullptr;
   }
@@ -132,7 +129,7 @@ class Parser {
 
   Syntax negation(int level) {
     check_level(level);
-    if (!next_is('-') && !(grammar_ == Grammar::task && next_is('!'))) return sliced(atom(level), level);
+    if (!next_is('-') && !next_is('!')) return sliced(atom(level), level);
     Syntax out;
     out.kind = Syntax::Kind::negate;
     out.text = text_[at_];
@@ -150,7 +147,7 @@ class Parser {
       out.kind = Syntax::Kind::slice;
       out.begin = from.begin;
       if (!next_is(':')) out.low.push_back(expression(level + 1));
-      out.is_index = grammar_ == Grammar::task && !out.low.empty() && next_is(']');
+      out.is_index = !out.low.empty() && next_is(']');
       if (!out.is_index) {
         need(':', opened);
         if (!next_is(']')) out.high.push_back(expression(level + 1));
@@ -207,7 +204,6 @@ class Parser {
   }
 
   const std::string& text_;
-  Grammar grammar_;
   std::size_t at_ = 0, parts_ = 0;
 };
 
@@ -227,12 +223,16 @@ double evaluate(const Syntax& tree, double d_model, double hidden_width) {
       if (tree.text == "F") return hidden_width;
       throw NoSize{"has '" + tree.text + "' in it; sizes use D, F and numbers"};
     case Syntax::Kind::negate:
-      return -part(0);
+      if (tree.text == "-") return -part(0);
+      break;
     case Syntax::Kind::binary: {
       const double a = part(0), b = part(1);
-      const char op = tree.text[0];
-      if (op == '/' && b == 0) throw NoSize{"divides by 0"};
-      if (op != '@') return op == '*' ? a * b : op == '/' ? a / b : op == '+' ? a + b : a - b;
+      const std::string& op = tree.text;
+      if (op == "/" && b == 0) throw NoSize{"divides by 0"};
+      if (op == "*") return a * b;
+      if (op == "/") return a / b;
+      if (op == "+") return a + b;
+      if (op == "-") return a - b;
       break;
     }
     default:
@@ -243,10 +243,10 @@ double evaluate(const Syntax& tree, double d_model, double hidden_width) {
 
 }  // namespace
 
-ParsedFormula parse_formula(const std::string& text, Grammar grammar) {
+ParsedFormula parse_formula(const std::string& text) {
   ParsedFormula out;
   try {
-    out.tree = Parser(text, grammar).whole();
+    out.tree = Parser(text).whole();
   } catch (SyntaxProblem& problem) {
     out.problem = std::move(problem);
   }

@@ -1,5 +1,6 @@
-// Expressions of a formula layer as text: "(silu(x @ gate) * (x @ up)) @ down + b" → a tree that knows where its parts stand.
-// Precedences are Python's: `@` is as tight as `*` and `/`, all from left to right, so that the text means the same there.
+// Formulas of layers, activations and tasks as text: "(silu(x @ gate) * (x @ up)) @ down + b" → a tree that knows where its parts
+// stand. `@` is as tight as `*` and `/`, all from left to right, as in Python. Which operators and names there are is for the reader
+// of the tree to say.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,6 @@
 #include <vector>
 
 namespace ffn {
-
-/// Which operators there are: a layer's have derivatives; a task's are + - * / %, & | ^ ! of bits and whole numbers, comparisons
-/// (1 or 0) and x[i].
-enum class Grammar { layer, task };
 
 /// Loosest first: |, ^, &, comparisons, + -, * / @ %, then -x and !x, then atom[low:high] or atom[index],
 /// atom = number | name | name(expression, …) | (expression).
@@ -44,7 +41,7 @@ struct ParsedFormula {
 inline constexpr double kPi = 3.141592653589793;
 
 /// Bounds of one expression: 4,096 bytes of ASCII, 256 parts, 64 levels.
-ParsedFormula parse_formula(const std::string& text, Grammar grammar = Grammar::layer);
+ParsedFormula parse_formula(const std::string& text);
 
 /// "column 30: message", the line, and marks below it: ~ under [begin, end), ^ at `at`. A long line is shown around the place.
 std::string pointed_out(const std::string& source, std::size_t begin, std::size_t end, std::size_t at, const std::string& message);

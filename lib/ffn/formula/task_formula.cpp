@@ -2,23 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/formula/functions.hpp"
+#include "ffn/kernels/expression_run.hpp"
 
 namespace ffn {
 
 using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on a result may be
 
+/// What formulas/functions.hpp has not: whole numbers bit by bit, and what goes over columns.
 struct TaskFunction {
-  enum class Kind { elementwise, reduction, concat } kind;
+  enum class Kind { bitwise, negation, reduction, concat } kind;
   const char* name;
   const char* doc;
-  std::size_t operands;           // of an elementwise one
-  double (*of)(const double* x);  // of one column
-  double start;                   // of a reduction: over the columns
-  double (*fold)(double, double);
-  Values (*values)(const std::vector<Values>& of);
+  double (*pair)(double, double);  // of a reduction: over the columns, from `start` on
+  double start;
 };
 
 namespace {
@@ -31,149 +32,61 @@ constexpr double one_if(bool holds) { return holds ? 1 : 0; }
 
 // & | ^ are defined for whole numbers that a double has exactly.
 template <class F>
-double bitwise(const double* x, const F& f) {
+double bitwise(double a, double b, const F& f) {
   const auto is_whole = [](double v) { return std::abs(v) < 0x1p53 && v == std::nearbyint(v); };
-  return is_whole(x[0]) && is_whole(x[1]) ? static_cast<double>(f(static_cast<std::int64_t>(x[0]), static_cast<std::int64_t>(x[1]))) : kNaN;
+  return is_whole(a) && is_whole(b) ? static_cast<double>(f(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b))) : kNaN;
 }
 
-Values two(const std::vector<Values>& /*of*/) { return 2; }
-Values any(const std::vector<Values>& /*of*/) { return std::nullopt; }
-Values capped(std::int64_t count) { return count <= kMostValues ? Values(count) : std::nullopt; }
-
-// Calls f(count of the first, count of the second) where both are known.
-template <class F>
-Values both(const std::vector<Values>& of, const F& f) {
-  return of.size() == 2 && of[0] && of[1] ? capped(f(*of[0], *of[1])) : std::nullopt;
-}
-Values sums(const std::vector<Values>& of) {
-  return both(of, [](std::int64_t a, std::int64_t b) { return a + b - 1; });
-}
-Values products(const std::vector<Values>& of) {
-  return both(of, [](std::int64_t a, std::int64_t b) { return (a - 1) * (b - 1) + 1; });
-}
-Values bit_patterns(const std::vector<Values>& of) {
-  return both(of, [](std::int64_t a, std::int64_t b) {
-    std::int64_t power = 1;
-    while (power < std::max(a, b)) power *= 2;
-    return power;
-  });
-}
-Values largest(const std::vector<Values>& of) {
-  Values most = 1;
-  for (const auto& count : of) most = most && count ? Values(std::max(*most, *count)) : std::nullopt;
-  return most;
-}
-Values largest_choice(const std::vector<Values>& of) { return largest({of[1], of[2]}); }
-
-using Function = TaskFunction;
-
-constexpr Function elementwise(const char* name, std::size_t operands, double (*of)(const double*), const char* doc,
-                               Values (*values)(const std::vector<Values>&) = any) {
-  return {Function::Kind::elementwise, name, doc, operands, of, 0, nullptr, values};
-}
-constexpr Function reduction(const char* name, double start, double (*fold)(double, double), const char* doc,
-                             Values (*values)(const std::vector<Values>&) = any) {
-  return {Function::Kind::reduction, name, doc, 1, nullptr, start, fold, values};
-}
-
-const Function kFunctions[] = {
-    elementwise(
-        "+", 2, [](const double* x) { return x[0] + x[1]; }, "sum", sums),
-    elementwise(
-        "-", 2, [](const double* x) { return x[0] - x[1]; }, "difference"),
-    elementwise(
-        "*", 2, [](const double* x) { return x[0] * x[1]; }, "product", products),
-    elementwise(
-        "/", 2, [](const double* x) { return x[0] / x[1]; }, "quotient"),
-    elementwise(
-        "%", 2, [](const double* x) { return x[0] - x[1] * std::floor(x[0] / x[1]); }, "remainder, with the sign of the divisor"),
-    elementwise(
-        "&", 2, [](const double* x) { return bitwise(x, [](auto a, auto b) { return a & b; }); }, "and, bit by bit", bit_patterns),
-    elementwise(
-        "|", 2, [](const double* x) { return bitwise(x, [](auto a, auto b) { return a | b; }); }, "or, bit by bit", bit_patterns),
-    elementwise(
-        "^", 2, [](const double* x) { return bitwise(x, [](auto a, auto b) { return a ^ b; }); }, "exclusive or, bit by bit", bit_patterns),
-    elementwise(
-        "!", 1, [](const double* x) { return one_if(x[0] == 0); }, "not: 1 of 0, else 0", two),
-    elementwise(
-        "==", 2, [](const double* x) { return one_if(x[0] == x[1]); }, "1 where it holds, else 0", two),
-    elementwise(
-        "!=", 2, [](const double* x) { return one_if(x[0] != x[1]); }, "likewise", two),
-    elementwise(
-        "<", 2, [](const double* x) { return one_if(x[0] < x[1]); }, "likewise", two),
-    elementwise(
-        "<=", 2, [](const double* x) { return one_if(x[0] <= x[1]); }, "likewise", two),
-    elementwise(
-        ">", 2, [](const double* x) { return one_if(x[0] > x[1]); }, "likewise", two),
-    elementwise(
-        ">=", 2, [](const double* x) { return one_if(x[0] >= x[1]); }, "likewise", two),
-    elementwise(
-        "sin", 1, [](const double* x) { return std::sin(x[0]); }, "sine"),
-    elementwise(
-        "cos", 1, [](const double* x) { return std::cos(x[0]); }, "cosine"),
-    elementwise(
-        "tan", 1, [](const double* x) { return std::tan(x[0]); }, "tangent"),
-    elementwise(
-        "tanh", 1, [](const double* x) { return std::tanh(x[0]); }, "hyperbolic tangent"),
-    elementwise(
-        "exp", 1, [](const double* x) { return std::exp(x[0]); }, "e to the power of x"),
-    elementwise(
-        "log", 1, [](const double* x) { return std::log(x[0]); }, "natural logarithm; not a number below 0"),
-    elementwise(
-        "log1p", 1, [](const double* x) { return std::log1p(x[0]); }, "ln(1 + x)"),
-    elementwise(
-        "sqrt", 1, [](const double* x) { return std::sqrt(x[0]); }, "square root; not a number below 0"),
-    elementwise(
-        "abs", 1, [](const double* x) { return std::abs(x[0]); }, "absolute value"),
-    elementwise(
-        "sign", 1, [](const double* x) { return one_if(x[0] > 0) - one_if(x[0] < 0); }, "-1, 0 or 1"),
-    elementwise(
-        "floor", 1, [](const double* x) { return std::floor(x[0]); }, "largest whole number that is not larger"),
-    elementwise(
-        "pow", 2, [](const double* x) { return std::pow(x[0], x[1]); }, "pow(a, n): a to the power of n"),
-    elementwise(
-        "min", 2, [](const double* x) { return std::isnan(x[0]) ? x[0] : std::min(x[1], x[0]); },
-        "smaller one of two; of one value its smallest column", largest),
-    elementwise(
-        "max", 2, [](const double* x) { return std::isnan(x[0]) ? x[0] : std::max(x[1], x[0]); },
-        "larger one of two; of one value its largest column", largest),
-    elementwise(
-        "clip", 3, [](const double* x) { return x[0] < x[1]   ? x[1]
-                                                : x[0] > x[2] ? x[2]
-                                                              : x[0]; }, "clip(x, low, high)"),
-    elementwise(
-        "where", 3, [](const double* x) { return x[0] != 0 ? x[1] : x[2]; }, "where(condition, a, b): a, or b where it is 0",
-        largest_choice),
-    reduction(
-        "sum", 0, [](double a, double b) { return a + b; }, "sum over the columns"),
-    reduction(
-        "min", kInfinity, [](double a, double b) { return std::isnan(a) ? a : std::min(b, a); }, "", largest),
-    reduction(
-        "max", -kInfinity, [](double a, double b) { return std::isnan(a) ? a : std::max(b, a); }, "", largest),
-    reduction(
-        "parity", 0, [](double a, double b) { return one_if((a != 0) != (b != 0)); }, "1 if an odd number of columns is not 0, else 0",
-        two),
-    {Function::Kind::concat, "concat", "columns side by side", 0, nullptr, 0, nullptr, largest},
+const TaskFunction kOwn[] = {
+    {TaskFunction::Kind::bitwise, "&", "and, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_and<>()); }, 0},
+    {TaskFunction::Kind::bitwise, "|", "or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_or<>()); }, 0},
+    {TaskFunction::Kind::bitwise, "^", "exclusive or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_xor<>()); }, 0},
+    {TaskFunction::Kind::negation, "!", "not: 1 of 0, else 0", nullptr, 0},
+    {TaskFunction::Kind::reduction, "sum", "sum over the columns", [](double a, double b) { return a + b; }, 0},
+    {TaskFunction::Kind::reduction, "min", "of one value its smallest column",
+     [](double a, double b) { return std::isnan(a) ? a : std::min(b, a); }, kInfinity},
+    {TaskFunction::Kind::reduction, "max", "of one value its largest column",
+     [](double a, double b) { return std::isnan(a) ? a : std::max(b, a); }, -kInfinity},
+    {TaskFunction::Kind::reduction, "parity", "1 if an odd number of columns is not 0, else 0",
+     [](double a, double b) { return one_if((a != 0) != (b != 0)); }, 0},
+    {TaskFunction::Kind::concat, "concat", "columns side by side", nullptr, 0},
 };
 
-// min and max have two rows: by how many operands there are.
-const Function* find_function(const std::string& name, std::size_t operands) {
-  const Function* found = nullptr;
-  for (const auto& row : kFunctions) {
-    if (row.name != name) continue;
-    found = &row;
-    if (row.kind == Function::Kind::concat || row.operands == operands) return found;
+// min and max of one value go over its columns, of two values they are those of every formula.
+const TaskFunction* find_own(const std::string& name, std::size_t operands) {
+  for (const auto& row : kOwn) {
+    if (row.name == name && (operands == 1 || !find_function(name))) return &row;
   }
-  return found;
+  return nullptr;
 }
 
-std::vector<std::string> function_names() {
-  std::vector<std::string> names;
-  for (const auto& row : kFunctions) {
-    if (std::isalpha(static_cast<unsigned char>(row.name[0])) != 0 && *row.doc != '\0') names.emplace_back(row.name);
+Values capped(std::int64_t count) { return count <= kMostValues ? Values(count) : std::nullopt; }
+
+// How many whole numbers from 0 on the result may be.
+Values values_of(const std::string& name, const std::vector<Values>& of) {
+  const auto both = [&](auto f) { return of[0] && of[1] ? capped(f(*of[0], *of[1])) : std::nullopt; };
+  const auto largest = [&](std::size_t first) {
+    Values most = 1;
+    for (std::size_t i = first; i < of.size(); ++i) most = most && of[i] ? Values(std::max(*most, *of[i])) : std::nullopt;
+    return most;
+  };
+  for (const char* truth : {"==", "!=", "<", "<=", ">", ">=", "!", "parity"}) {
+    if (name == truth) return 2;
   }
-  return names;
+  if (name == "+") return both([](std::int64_t a, std::int64_t b) { return a + b - 1; });
+  if (name == "*") return both([](std::int64_t a, std::int64_t b) { return (a - 1) * (b - 1) + 1; });
+  if (name == "&" || name == "|" || name == "^") {
+    return both([](std::int64_t a, std::int64_t b) {
+      std::int64_t power = 1;
+      while (power < std::max(a, b)) power *= 2;
+      return power;
+    });
+  }
+  if (name == "min" || name == "max" || name == "concat") return largest(0);
+  return name == "where" ? largest(1) : std::nullopt;
 }
+
+Symbol value_of_call(const Symbol* x, const void* function) { return static_cast<const ElementFunction*>(function)->value(x); }
 
 }  // namespace
 
@@ -189,11 +102,11 @@ class TaskCompiler {
       case Syntax::Kind::name:
         return name(tree);
       case Syntax::Kind::negate:
-        return tree.text == "!" ? call(tree, "!") : negative(tree);
+        return tree.text == "!" ? call(tree) : negative(tree);
       case Syntax::Kind::slice:
         return slice(tree);
       default:
-        return call(tree, tree.text);
+        return call(tree);
     }
   }
 
@@ -218,7 +131,7 @@ class TaskCompiler {
   std::size_t negative(const Syntax& tree) {
     Step out;
     out.operands = {number(-1), step(tree.parts[0])};
-    out.function = find_function("*", 2);
+    out.element = elementwise("*");
     out.width = steps_[out.operands[1]].width;
     out.whole = steps_[out.operands[1]].whole;
     return add(std::move(out));
@@ -260,32 +173,38 @@ class TaskCompiler {
     return add(std::move(out));
   }
 
-  std::size_t call(const Syntax& tree, const std::string& function) {
+  static std::shared_ptr<const Expression> elementwise(const std::string& name) {
+    const ElementFunction* function = find_function(name);
+    return std::make_shared<Expression>(record(value_of_call, function, static_cast<int>(function->operands)));
+  }
+
+  std::size_t call(const Syntax& tree) {
+    const std::string& function = tree.text;
     Step out;
-    for (const auto& part : tree.parts) out.operands.push_back(step(part));
-    out.function = find_function(function, out.operands.size());
-    if (!out.function)
-      fail(tree,
-           "no function is called '" + function + "'" + did_you_mean(function, function_names()) + "; known: " + join(function_names()));
-    const Function& row = *out.function;
-    std::vector<Values> values;
-    out.width = row.kind == Function::Kind::concat ? 0 : 1;
-    for (std::size_t i = 0; i < out.operands.size(); ++i) {
-      const Step& operand = steps_[out.operands[i]];
-      values.push_back(operand.values);
-      if (row.kind == Function::Kind::concat) out.width += operand.width;
-      if (row.kind != Function::Kind::elementwise) continue;
-      if (operand.width != 1 && out.width != 1 && operand.width != out.width)
-        fail(tree, "'" + function + "' of " + std::to_string(out.width) + " and " + std::to_string(operand.width) + " columns");
-      out.width = std::max(out.width, operand.width);
+    out.own = find_own(function, tree.parts.size());
+    if (!out.own) {
+      checked_function(tree, "a task", {"sum", "parity", "concat"});
+      out.element = elementwise(function);
     }
-    const bool fits = row.kind == Function::Kind::concat ? !values.empty() : values.size() == row.operands;
-    if (!fits)
-      fail(tree, function + " takes " + (row.kind == Function::Kind::concat ? "one or more" : std::to_string(row.operands)) +
-                     " values, got " + std::to_string(values.size()));
-    if (out.width > kMostColumns) fail(tree, "more than " + std::to_string(kMostColumns) + " columns");
-    out.values = row.values(values);
+    const bool joins = out.own && out.own->kind == TaskFunction::Kind::concat,
+               reduces = out.own && out.own->kind == TaskFunction::Kind::reduction;
+    if (joins ? tree.parts.empty() : reduces && tree.parts.size() != 1)
+      fail(tree, function + (joins ? " takes one or more values, got 0" : " takes 1 value, got " + std::to_string(tree.parts.size())));
+    for (const auto& part : tree.parts) out.operands.push_back(step(part));
     const auto operand = [&](std::size_t i) -> const Step& { return steps_[out.operands[i]]; };
+    std::vector<Values> values;
+    out.width = joins ? 0 : 1;
+    for (std::size_t i = 0; i < out.operands.size(); ++i) {
+      const std::int64_t width = operand(i).width;
+      values.push_back(operand(i).values);
+      if (joins) out.width += width;
+      if (joins || reduces) continue;
+      if (width != 1 && out.width != 1 && width != out.width)
+        fail(tree, "'" + function + "' of " + std::to_string(out.width) + " and " + std::to_string(width) + " columns");
+      out.width = std::max(out.width, width);
+    }
+    if (out.width > kMostColumns) fail(tree, "more than " + std::to_string(kMostColumns) + " columns");
+    out.values = values_of(function, values);
     if (function == "%" && operand(0).whole && operand(1).is_number() && operand(1).number >= 1) out.values = *operand(1).values - 1;
     if (function == "sum" && values[0]) out.values = capped((*values[0] - 1) * operand(0).width + 1);
     const bool keeps_whole = function == "+" || function == "-" || function == "*" || function == "sum" || function == "abs";
@@ -299,7 +218,7 @@ class TaskCompiler {
 };
 
 std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const std::vector<FormulaInput>& inputs, std::string& problem) {
-  const auto parsed = parse_formula(text, Grammar::task);
+  const auto parsed = parse_formula(text);
   try {
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
     TaskFormula out;
@@ -313,39 +232,48 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
 
 void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
   std::vector<std::vector<double>> values(steps_.size());
-  std::vector<double> column;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     const std::int64_t width = step.width;
     auto& to = values[s];
     to.resize(static_cast<std::size_t>(count * width));
-    const auto operand = [&](std::size_t i, std::int64_t row, std::int64_t col) {
-      const Step& from = steps_[step.operands[i]];
-      return values[step.operands[i]][static_cast<std::size_t>(row * from.width + (from.width == 1 ? 0 : col))];
+    const auto operand = [&](std::size_t i) -> const Step& { return steps_[step.operands[i]]; };
+    const auto at = [&](std::size_t i, std::int64_t row, std::int64_t col) {
+      return values[step.operands[i]][static_cast<std::size_t>(row * operand(i).width + (operand(i).width == 1 ? 0 : col))];
     };
+    if (step.element) {
+      std::vector<std::vector<double>> spread(step.operands.size());  // operands of one column, in each of them
+      std::vector<const double*> columns;
+      for (std::size_t i = 0; i < step.operands.size(); ++i) {
+        if (operand(i).width != width) {
+          for (std::int64_t row = 0; row < count; ++row) spread[i].insert(spread[i].end(), static_cast<std::size_t>(width), at(i, row, 0));
+        }
+        columns.push_back(operand(i).width == width ? values[step.operands[i]].data() : spread[i].data());
+      }
+      run_in_double(*step.element, to.size(), columns.data(), to.data());
+      continue;
+    }
     for (std::int64_t row = 0; row < count; ++row) {
       double* place = to.data() + row * width;
-      if (!step.function) {
+      if (!step.own) {
         if (step.input == 0) *place = step.number;
         else std::copy_n(inputs[step.input - 1] + row * step.stride + step.begin, width, place);
         continue;
       }
-      switch (step.function->kind) {
-        case TaskFunction::Kind::elementwise:
-          column.resize(step.operands.size());
-          for (std::int64_t col = 0; col < width; ++col) {
-            for (std::size_t i = 0; i < column.size(); ++i) column[i] = operand(i, row, col);
-            place[col] = step.function->of(column.data());
-          }
+      switch (step.own->kind) {
+        case TaskFunction::Kind::bitwise:
+          for (std::int64_t col = 0; col < width; ++col) place[col] = step.own->pair(at(0, row, col), at(1, row, col));
+          break;
+        case TaskFunction::Kind::negation:
+          for (std::int64_t col = 0; col < width; ++col) place[col] = one_if(at(0, row, col) == 0);
           break;
         case TaskFunction::Kind::reduction:
-          *place = step.function->start;
-          for (std::int64_t col = 0; col < steps_[step.operands[0]].width; ++col)
-            *place = step.function->fold(*place, operand(0, row, col));
+          *place = step.own->start;
+          for (std::int64_t col = 0; col < operand(0).width; ++col) *place = step.own->pair(*place, at(0, row, col));
           break;
         case TaskFunction::Kind::concat:
           for (std::size_t i = 0; i < step.operands.size(); ++i) {
-            for (std::int64_t col = 0; col < steps_[step.operands[i]].width; ++col) *place++ = operand(i, row, col);
+            for (std::int64_t col = 0; col < operand(i).width; ++col) *place++ = at(i, row, col);
           }
           break;
       }
@@ -356,9 +284,7 @@ void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_
 
 std::vector<std::pair<std::string, std::string>> task_functions() {
   std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& row : kFunctions) {
-    if (*row.doc != '\0') out.emplace_back(row.name, row.doc);
-  }
+  for (const auto& row : kOwn) out.emplace_back(row.name, row.doc);
   return out;
 }
 

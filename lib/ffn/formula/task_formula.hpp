@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ffn/formula/formula_syntax.hpp"
+#include "ffn/kernels/expression.hpp"
 
 namespace ffn {
 
@@ -35,8 +37,9 @@ class TaskFormula {
  private:
   friend class TaskCompiler;
   struct Step {
-    const TaskFunction* function = nullptr;  ///< none for an input or a number
-    std::vector<std::size_t> operands;       ///< steps before this one
+    std::shared_ptr<const Expression> element = nullptr;  ///< of a function element by element
+    const TaskFunction* own = nullptr;                    ///< of another one; neither for an input or a number
+    std::vector<std::size_t> operands;                    ///< steps before this one
     std::int64_t width = 1;
     std::optional<std::int64_t> values = {};
     bool whole = false;     ///< whole numbers, negative ones among them
@@ -44,13 +47,13 @@ class TaskFormula {
     std::int64_t begin = 0, stride = 0;
     double number = 0;
 
-    bool is_number() const { return !function && input == 0; }
+    bool is_number() const { return !element && !own && input == 0; }
   };
 
   std::vector<Step> steps_;
 };
 
-/// Name and meaning of every function and operator that a task's formula can call.
+/// Name and meaning of what a task's formula can call beside the functions of formula/functions.hpp.
 std::vector<std::pair<std::string, std::string>> task_functions();
 
 }  // namespace ffn

@@ -6,14 +6,14 @@
 namespace ffn {
 namespace baseline {
 std::size_t activation_rows(const Activation** rows);
-void run(const Expression& program, std::size_t n, const float* z, float* y);
+void run(const Expression& program, std::size_t n, const float* const* inputs, float* y);
 }  // namespace baseline
 namespace x86_64_v3 {
 std::size_t activation_rows(const Activation** rows);
-void run(const Expression& program, std::size_t n, const float* z, float* y);
+void run(const Expression& program, std::size_t n, const float* const* inputs, float* y);
 }  // namespace x86_64_v3
 namespace x86_64_v4 {
 std::size_t activation_rows(const Activation** rows);
-void run(const Expression& program, std::size_t n, const float* z, float* y);
+void run(const Expression& program, std::size_t n, const float* const* inputs, float* y);
 }  // namespace x86_64_v4
 }  // namespace ffn

@@ -24,31 +24,31 @@ const Activation& activation(const std::string& name) {
 }
 
 void Activation::values(std::size_t n, const float* z, float* y) const {
-  program ? chosen_build().run(*program, n, z, y) : forward(n, z, y);
+  program ? chosen_build().run(*program, n, &z, y) : forward(n, z, y);
 }
 
 void Activation::values(std::size_t n, const double* z, double* y) const {
-  program ? run_in_double(*program, n, z, y) : forward64(n, z, y);
+  program ? run_in_double(*program, n, &z, y) : forward64(n, z, y);
 }
 
 void Activation::gradients(std::size_t n, const float* z, const float* dy, float* dz) const {
   if (!program) return backward(n, z, dy, dz);
   std::vector<float> slope(n);
-  chosen_build().run(*slope_program, n, z, slope.data());
+  chosen_build().run(*slope_program, n, &z, slope.data());
   for (std::size_t i = 0; i < n; ++i) dz[i] = dy[i] * slope[i];
 }
 
 void Activation::gradients(std::size_t n, const double* z, const double* dy, double* dz) const {
   if (!program) return backward64(n, z, dy, dz);
   std::vector<double> slope(n);
-  run_in_double(*slope_program, n, z, slope.data());
+  run_in_double(*slope_program, n, &z, slope.data());
   for (std::size_t i = 0; i < n; ++i) dz[i] = dy[i] * slope[i];
 }
 
 void Activation::values_and_slopes(std::size_t n, const float* z, float* y, float* slope) const {
   if (!program) return both(n, z, y, slope);
-  chosen_build().run(*program, n, z, y);
-  chosen_build().run(*slope_program, n, z, slope);
+  chosen_build().run(*program, n, &z, y);
+  chosen_build().run(*slope_program, n, &z, slope);
 }
 
 Expression Activation::recorded_value() const { return program ? *program : record(value); }

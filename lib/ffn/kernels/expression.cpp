@@ -1,6 +1,7 @@
 #include "ffn/kernels/expression.hpp"
 
 #include <stdexcept>
+#include <vector>
 
 namespace ffn {
 
@@ -17,6 +18,11 @@ int append(Operation operation, int a = -1, int b = -1, int c = -1, double value
 
 }  // namespace
 
+bool is_constant(Symbol x, double value) {
+  const ExpressionNode& node = recording->nodes[x.place];
+  return node.operation == Operation::constant && node.value == value;
+}
+
 Symbol::Symbol(double constant) : place(append(Operation::constant, -1, -1, -1, constant)) {}
 
 Symbol::Symbol(Place p) : place(p.place) {}
@@ -24,7 +30,11 @@ Symbol Symbol::at(int place) { return Symbol(Place{place}); }
 
 Symbol operator+(Symbol a, Symbol b) { return Symbol::at(append(Operation::add, a.place, b.place)); }
 Symbol operator-(Symbol a, Symbol b) { return Symbol::at(append(Operation::subtract, a.place, b.place)); }
-Symbol operator*(Symbol a, Symbol b) { return Symbol::at(append(Operation::multiply, a.place, b.place)); }
+Symbol operator*(Symbol a, Symbol b) {
+  if (is_constant(a, 1)) return b;  // as the slope of a variable by itself is
+  if (is_constant(b, 1)) return a;
+  return Symbol::at(append(Operation::multiply, a.place, b.place));
+}
 Symbol operator/(Symbol a, Symbol b) { return Symbol::at(append(Operation::divide, a.place, b.place)); }
 Symbol operator-(Symbol a) { return Symbol::at(append(Operation::negate, a.place)); }
 SymbolicTruth operator<(Symbol a, Symbol b) { return {append(Operation::less, a.place, b.place)}; }
@@ -48,17 +58,19 @@ Symbol log_(Symbol x) { return Symbol::at(append(Operation::log, x.place)); }
 Symbol pow_(Symbol x, Symbol exponent) { return Symbol::at(append(Operation::power, x.place, exponent.place)); }
 
 Expression record(Symbol (*f)(Symbol)) {
-  return record([](Symbol z, const void* state) { return (*static_cast<Symbol (*const*)(Symbol)>(state))(z); },
+  return record([](const Symbol* z, const void* state) { return (*static_cast<Symbol (*const*)(Symbol)>(state))(*z); },
                 static_cast<const void*>(&f));
 }
 
-Expression record(Symbol (*f)(Symbol, const void*), const void* state) {
+Expression record(Symbol (*f)(const Symbol*, const void*), const void* state, int num_variables) {
   Expression out;
   recording = &out;
   try {
-    const Symbol result = f(Symbol::at(append(Operation::input)), state);
+    std::vector<Symbol> variables;
+    for (int i = 0; i < num_variables; ++i) variables.push_back(Symbol::at(append(Operation::input, i)));
+    const Symbol result = f(variables.data(), state);
     // The result is the last: a formula that is its own variable, or ends in an earlier value, gets a copy (· 1).
-    if (result.place != out.count - 1) result* Symbol(1.0);
+    if (result.place != out.count - 1) append(Operation::multiply, result.place, Symbol(1.0).place);
   } catch (...) {
     recording = nullptr;
     throw;

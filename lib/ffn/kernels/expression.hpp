@@ -1,12 +1,12 @@
-// A formula of one variable as data: an activation's row, recorded operation by operation, so that it can be computed where
-// the row's own kernels cannot go: on a GPU, in any precision (layers/activation_torch.hpp). Torch-free.
+// A formula of a few variables as data: an activation's row or a function of formulas, recorded operation by operation, so that it
+// can be computed where the row's own kernels cannot go: on a GPU, in any precision (layers/activation_torch.hpp). Torch-free.
 // Plain functions and types: this header is part of files that are compiled once per instruction set.
 #pragma once
 
 namespace ffn {
 
 enum class Operation {
-  input,
+  input,  ///< the variable `a`
   constant,
   add,
   subtract,
@@ -60,6 +60,9 @@ struct SymbolicTruth {
   int place;
 };
 
+/// Whether it is that number, whatever the variables are.
+bool is_constant(Symbol x, double value);
+
 Symbol operator+(Symbol a, Symbol b);
 Symbol operator-(Symbol a, Symbol b);
 Symbol operator*(Symbol a, Symbol b);
@@ -82,9 +85,9 @@ Symbol cos_(Symbol x);
 Symbol log_(Symbol x);
 Symbol pow_(Symbol x, Symbol exponent);
 
-/// What f does to its argument. Throws std::length_error for a formula of more than Expression::kMost operations.
+/// What f does to its variables. Throws std::length_error for a formula of more than Expression::kMost operations.
 Expression record(Symbol (*f)(Symbol));
-/// The same of a function with state.
-Expression record(Symbol (*f)(Symbol, const void* state), const void* state);
+/// The same of a function of several variables with state.
+Expression record(Symbol (*f)(const Symbol* variables, const void* state), const void* state, int num_variables = 1);
 
 }  // namespace ffn

@@ -11,7 +11,7 @@ namespace ffn::FFN_ISA {
 namespace {
 
 template <class T, class Math>
-void run_blocks(const Expression& program, std::size_t n, const T* z, T* y) {
+void run_blocks(const Expression& program, std::size_t n, const T* const* inputs, T* y) {
   constexpr std::size_t kBlock = 64;
   T values[Expression::kMost][kBlock];
   for (std::size_t first = 0; first < n; first += kBlock) {
@@ -19,7 +19,7 @@ void run_blocks(const Expression& program, std::size_t n, const T* z, T* y) {
     for (int k = 0; k < program.count; ++k) {
       const ExpressionNode& node = program.nodes[k];
       T* out = values[k];
-      const T* a = node.a >= 0 ? values[node.a] : nullptr;
+      const T* a = node.a >= 0 ? values[node.a] : nullptr;  // of an input unused
       const T* b = node.b >= 0 ? values[node.b] : nullptr;
       const T* c = node.c >= 0 ? values[node.c] : nullptr;
       const auto each = [&](auto f) {
@@ -27,7 +27,7 @@ void run_blocks(const Expression& program, std::size_t n, const T* z, T* y) {
       };
       switch (node.operation) {
         case Operation::input:
-          each([&](std::size_t i) { return z[first + i]; });
+          each([&](std::size_t i) { return inputs[node.a][first + i]; });
           break;
         case Operation::constant:
           each([&](std::size_t) { return static_cast<T>(node.value); });

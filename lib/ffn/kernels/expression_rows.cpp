@@ -1,4 +1,4 @@
-// Activations of the user's own in float, compiled once per instruction set.
+// Activations and functions of the user's formulas in float, compiled once per instruction set.
 #include "ffn/kernels/activation_rows.hpp"
 #include "ffn/kernels/expression_blocks.hpp"
 #include "ffn/kernels/scalar.hpp"
@@ -16,6 +16,8 @@ struct Polynomials {
 
 }  // namespace
 
-void run(const Expression& program, std::size_t n, const float* z, float* y) { run_blocks<float, Polynomials>(program, n, z, y); }
+void run(const Expression& program, std::size_t n, const float* const* inputs, float* y) {
+  run_blocks<float, Polynomials>(program, n, inputs, y);
+}
 
 }  // namespace ffn::FFN_ISA

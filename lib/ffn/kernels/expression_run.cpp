@@ -16,8 +16,8 @@ struct StandardLibrary {
 
 }  // namespace
 
-void run_in_double(const Expression& program, std::size_t n, const double* z, double* y) {
-  in_double::run_blocks<double, StandardLibrary>(program, n, z, y);
+void run_in_double(const Expression& program, std::size_t n, const double* const* inputs, double* y) {
+  in_double::run_blocks<double, StandardLibrary>(program, n, inputs, y);
 }
 
 }  // namespace ffn

@@ -1,4 +1,4 @@
-// A recorded expression computed in double, by the standard library: for gradient checks and pictures.
+// A recorded expression computed in double, by the standard library: for tasks, gradient checks and pictures.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace ffn {
 
-/// y[i] = program(z[i]); y may be z.
-void run_in_double(const Expression& program, std::size_t n, const double* z, double* y);
+/// y[i] = program(inputs[0][i], inputs[1][i], …); y may be an input.
+void run_in_double(const Expression& program, std::size_t n, const double* const* inputs, double* y);
 
 }  // namespace ffn

@@ -14,7 +14,7 @@ struct KernelBuild {
   const char* isa;  ///< "baseline", or a level of the x86-64 psABI, as far as these differ in what the kernels use
   Kernels (*kernel_rows)();
   std::size_t (*activation_rows)(const Activation** rows);
-  void (*run)(const Expression& program, std::size_t n, const float* z, float* y);  ///< y may be z
+  void (*run)(const Expression& program, std::size_t n, const float* const* inputs, float* y);  ///< y may be an input
 };
 
 /// Those that run here, the best one last.

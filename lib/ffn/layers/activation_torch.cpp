@@ -1,13 +1,16 @@
 #include "ffn/layers/activation_torch.hpp"
 
 #include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/expression_run.hpp"
+#include "ffn/kernels/isa.hpp"
 
 namespace ffn::nn {
 
 namespace {
 
-// A recorded formula on z, with LibTorch's operations: any device, any precision. Autograd sees none of it.
-Tensor evaluate_at(const Expression& formula, const Tensor& z) {
+// A recorded formula with LibTorch's operations: any device, any precision. Autograd sees none of it.
+Tensor evaluate_at(const Expression& formula, const std::vector<Tensor>& inputs) {
+  const Tensor& like = inputs[0];
   std::vector<Tensor> values(static_cast<std::size_t>(formula.count));
   const auto at = [&](int place) -> const Tensor& { return values[static_cast<std::size_t>(place)]; };
   for (int i = 0; i < formula.count; ++i) {
@@ -15,10 +18,10 @@ Tensor evaluate_at(const Expression& formula, const Tensor& z) {
     auto& out = values[static_cast<std::size_t>(i)];
     switch (node.operation) {
       case Operation::input:
-        out = z;
+        out = inputs[static_cast<std::size_t>(node.a)];
         break;
       case Operation::constant:
-        out = torch::full({}, node.value, z.options());
+        out = torch::full({}, node.value, like.options());
         break;
       case Operation::add:
         out = at(node.a) + at(node.b);
@@ -72,18 +75,18 @@ Tensor evaluate_at(const Expression& formula, const Tensor& z) {
         out = at(node.a).expm1();
         break;
       case Operation::less:
-        out = at(node.a) < at(node.b);
+        out = (at(node.a) < at(node.b)).to(like.scalar_type());
         break;
       case Operation::equal:
-        out = at(node.a) == at(node.b);
+        out = (at(node.a) == at(node.b)).to(like.scalar_type());
         break;
       case Operation::select:
-        out = torch::where(at(node.a), at(node.b), at(node.c));
+        out = torch::where(at(node.a).ne(0), at(node.b), at(node.c));
         break;
     }
   }
   // A constant formula (the slope of the identity) is one number so far.
-  return values.back().expand(z.sizes());
+  return values.back().expand(like.sizes());
 }
 
 using torch::autograd::AutogradContext;
@@ -117,18 +120,65 @@ struct ActivateAnywhere : torch::autograd::Function<ActivateAnywhere> {
     ctx->save_for_backward({z});
     ctx->saved_data["phi"] = reinterpret_cast<std::int64_t>(phi);
     // The identity's value is z itself, which a function must not return.
-    const Tensor y = evaluate_at(phi->recorded_value(), z);
+    const Tensor y = evaluate_at(phi->recorded_value(), {z});
     return y.is_same(z) || y.data_ptr() == z.data_ptr() ? z.clone() : y.contiguous();
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const Tensor z = ctx->get_saved_variables()[0];
     const auto* phi = reinterpret_cast<const Activation*>(ctx->saved_data["phi"].toInt());
-    return {gradients[0] * evaluate_at(phi->recorded_slope(), z), Tensor()};
+    return {gradients[0] * evaluate_at(phi->recorded_slope(), {z}), Tensor()};
+  }
+};
+
+// By the kernels of the processor, or with LibTorch's operations.
+Tensor evaluate(const Expression& expression, const std::vector<Tensor>& inputs, bool host_free) {
+  if (host_free) return evaluate_at(expression, inputs).contiguous();
+  Tensor y = torch::empty_like(inputs[0]);
+  const auto n = static_cast<std::size_t>(y.numel());
+  if (y.scalar_type() == torch::kFloat64) {
+    std::vector<const double*> data;
+    for (const auto& input : inputs) data.push_back(input.data_ptr<double>());
+    run_in_double(expression, n, data.data(), y.data_ptr<double>());
+  } else {
+    std::vector<const float*> data;
+    for (const auto& input : inputs) data.push_back(input.data_ptr<float>());
+    chosen_build().run(expression, n, data.data(), y.data_ptr<float>());
+  }
+  return y;
+}
+
+// Of as many of the inputs as the function has.
+struct Call : torch::autograd::Function<Call> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& a, const Tensor& b, const Tensor& c, const FunctionCall* function,
+                        bool host_free) {
+    variable_list inputs{a.contiguous(), b.contiguous(), c.contiguous()};
+    inputs.resize(function->slopes.size());
+    ctx->save_for_backward(inputs);
+    ctx->saved_data["function"] = reinterpret_cast<std::int64_t>(function);
+    ctx->saved_data["host_free"] = host_free;
+    return evaluate(function->value, inputs, host_free);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    const variable_list inputs = ctx->get_saved_variables();
+    const auto* function = reinterpret_cast<const FunctionCall*>(ctx->saved_data["function"].toInt());
+    const bool host_free = ctx->saved_data["host_free"].toBool();
+    variable_list out(5);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Expression& slope = function->slopes[i];
+      out[i] = slope.count == 0 ? torch::zeros_like(inputs[i]) : gradients[0] * evaluate(slope, inputs, host_free);
+    }
+    return out;
   }
 };
 
 }  // namespace
+
+Tensor call(const FunctionCall& function, std::vector<Tensor> inputs, const ForwardContext& context) {
+  inputs.resize(3, inputs[0]);
+  return Call::apply(inputs[0], inputs[1], inputs[2], &function, context.host_free);
+}
 
 Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context) {
   return context.host_free ? ActivateAnywhere::apply(z, &phi) : Activate::apply(z, &phi);

@@ -1,7 +1,7 @@
 // The activation catalogue (kernels/activations) as differentiable functions, and dropout on the run axis.
 #pragma once
 
-#include "ffn/kernels/activations.hpp"
+#include "ffn/formula/formula.hpp"
 #include "ffn/layers/run_module_torch.hpp"
 
 namespace ffn::nn {
@@ -11,6 +11,9 @@ namespace ffn::nn {
 /// For a layer's σ, tanh and the like, too: LibTorch's own sigmoid gives an element other bits at another place of the tensor
 /// (vector or tail), so that a run would depend on its neighbours.
 Tensor activate(const Activation& phi, const Tensor& z, const ForwardContext& context);
+
+/// A function of formulas of tensors of one shape, element by element, likewise. The call has to outlive the graph.
+Tensor call(const FunctionCall& function, std::vector<Tensor> inputs, const ForwardContext& context);
 
 /// Zeroes each element of run r with probability context.rates[r] and scales the others by 1/(1 - rate)
 /// (Srivastava et al. 2014, inverted). The mask is a function of the run's dropout seed, `site` (which layer), the step

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/kernels/dropout.hpp"
+#include "ffn/kernels/isa.hpp"
 #include "ffn/layers/matrix.hpp"
 
 namespace ffn::fused {
@@ -43,19 +44,26 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
   const auto weight = [&](auto* row) { return places_[static_cast<std::size_t>(op.matrix)].in(row); };
   switch (op.kind) {
     case Kind::product: {  // y = in @ W + b
-      const ConstMatrix in(memory(op.a, 0), rows, op.a.shape.width), w(weight(pass.parameters), in.cols, width);
-      multiply(in, w, Matrix(out, rows, width), op.bias < 0 ? nullptr : places_[static_cast<std::size_t>(op.bias)].in(pass.parameters));
+      const std::int64_t cols = op.a.shape.width;
+      const ConstMatrix in(memory(op.a, 0), rows, cols),
+          w(weight(pass.parameters), op.transposed ? width : cols, op.transposed ? cols : width);
+      multiply(in, op.transposed ? w.t() : w, Matrix(out, rows, width),
+               op.bias < 0 ? nullptr : places_[static_cast<std::size_t>(op.bias)].in(pass.parameters));
       break;
     }
     case Kind::weight_gradient: {  // dW = in.t() @ dy
-      const ConstMatrix in(memory(op.a, 0), rows, op.a.shape.width), dy(memory(op.b, 0), rows, op.b.shape.width);
+      ConstMatrix in(memory(op.a, 0), rows, op.a.shape.width), dy(memory(op.b, 0), rows, op.b.shape.width);
+      if (op.transposed) std::swap(in, dy);  // the gradient of W.t() is that of W, transposed
       const Matrix dw(weight(pass.gradients), in.cols, dy.cols);
       op.accumulate ? multiply_add(in.t(), dy, dw) : multiply(in.t(), dy, dw);
       break;
     }
     case Kind::input_gradient: {  // din = dy @ W.t()
-      const ConstMatrix dy(memory(op.a, 0), rows, op.a.shape.width), w(weight(pass.parameters), width, dy.cols);
-      op.accumulate ? multiply_add(dy, w.t(), Matrix(out, rows, width)) : multiply(dy, w.t(), Matrix(out, rows, width));
+      const std::int64_t cols = op.a.shape.width;
+      const ConstMatrix dy(memory(op.a, 0), rows, cols),
+          w(weight(pass.parameters), op.transposed ? cols : width, op.transposed ? width : cols);
+      const ConstMatrix back = op.transposed ? w : w.t();
+      op.accumulate ? multiply_add(dy, back, Matrix(out, rows, width)) : multiply(dy, back, Matrix(out, rows, width));
       break;
     }
     case Kind::bias_gradient: {  // db = Σ rows of dy
@@ -78,6 +86,11 @@ void FormulaProgram::run(Pass& pass, const Op& op, std::int64_t first, std::int6
     case Kind::activation:
       op.phi->values_and_slopes(static_cast<std::size_t>(count * width), memory(op.a, first), out, memory(op.beside, first));
       break;
+    case Kind::function: {
+      const float* inputs[] = {memory(op.a, first), memory(op.b, first), memory(op.beside, first)};
+      chosen_build().run(*op.expression, static_cast<std::size_t>(count * width), inputs, out);
+      break;
+    }
     case Kind::combine:
       kernels().combine(op.how, op.accumulate, count, width, operand(op.a, shape, first), operand(op.b, shape, first), out);
       break;

@@ -52,6 +52,7 @@ class FormulaProgram {
     draw_mask,
     // row by row
     activation,
+    function,
     combine,
     multiply,
     normalise,
@@ -67,11 +68,12 @@ class FormulaProgram {
     Kind kind;
     Ref a, b, out, beside;  ///< beside: a second result (slope, 1/σ) or a third operand
     Arithmetic how = Arithmetic::copy;
-    bool accumulate = false, centre = false;
+    bool accumulate = false, centre = false, transposed = false;
     int matrix = -1, bias = -1;
     std::int64_t from = 0, to = 0;  ///< first columns of a and of out
     float scale = 1;
     const Activation* phi = nullptr;
+    const Expression* expression = nullptr;  ///< of a, b and `beside`
     std::size_t drop = 0;
   };
   class Writer;
@@ -100,6 +102,7 @@ class FormulaProgram {
   float epsilon_;
   std::vector<Op> ops_;
   std::vector<Drop> drops_;
+  std::vector<std::shared_ptr<const FunctionCall>> functions_;  ///< whose expressions they are
   std::vector<float> numbers_;
   Ref result_, dx_;
   std::vector<Ref> forward_slots_, backward_slots_;  ///< by the pass that first writes them

@@ -14,6 +14,7 @@ constexpr std::int64_t kTile = 2048;  // floats of a value that are worked on at
 bool FormulaProgram::in_place(const Op& op) {
   switch (op.kind) {
     case Kind::activation:
+    case Kind::function:
     case Kind::combine:
     case Kind::normalise:
     case Kind::normalise_backward:

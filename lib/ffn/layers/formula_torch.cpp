@@ -12,6 +12,11 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
       return stands_alone ? plain(i) : place.spread(plain(i));
     };
     const auto parameter = [&](int index) { return index < 0 ? Tensor() : place.parameters[static_cast<std::size_t>(index)]; };
+    const auto all_inputs = [&] {
+      std::vector<Tensor> all;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) all.push_back(in(i));
+      return torch::broadcast_tensors(all);
+    };
     Tensor y;
     switch (node.op) {
       case FormulaOp::input:
@@ -24,7 +29,8 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         y = torch::full({}, node.number, x.options());
         break;
       case FormulaOp::product:
-        y = place.product(in(0), parameter(node.parameter), parameter(node.bias));
+        y = place.product(in(0), node.transposed ? parameter(node.parameter).transpose(-1, -2) : parameter(node.parameter),
+                          parameter(node.bias));
         break;
       case FormulaOp::add:
         y = in(0) + in(1);
@@ -40,6 +46,9 @@ Tensor evaluate(const FormulaGraph& graph, const FormulaPlace& place, const Tens
         break;
       case FormulaOp::activation:
         y = activate(*node.phi, in(0), context);
+        break;
+      case FormulaOp::function:
+        y = call(*node.function, all_inputs(), context);
         break;
       case FormulaOp::layer_norm:
         y = torch::layer_norm(in(0), {node.width}, {}, {}, graph.epsilon);

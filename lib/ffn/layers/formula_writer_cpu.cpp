@@ -102,6 +102,7 @@ class FormulaProgram::Writer {
         Op& op = emit(Kind::product, in(0), {}, value);
         op.matrix = node.parameter;
         op.bias = node.bias;
+        op.transposed = node.transposed;
         break;
       }
       case FormulaOp::add:
@@ -120,6 +121,10 @@ class FormulaProgram::Writer {
         slopes_[i] = make(shape);
         emit(Kind::activation, in(0), {}, value).beside = slopes_[i];
         ops().back().phi = node.phi;
+        break;
+      case FormulaOp::function:
+        program_.functions_.push_back(node.function);
+        function(node, node.function->value, value);
         break;
       case FormulaOp::layer_norm:
       case FormulaOp::rms_norm:
@@ -157,6 +162,20 @@ class FormulaProgram::Writer {
       default:
         break;
     }
+  }
+
+  // An expression of the node's inputs, each as wide as the node itself.
+  void function(const FormulaNode& node, const Expression& expression, const Ref& out) {
+    Ref operands[3];
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const Ref& in = values_[static_cast<std::size_t>(node.inputs[k])];
+      operands[k] = in;
+      if (in.shape == out.shape) continue;
+      combine(Arithmetic::copy, in, {}, operands[k] = make(out.shape));
+    }
+    Op& op = emit(Kind::function, operands[0], operands[1], out);
+    op.beside = operands[2];
+    op.expression = &expression;
   }
 
   static float one_over(std::int64_t n) { return static_cast<float>(1.0 / static_cast<double>(n)); }
@@ -264,6 +283,14 @@ class FormulaProgram::Writer {
       case FormulaOp::activation:
         contribute(input(0), Arithmetic::multiply, dout, slopes_[i], shape);
         break;
+      case FormulaOp::function:
+        for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+          const Expression& slope = node.function->slopes[k];
+          const Ref by = slope.count == 0 ? number(0) : make(shape);
+          if (slope.count > 0) function(node, slope, by);
+          contribute(input(k), Arithmetic::multiply, dout, by, shape);
+        }
+        break;
       case FormulaOp::layer_norm:
       case FormulaOp::rms_norm: {
         const Ref out = into(input(0), shape);
@@ -325,6 +352,7 @@ class FormulaProgram::Writer {
     Op& weight = emit(Kind::weight_gradient, in, dout, {});
     weight.matrix = node.parameter;
     weight.accumulate = uses[matrix].as_matrix > 1;
+    weight.transposed = node.transposed;
     if (node.bias >= 0) {
       const auto bias = static_cast<std::size_t>(node.bias);
       Op& sum = emit(Kind::bias_gradient, dout, {}, {});
@@ -335,6 +363,7 @@ class FormulaProgram::Writer {
     Op& back = emit(Kind::input_gradient, dout, {}, to->ref);  // what is multiplied depends on x
     back.matrix = node.parameter;
     back.accumulate = to->accumulate;
+    back.transposed = node.transposed;
   }
 
   FormulaProgram& program_;

@@ -71,7 +71,8 @@ def require(name, known, what):
 FUNCTIONS = {
     "sin": torch.sin, "cos": torch.cos, "tan": torch.tan, "exp": torch.exp, "log": torch.log, "log1p": torch.log1p, "sqrt": torch.sqrt, "abs": torch.abs,
     "sign": torch.sign, "floor": torch.floor, "erf": torch.erf, "min": torch.minimum, "max": torch.maximum,
-    "pow": torch.pow, "clip": lambda x, low, high: torch.maximum(torch.minimum(x, high), low), "where": lambda c, a, b: torch.where(c != 0, a, b),
+    "pow": torch.pow, "clip": lambda x, low, high: torch.where(x < low, low, torch.where(x > high, high, x)),
+    "where": lambda c, a, b: torch.where(c != 0, a, b),
 }
 COMPARISONS = {ast.Lt: torch.lt, ast.LtE: torch.le, ast.Gt: torch.gt, ast.GtE: torch.ge, ast.Eq: torch.eq, ast.NotEq: torch.ne}
 
@@ -87,7 +88,10 @@ def element_by_element(node, value):
         return COMPARISONS[type(node.ops[0])](left, right).to(left.dtype)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
         name = dotted(node.func)
-        return (FUNCTIONS.get(name) or activation(name, "function"))(*(value(part) for part in node.args))
+        function = FUNCTIONS.get(name) or activation(name, "function")
+        if name not in FUNCTIONS and len(node.args) != 1:
+            raise RunError(f"{name} takes one value, not {len(node.args)}")
+        return function(*(value(part) for part in node.args))
     return None
 
 
@@ -320,7 +324,7 @@ class Formula(nn.Module):
         """Finds what is wrong with the formula when it is loaded."""
         try:
             y = self(x)
-        except (RuntimeError, IndexError) as error:
+        except (RuntimeError, IndexError, TypeError) as error:
             raise RunError(f"{self.text!r} cannot be computed: {error}") from None
         if y.shape != x.shape:
             raise RunError(f"{self.text!r} gives {tuple(y.shape)} for {tuple(x.shape)}")

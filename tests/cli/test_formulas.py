@@ -40,8 +40,18 @@ class Formulas(ProgramTest):
         for kind in ("positionwise", "gated", "moe"):
             wave = self.ok("verify", path, f"model.ffn.kind={kind}", "model.ffn.activation=where(z > 0, z, tanh(z)) + 0.1 * sin(z)")
             self.assertIn("the engines agree", wave.stdout)
+        own = {"formula": "phi(x @ a) @ c", "parameters": {"a": ["D", "F"], "c": ["F", "D"]}}
+        for layer in ({"kind": "formula", **own}, {"kind": "moe", "expert": own}):
+            error = self.fails(2, "validate", self.write("gleu.json", config({**layer, "activation": "gleu"})))
+            self.assertIn("/model/ffn/activation: unknown value \"gleu\"; did you mean \"gelu\"?", error)
         error = self.fails(2, "validate", path, "model.ffn.activation=z * sinn(z)")
         self.assertIn("/model/ffn/activation: column 5: no function is called 'sinn'; did you mean \"sin\"?", error)
+
+    def test_a_layer_calls_every_function_and_a_transposed_matrix_alone_and_as_an_expert(self):
+        tied = {"formula": "max(x @ W, 0.1 * (x @ W)) * s @ W.T + clip(b, -1, 1) + where(x > 0, sin(x), log1p(abs(x))) % 0.7 + pow(abs(x) + 1, k)",
+                "parameters": {"W": ["D", "F"], "b": ["D"], "s": ["F"], "k": [1]}, "init": {"b": 0.1, "s": 1, "k": 1.5}}
+        for ffn in ({"kind": "formula", **tied}, {"kind": "moe", "expert": tied}):
+            self.assertIn("the engines agree", self.ok("verify", self.write("tied.json", config({**ffn, "d_ff": 16}))).stdout)
 
     def test_a_mistake_is_shown_where_it_stands(self):
         wrong = {**MINE, "formula": "(relu(x @ c) * b) @ c"}

@@ -259,6 +259,12 @@ class Layers(unittest.TestCase):
             "z * y": torch.relu(x) * torch.relu(x + 1),
             "x * in": x * v[:4],
             "x * D / F": x * 4 / 6,
+            "x @ a @ a.T": x @ a @ a.t(),
+            "x[D/2] * x": x[..., 2:3] * x,
+            "min(x, 0.1) - max(x[0], x) % 0.3 + clip(x, -pi / 9, v[:4])": torch.minimum(x, torch.tensor(0.1, dtype=torch.float64)) - torch.maximum(x[..., :1], x) % 0.3
+                + torch.where(x < -math.pi / 9, torch.tensor(-math.pi / 9, dtype=torch.float64), torch.where(x > v[:4], v[:4], x)),
+            "where(x > 0, sin(x), exp(x)) * (x != v[:4])": torch.where(x > 0, x.sin(), x.exp()) * (x != v[:4]),
+            "pow(abs(x), v[1]) + sqrt(x * x) + log1p(x * x)": x.abs() ** v[1] + x.abs() + (x * x).log1p(),
         }
         for text, expected in cases.items():
             config = {"formula": text, "parameters": {"a": ["D", "F"], "b": ["F", 4], "v": ["3*D/2"], "in": ["F - 2"]}, "epsilon": 0.25,
@@ -278,7 +284,7 @@ class Layers(unittest.TestCase):
         cases = {
             "x @ w": "unknown name 'w'", "relux(x)": "unknown function 'relux'", "linear(x)": "unknown function 'linear'",
             "x ** 2": ": x ** 2 is no part", "x if x else x": "cannot parse",
-            "__import__('os')": ": 'os' is no part", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": ": x[0] is no part",
+            "__import__('os')": "unknown function '__import__'", "x.shape": "unknown name 'x.shape'", "[x][0]": "is no part", "x[0]": "gives (2, 3, 1)", "x & x": ": x & x is no part", "min(x)": "min",
             "x[0:9]": "slice [0:9] of a width of 4", "x[F:]": "slice [6:4]", "x[D/3:]": "4/3, which is no size", "x +": "cannot parse",
             "x[-1:]": "is -1, which is no size", "x[D/0:]": "D / 0 is no size", "x[x:]": "x is no size", "relu(x, x)": "takes one value, not 2", "a": "circle at 'a'", "x @ v": "is no matrix",
             "sum(x)": "gives (2, 3, 1) for (2, 3, 4)", "x @ m": "cannot be computed", "relu(z=x)": ": relu(z=x) is no part", "+x": ": +x is no part",

@@ -90,8 +90,34 @@ TEST_CASE("an expression has the value that C++ computes") {
   CHECK(value_of("x + a") == std::vector<double>{7.5, 5.75, 9});
 }
 
-TEST_CASE("what is undefined is no number, and no comparison hides it") {
-  for (const char* text : {"log(x[1])", "sqrt(x[1])", "x[0] & 1", "min(log(x[1]), 1)", "max(1, log(x[1]))", "max(log(x))", "min(log(x))"}) {
+TEST_CASE("many examples are computed as each alone") {
+  std::string problem;
+  const auto expression = TaskFormula::compile("x[1] * a + x", kInputs, problem);
+  REQUIRE(expression);
+  constexpr std::int64_t kCount = 600;
+  std::vector<double> a, x, unused(4 * kCount), out(3 * kCount);
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    a.push_back(static_cast<double>(i));
+    for (int col = 0; col < 3; ++col) x.push_back(0.25 * static_cast<double>(i) + col);
+  }
+  expression->evaluate({a.data(), unused.data(), x.data(), unused.data()}, kCount, out.data());
+  for (std::size_t i = 0; i < kCount; ++i) {
+    for (std::size_t col = 0; col < 3; ++col) REQUIRE(out[3 * i + col] == x[3 * i + 1] * a[i] + x[3 * i + col]);
+  }
+}
+
+TEST_CASE("a remainder has the sign of the divisor and is smaller") {
+  CHECK(value_of("1.7 % 0.1")[0] == Approx(0.1));
+  CHECK(value_of("-1.7 % 1")[0] == Approx(0.3));
+  CHECK(value_of("1.7 % -1")[0] == Approx(-0.3));
+  CHECK(value_of("1 % 0.2")[0] == 0.19999999999999996);
+  CHECK_FALSE(classes_of("a % 2.5"));
+  CHECK_FALSE(classes_of("a % 10000000"));
+}
+
+TEST_CASE("what is undefined is no number") {
+  for (const char* text : {"pow(a, 30) % 31", "sign(log(x[1]))", "parity(log(x))", "!log(x[1])", "log(x[1])", "sqrt(x[1])", "x[0] & 1",
+                           "min(log(x[1]), 1)", "max(1, log(x[1]))", "max(log(x))", "min(log(x))"}) {
     CAPTURE(text);
     CHECK(std::isnan(value_of(text)[0]));
   }
@@ -126,6 +152,8 @@ TEST_CASE("an error in an expression points at its place") {
   CHECK_THAT(problem_of("sin(a, b)"), ContainsSubstring("sin takes 1 value, got 2"));
   CHECK_THAT(problem_of("x + bits"), ContainsSubstring("'+' of 3 and 4 columns"));
   CHECK_THAT(problem_of("x[2:5]"), ContainsSubstring("[2:5] of a value with 3 columns"));
+  CHECK_THAT(problem_of("x[D + 2]"), ContainsSubstring("has 'D' in it; here are only numbers"));
+  CHECK_THAT(problem_of("a + 010"), ContainsSubstring("column 5: a number that begins with 0"));
   CHECK_THAT(problem_of("x[3]"), ContainsSubstring("[3:4] of a value with 3 columns"));
   CHECK_THAT(problem_of("(a + 1)[0]"), ContainsSubstring("only an input has columns"));
   CHECK_THAT(problem_of("a +"), ContainsSubstring("ends where a name, a number or '(' is expected"));

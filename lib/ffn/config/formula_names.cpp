@@ -5,6 +5,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula.hpp"
 #include "ffn/formula/named_formulas.hpp"
 
@@ -202,6 +203,7 @@ void require_formula(FieldVisitor& v, const ModelConfig& model) {
               "a formula, or the name of one, is missing; `ffn-train list ffns` shows those that have a name", {(place + "name").c_str()});
     return;
   }
+  if (!activation_problem(size.activation).empty()) return;  // said where it stands
   std::vector<FormulaProblem> problems;
   const auto graph = compile_formula(text, model.d_model, size.hidden_width(model.d_model), size.activation, problems);
   for (const auto& problem : problems)

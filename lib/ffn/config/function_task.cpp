@@ -1,6 +1,7 @@
 #include "ffn/config/function_task.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -54,6 +55,7 @@ FunctionInput parse_input(const std::string& name, const Json& json) {
       fail(name + "." + key + ": expected two numbers, got " + shortened(value));
     out.first = value[0].get<double>();
     out.last = value[1].get<double>();
+    if (std::max(std::abs(out.first), std::abs(out.last)) > 1e30) fail(name + "." + key + ": networks see numbers up to 1e30");
     if (out.kind == FunctionInput::Kind::uniform && !(out.first < out.last))
       fail(name + ".uniform: the first number is not below the second");
     if (out.kind == FunctionInput::Kind::normal && !(out.last > 0)) fail(name + ".normal: the standard deviation is not above 0");

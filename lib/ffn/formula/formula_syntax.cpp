@@ -197,6 +197,7 @@ class Parser {
     const char* last = text_.data() + text_.size();
     const auto [end, error] = std::from_chars(first, last, out.number);
     if (error != std::errc() || (end < last && is_letter(*end))) fail(at_, at_ + 1, "not a number");
+    if (*first == '0' && first + 1 < end && is_digit(first[1])) fail(at_, at_ + 1, "a number that begins with 0 and another digit");
     at_ += static_cast<std::size_t>(end - first);
     out.text = std::string(first, end);
     out.end = at_;
@@ -219,9 +220,9 @@ double evaluate(const Syntax& tree, double d_model, double hidden_width) {
       if (std::nearbyint(tree.number) != tree.number) throw NoSize{"has " + tree.text + " in it; sizes use whole numbers"};
       return tree.number;
     case Syntax::Kind::name:
-      if (tree.text == "D") return d_model;
-      if (tree.text == "F") return hidden_width;
-      throw NoSize{"has '" + tree.text + "' in it; sizes use D, F and numbers"};
+      if (tree.text == "D" && d_model > 0) return d_model;
+      if (tree.text == "F" && d_model > 0) return hidden_width;
+      throw NoSize{"has '" + tree.text + "' in it; " + (d_model > 0 ? "sizes use D, F and numbers" : "here are only numbers")};
     case Syntax::Kind::negate:
       if (tree.text == "-") return -part(0);
       break;

@@ -33,7 +33,7 @@ const ElementFunction kRows[] = {
     {"*", "product", 2, [](X x) { return x[0] * x[1]; }, [](X x, I i) { return x[1 - i]; }},
     {"/", "quotient", 2, [](X x) { return x[0] / x[1]; },
      [](X x, I i) { return i == 0 ? Symbol(1.0) / x[1] : -(x[0] / x[1]) / x[1]; }},
-    {"%", "remainder, with the sign of the divisor", 2, [](X x) { return x[0] - x[1] * floor_(x[0] / x[1]); },
+    {"%", "remainder, with the sign of the divisor", 2, [](X x) { return remainder_(x[0], x[1]); },
      [](X x, I i) { return i == 0 ? Symbol(1.0) : -floor_(x[0] / x[1]); }},
     {"==", "1 where it holds, else 0; its slope is 0", 2, [](X x) { return equal(x[0], x[1]); }, nullptr},
     {"!=", "likewise", 2, [](X x) { return Symbol(1.0) - equal(x[0], x[1]); }, nullptr},

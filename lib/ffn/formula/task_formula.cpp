@@ -48,7 +48,7 @@ const TaskFunction kOwn[] = {
     {TaskFunction::Kind::reduction, "max", "of one value its largest column",
      [](double a, double b) { return std::isnan(a) ? a : std::max(b, a); }, -kInfinity},
     {TaskFunction::Kind::reduction, "parity", "1 if an odd number of columns is not 0, else 0",
-     [](double a, double b) { return one_if((a != 0) != (b != 0)); }, 0},
+     [](double a, double b) { return std::isnan(a) || std::isnan(b) ? kNaN : one_if((a != 0) != (b != 0)); }, 0},
     {TaskFunction::Kind::concat, "concat", "columns side by side", nullptr, 0},
 };
 
@@ -156,9 +156,9 @@ class TaskCompiler {
 
   std::size_t slice(const Syntax& tree) {
     const Syntax& of = tree.parts[0];
-    const std::size_t whole = step(of);
-    Step out = steps_[whole];
+    Step out = steps_[step(of)];
     if (out.input == 0) fail(of, "only an input has columns to choose from");
+    steps_.pop_back();  // the chosen columns take its place
     const auto bound = [&](const std::vector<Syntax>& written, std::int64_t otherwise) {
       if (written.empty()) return otherwise;
       const Size size = evaluate_size(written[0], -1, -1, 0);
@@ -205,7 +205,8 @@ class TaskCompiler {
     }
     if (out.width > kMostColumns) fail(tree, "more than " + std::to_string(kMostColumns) + " columns");
     out.values = values_of(function, values);
-    if (function == "%" && operand(0).whole && operand(1).is_number() && operand(1).number >= 1) out.values = *operand(1).values - 1;
+    if (function == "%" && operand(0).whole && operand(1).is_number() && operand(1).values && *operand(1).values > 1)
+      out.values = *operand(1).values - 1;
     if (function == "sum" && values[0]) out.values = capped((*values[0] - 1) * operand(0).width + 1);
     const bool keeps_whole = function == "+" || function == "-" || function == "*" || function == "sum" || function == "abs";
     out.whole = out.values || function == "floor" || function == "sign" ||
@@ -222,6 +223,7 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
   try {
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
     TaskFormula out;
+    for (const auto& input : inputs) out.widths_.push_back(input.width);
     TaskCompiler(inputs, out.steps_).step(*parsed.tree);
     return out;
   } catch (const SyntaxProblem& at) {
@@ -230,7 +232,16 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
   }
 }
 
-void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
+// Every step's value of so many examples at a time is kept.
+void TaskFormula::evaluate(std::vector<const double*> inputs, std::int64_t count, double* out) const {
+  constexpr std::int64_t kBlock = 256;
+  for (std::int64_t first = 0; first < count; first += kBlock) {
+    evaluate_block(inputs, std::min(kBlock, count - first), out + first * width());
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] += kBlock * widths_[i];
+  }
+}
+
+void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
   std::vector<std::vector<double>> values(steps_.size());
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
@@ -265,7 +276,7 @@ void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_
           for (std::int64_t col = 0; col < width; ++col) place[col] = step.own->pair(at(0, row, col), at(1, row, col));
           break;
         case TaskFunction::Kind::negation:
-          for (std::int64_t col = 0; col < width; ++col) place[col] = one_if(at(0, row, col) == 0);
+          for (std::int64_t col = 0; col < width; ++col) place[col] = std::isnan(at(0, row, col)) ? kNaN : one_if(at(0, row, col) == 0);
           break;
         case TaskFunction::Kind::reduction:
           *place = step.own->start;

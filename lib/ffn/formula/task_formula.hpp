@@ -32,7 +32,7 @@ class TaskFormula {
   std::optional<std::int64_t> values() const { return steps_.back().values; }
 
   /// `inputs[i]`: (count, width of input i); `out`: (count, width()). What is undefined is NaN.
-  void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
+  void evaluate(std::vector<const double*> inputs, std::int64_t count, double* out) const;
 
  private:
   friend class TaskCompiler;
@@ -50,7 +50,10 @@ class TaskFormula {
     bool is_number() const { return !element && !own && input == 0; }
   };
 
+  void evaluate_block(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
+
   std::vector<Step> steps_;
+  std::vector<std::int64_t> widths_;  // of the inputs
 };
 
 /// Name and meaning of what a task's formula can call beside the functions of formula/functions.hpp.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ffn/base/suggest.hpp"
+#include "ffn/formula/formula_syntax.hpp"
 #include "ffn/report/format.hpp"
 
 namespace ffn::inspect {
@@ -59,7 +60,7 @@ class BlockTracer {
 
   // Rows of all experts, by token.
   void add_hidden(TraceBlock& out) const {
-    const std::string phi = size_->activation;
+    const std::string phi = is_formula_name(size_->activation) ? size_->activation : "φ";
     if (is_gated()) {
       add(out, "g = x W_gate" + bias("b_gate"), "expand", &HiddenRows::pre_activation);
       add(out, "u = x W_up" + bias("b_up"), "expand", &HiddenRows::up);

@@ -50,6 +50,7 @@ Symbol erf_(Symbol x) { return Symbol::at(append(Operation::erf, x.place)); }
 Symbol log1p_(Symbol x) { return Symbol::at(append(Operation::log1p, x.place)); }
 Symbol expm1_(Symbol x) { return Symbol::at(append(Operation::expm1, x.place)); }
 
+Symbol remainder_(Symbol a, Symbol b) { return Symbol::at(append(Operation::remainder, a.place, b.place)); }
 Symbol floor_(Symbol x) { return Symbol::at(append(Operation::floor, x.place)); }
 Symbol sqrt_(Symbol x) { return Symbol::at(append(Operation::sqrt, x.place)); }
 Symbol sin_(Symbol x) { return Symbol::at(append(Operation::sin, x.place)); }

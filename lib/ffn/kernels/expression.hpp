@@ -12,6 +12,7 @@ enum class Operation {
   subtract,
   multiply,
   divide,
+  remainder,  ///< with the sign of the divisor
   negate,
   absolute,
   floor,
@@ -78,6 +79,7 @@ Symbol tanh_(Symbol x);
 Symbol erf_(Symbol x);
 Symbol log1p_(Symbol x);
 Symbol expm1_(Symbol x);
+Symbol remainder_(Symbol a, Symbol b);
 Symbol floor_(Symbol x);
 Symbol sqrt_(Symbol x);
 Symbol sin_(Symbol x);

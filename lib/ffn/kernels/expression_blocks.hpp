@@ -10,6 +10,14 @@
 namespace ffn::FFN_ISA {
 namespace {
 
+// A whole number from 2^53 on may have been rounded, as the powers of tasks are: in double it has no remainder.
+template <class T>
+T remainder_of(T a, T b) {
+  if (sizeof(T) == sizeof(double) && !(std::abs(a) < T(0x1p53))) return std::nan("");
+  const T r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 template <class T, class Math>
 void run_blocks(const Expression& program, std::size_t n, const T* const* inputs, T* y) {
   constexpr std::size_t kBlock = 64;
@@ -43,6 +51,9 @@ void run_blocks(const Expression& program, std::size_t n, const T* const* inputs
           break;
         case Operation::divide:
           each([&](std::size_t i) { return a[i] / b[i]; });
+          break;
+        case Operation::remainder:
+          each([&](std::size_t i) { return remainder_of(a[i], b[i]); });
           break;
         case Operation::negate:
           each([&](std::size_t i) { return -a[i]; });

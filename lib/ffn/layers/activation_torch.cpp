@@ -35,6 +35,9 @@ Tensor evaluate_at(const Expression& formula, const std::vector<Tensor>& inputs)
       case Operation::divide:
         out = at(node.a) / at(node.b);
         break;
+      case Operation::remainder:
+        out = at(node.a).remainder(at(node.b));
+        break;
       case Operation::negate:
         out = -at(node.a);
         break;

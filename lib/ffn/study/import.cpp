@@ -112,6 +112,8 @@ class Import {
       const std::string config_text = read_file(run / "config.json", "config", ExitCode::data, kMaxJsonBytes);
       const std::string source = (run / "config.json").string();
       RunConfig config = read_run_config(parse_document(config_text, source, run.string()), source);
+      if (run.filename() != "seed-" + std::to_string(config.seed))
+        throw DataError(source + ": of seed " + std::to_string(config.seed) + ", in a directory of another seed");
       // A single run stands in NAME/seed-K, a study's in NAME/LABEL/seed-K.
       if (study.json.is_null() && label != config.name && around.filename() == config.name)
         return lose(study, study_file_path(around).string() + ": missing");

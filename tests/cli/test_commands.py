@@ -69,7 +69,7 @@ class Widths(ProgramTest):
         result = self.run_program(*arguments, env=environment)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertTrue(result.stdout)
-        for line in result.stdout.splitlines():
+        for line in map(str.rstrip, result.stdout.splitlines()):
             if len(line) > width:
                 self.assertEqual(len(line.split()), 1, f"{arguments}: {len(line)} columns: {line}")
         return result.stdout

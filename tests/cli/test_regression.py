@@ -91,6 +91,8 @@ class LossesAndStarts(ProgramTest):
                                    "sweep": {"grid": {"train.loss": ["auto", "hinge"]}}})
         by_loss = " ".join(self.ok("losses.json").stdout.split())
         self.assertIn("these are values of different losses: they stand side by side and are not judged", by_loss)
+        for untrue in ("lowest", "have no pair"):
+            self.assertNotIn(untrue, by_loss)
         by_accuracy = self.ok("compare", "runs/losses", "--metric", "val/accuracy").stdout
         self.assertNotIn("different losses", by_accuracy)
         self.assertIn("verdict", by_accuracy)

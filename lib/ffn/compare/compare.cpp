@@ -280,10 +280,11 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   out.reference = values[0];
 
   // Seconds are no replicates of each other; values of different tasks, and of different losses, have no common scale.
-  const bool of_tasks = out.by.rfind("task.", 0) == 0, of_losses = mixes_losses(runs, varying, metric, out.by);
-  const bool judged = metric.measure != Measure::seconds && !of_tasks && !of_losses;
+  const bool of_tasks = out.by.rfind("task.", 0) == 0;
+  out.mixed_losses = mixes_losses(runs, varying, metric, out.by);
+  const bool judged = metric.measure != Measure::seconds && !of_tasks && !out.mixed_losses;
   if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
-  if (of_losses)
+  if (out.mixed_losses)
     out.notes.push_back("these are values of different losses: they stand side by side and are not judged; compare another metric");
   const auto cells = into_cells(runs, facet_by, out.by);
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();

@@ -164,7 +164,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
     const bool measured = std::none_of(facet.groups.begin(), facet.groups.end(), [](const GroupResult& g) { return g.num_unmeasured > 0; });
     lonely += facet.pairs.empty() && measured && num_values > 1;
   }
-  const bool unjudged = out.metric == "seconds_to_target" || out.by.rfind("task.", 0) == 0;
+  const bool unjudged = out.metric == "seconds_to_target" || out.by.rfind("task.", 0) == 0 || out.mixed_losses;
   if (lonely > 0 && !unjudged) {
     out.notes.push_back(std::to_string(lonely) + " of " + std::to_string(out.facets.size()) + " groups have no pair with " + out.by +
                         " = " + out.reference + " that is finished");

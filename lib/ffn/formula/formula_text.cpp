@@ -10,8 +10,8 @@ void FormulaText::describe(FieldVisitor& v) {
   v.text({"name", "name of a formula in `ffn-train list ffns` or in the file `formulas`; together with a formula, its label"}, name);
   v.text(
       {"formula",
-       "expression in x, of width D, with a result of width D: + - * /, @ (by a matrix), [from:to] of the last dimension, activations by "
-       "name, phi (the config's activation), layer_norm, rms_norm, softmax, dropout, concat, sum and mean"},
+       "expression in x, of width D, with a result of width D: + - * / %, @ (by a matrix W or its transpose W.T), comparisons, [from:to] of the "
+       "last dimension, activations by name, phi (the config's activation) and what `ffn-train list functions` shows"},
       formula);
   v.json({"parameters", "name → sizes: [\"D\", \"F\"] for a matrix, [\"F\"] for a vector; sizes use D, F, whole numbers and + - * /"},
          *parameters, Shape::object);

@@ -129,6 +129,7 @@ std::string who_leads(const Comparison& c) {
   if (all.size() < 2 || facets == 0) return "";
   const auto& first = all[0];
   if (first.rank.is_never(c)) return "No run got to the target.";
+  if (c.mixed_losses) return "";
   if (std::isinf(first.rank.centre) || (time && c.mixed_budgets)) return "";  // half of every variant's runs were lost
   double uncertainty = 0;  // of means over several facets, which stand in no table: one for all
   for (const auto& variant : all) uncertainty = std::max(uncertainty, variant.half_width);

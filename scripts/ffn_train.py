@@ -481,13 +481,13 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. outputs: of a function task.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task.
     """
 
-    def __init__(self, config, alphabet=None, d_ff=None, outputs=None):
+    def __init__(self, config, alphabet=None, d_ff=None, inputs=None, outputs=None):
         super().__init__()
         self.config, self.alphabet = config, alphabet
-        model, self.task = config["model"], task_shape(config["task"], alphabet, outputs)
+        model, self.task = config["model"], task_shape(config["task"], alphabet, inputs, outputs)
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
@@ -525,13 +525,14 @@ def function_width(drawn):
     return drawn["bit"] if "bit" in drawn else drawn.get("size", 1) * drawn.get("integer", 1)
 
 
-def task_shape(task, alphabet, outputs):
+def task_shape(task, alphabet, inputs, outputs):
     if task["kind"] == "xor":
         return {"tokens": False, "inputs": task["bits"], "length": 1, "outputs": 2}
     if task["kind"] == "sequence_xor":
         return {"tokens": True, "inputs": 2, "length": task["length"], "outputs": 2}
     if task["kind"] == "function":
-        return {"tokens": False, "inputs": sum(map(function_width, task["inputs"].values())), "length": 1, "outputs": outputs}
+        inputs = inputs if task.get("features") else sum(map(function_width, task["inputs"].values()))
+        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
     require(task["kind"], ("xor", "sequence_xor", "function", "text"), "task")
     if alphabet is None:
         raise RunError("the weights name no alphabet, but the task is text")
@@ -724,7 +725,7 @@ def load(run):
         refuse_unknown_keys(config["model"])
         d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
-            model = Network(config, metadata.get("alphabet"), d_ff, len(tensors["head.weight"]))
+            model = Network(config, metadata.get("alphabet"), d_ff, tensors["projection.weight"].shape[1] if "projection.weight" in tensors else None, len(tensors["head.weight"]))
         fill(model, tensors)
     except RunError as error:
         raise RunError(f"{run}: {error}") from None

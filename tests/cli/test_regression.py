@@ -86,6 +86,21 @@ class LossesAndStarts(ProgramTest):
             self.assertIn("the engines agree", self.ok("verify", config, *more).stdout)
         self.assertIn("reached at step", self.ok("xor", *more).stdout)
 
+    def test_named_tasks_are_listed_trained_side_by_side_and_read_in_again(self):
+        shown = self.ok("list", "tasks", "moons").stdout
+        self.assertIn("a linear model about 87 %", shown)
+        self.assertEqual(len(shown.split("the network sees")[1].splitlines()), 4)
+        path = self.write("moons.json", {"name": "moons", "task": {"kind": "function", "name": "moons"}, "train": {"steps": 20, "eval_every": 20}})
+        self.ok(path, "task.name=moons,circle", "model.ffn.activation=relu,gelu", "seeds=6", "name=shapes", "-q")
+        comparison = self.ok("compare", "runs/shapes", "--metric", "val/accuracy", "--by", "model.ffn.activation").stdout
+        self.assertNotIn("does not vary alone", comparison)
+        self.assertIn("all 2 values of name" if "all 2" in comparison else "both values of name", comparison)
+        self.ok(path, "-q")
+        written_out = json.loads(self.ok("list", "tasks", "moons", "--json").stdout)["task"]
+        same = self.write("same.json", {"name": "moons", "task": {"kind": "function", **written_out}, "train": {"steps": 20, "eval_every": 20}})
+        self.assertIn("0 trained now", self.ok(same).stdout + self.ok(same).stderr)
+        self.assertIn('"moons" is what another task is called', self.fails(2, "validate", path, "task.label=1 - c"))
+
     def test_losses_are_compared_by_what_they_have_in_common(self):
         self.write("losses.json", {"name": "losses", "seeds": 7, "train": {"steps": 60, "eval_every": 10, "optimizer": {"lr": 0.01}},
                                    "sweep": {"grid": {"train.loss": ["auto", "hinge"]}}})

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/config/function_task.hpp"
+#include "ffn/config/named_tasks.hpp"
 
 namespace ffn {
 
@@ -41,12 +42,17 @@ void TextConfig::describe(FieldVisitor& v) {
 }
 
 void FunctionConfig::describe(FieldVisitor& v) {
+  v.text({"name", "name of a task in `ffn-train list tasks`, in place of inputs and formulas; together with formulas, their label"}, name);
   v.json(
       {"inputs",
        "name → how it is drawn: \"bit\" or {\"bit\": 8} for so many of them (0 or 1 in the formula, -1 or 1 for the network), "
        "{\"integer\": 31} (0 … 30; one-hot for the network), {\"uniform\": [-1, 1]} or {\"normal\": [0, 1]} (mean, standard deviation), the "
        "last two with \"size\": 3 for so many"},
       *inputs, Shape::object);
+  v.text(
+      {"features",
+       "formula of what the network sees, such as \"concat(r * cos(a), r * sin(a))\", in place of the inputs themselves; in it bits are 0 and 1"},
+      features);
   v.text({"label",
           "formula of the class: a whole number from 0 on, such as \"a ^ b\", \"(a + b) % 31\", \"x[0] * x[1] > 0\", \"parity(x[0:3])\""},
          label);
@@ -63,8 +69,11 @@ void FunctionConfig::describe(FieldVisitor& v) {
   v.real({"noise", "standard deviation of Gaussian noise added to every training target"}, noise, at_least(0.0));
   v.real({"jitter", "standard deviation of Gaussian noise added to every number that the network sees, in training and validation"}, jitter,
          at_least(0.0));
+  const std::string named = resolve_task_name(*this);
+  v.require(named.empty(), "name", named, {"inputs", "features", "label", "target"});
+  if (!named.empty()) return;
   const FunctionProblem problem = check_function(*this);
-  v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "label", "target"});
+  v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "features", "label", "target"});
 }
 
 Target target_of(const FunctionConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }

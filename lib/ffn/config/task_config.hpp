@@ -54,8 +54,9 @@ struct TextConfig {
 struct FunctionConfig {
   static constexpr const char* kKind = "function";
   static constexpr const char* kDoc = "A formula over random inputs gives a class (label) or numbers (target).";
+  std::string name;
   JsonValue inputs = JsonValue::object();
-  std::string label, target;
+  std::string features, label, target;
   std::optional<std::int64_t> classes;
   double held_out = 0.0;
   double label_noise = 0.0, noise = 0.0, jitter = 0.0;

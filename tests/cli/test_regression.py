@@ -98,7 +98,7 @@ class LossesAndStarts(ProgramTest):
         self.ok(path, "-q")
         written_out = json.loads(self.ok("list", "tasks", "moons", "--json").stdout)["task"]
         same = self.write("same.json", {"name": "moons", "task": {"kind": "function", **written_out}, "train": {"steps": 20, "eval_every": 20}})
-        self.assertIn("already trained", self.ok(same).stdout)
+        self.assertIn("already trained", self.ok(same).stderr)
         self.assertIn('"moons" is what another task is called', self.fails(2, "validate", path, "task.label=1 - c"))
 
     def test_losses_are_compared_by_what_they_have_in_common(self):

@@ -191,7 +191,7 @@ TEST_CASE("a function task is written and read back unchanged") {
     const auto written = resolved_json(config);
     CAPTURE(written.dump());
     CHECK(resolved_json(reread(config)) == written);
-    CHECK(written["task"].size() == (of_classes ? 9 : 8));
+    CHECK(written["task"].size() == (of_classes ? 11 : 10));
   }
 }
 

@@ -105,6 +105,10 @@ class Reference {
       return out;
     }
     out["val/accuracy"] = loss.correct.item<double>() / loss.scored.item<double>();
+    if (std::holds_alternative<TableConfig>(config_.task)) {  // iris: 50 rows a class, so the rarest here is the most frequent in training
+      const auto counts = torch::bincount(set.labels.flatten(), {}, 3);
+      out["val/majority_accuracy"] = counts.min().item<double>() / counts.sum().item<double>();
+    }
     if (std::holds_alternative<TextConfig>(config_.task)) {
       out["val/bits_per_char"] = mean / std::log(2.0);
       out["val/perplexity"] = std::exp(mean);

@@ -115,7 +115,7 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"eval_every", "steps between evaluations; the first is before training, the last after it"}, eval_every,
             at_least(std::int64_t{1}));
   v.optional_integer({"eval_examples",
-                      "maximum number of validation examples (sequences, for sequence tasks); default: the whole held-out part of a text, "
+                      "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text or a table, "
                       "512 for other tasks"},
                      eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));

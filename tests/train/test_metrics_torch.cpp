@@ -100,7 +100,10 @@ class Reference {
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}};
     if (target_of(config_.task) == Target::vectors) {
-      out["val/rmse"] = std::sqrt(mean);
+      const bool is_table = std::holds_alternative<TableConfig>(config_.task);
+      const double unit = is_table ? Json::parse(task_->metadata(0).at("table"))["output"]["deviation"].get<double>() : 1;
+      out["val/rmse"] = unit * std::sqrt(mean);
+      if (is_table) out["val/mean_rmse"] = unit * std::sqrt(test::as_double(set.labels).square().mean().item<double>());
       out["val/r2"] = 1 - mean / test::as_double(set.labels).var(/*unbiased=*/false).item<double>();
       return out;
     }

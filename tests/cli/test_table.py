@@ -49,6 +49,9 @@ class Table(ProgramTest):
         self.assertIn("set label or target, not both", self.fails(2, self.config, "task.target=spent"))
         self.assertIn('types: x: expected "number" or "category", got "text"', self.fails(2, self.config, 'task.types={"x": "text"}'))
         self.assertIn("split (fold) is a column", self.fails(2, self.config, "task.split=fold", "task.validation_fraction=0.3"))
+        with open(self.tmp / "large.csv", "w") as large:
+            large.truncate(1100 << 20)
+        self.assertIn("the table has 1100 MiB; at most 1024 are read", self.fails(3, self.config, "task.file=large.csv"))
         self.assertIn("no table at", self.fails(3, self.config, "task.file=other.csv"))
 
     def test_a_run_is_inspected_with_its_table_and_not_with_another(self):

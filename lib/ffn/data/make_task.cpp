@@ -59,7 +59,7 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
 
 std::string describe_data(const TaskConfig& config) {
   const auto* table = std::get_if<TableConfig>(&config);
-  return table ? describe_table(read_table(*table), *table) : "";
+  return table ? describe_table(*read_table(*table), *table) : "";
 }
 
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {

@@ -24,7 +24,7 @@ class TableTask final : public Task {
   void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
   /// The rows held out. One set for all runs unless each seed has its own.
   ExampleSet validation(std::int64_t max_examples) const override;
-  std::string data_hash() const override { return table_.sha256; }
+  std::string data_hash() const override { return table_->sha256; }
   /// "table": JSON of inputs (column, and mean and deviation or values) and of the label's classes or the target's mean and deviation.
   std::map<std::string, std::string> metadata(std::size_t run) const override;
   double target_unit(std::size_t run) const override;
@@ -49,7 +49,7 @@ class TableTask final : public Task {
   void write(const Split& split, std::uint32_t row, std::int64_t example, const BatchPlace& to) const;
 
   TableConfig config_;
-  Table table_;
+  std::shared_ptr<const Table> table_;
   std::int64_t held_out_ = 0;  ///< rows
   std::vector<Split> splits_;  ///< (R), or one for all
   const Split& split(std::size_t run) const { return splits_[splits_.size() == 1 ? 0 : run]; }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -20,6 +23,7 @@ namespace ffn {
 namespace {
 
 constexpr std::int64_t kMostInputs = 4096, kMostClasses = 4096;
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 constexpr double kLargest = 1e30;  // its square is finite, and so is what float32 makes of it
 
 std::string quoted(const std::string& text) { return "\"" + with_codes(clipped(text, 40)) + "\""; }
@@ -74,6 +78,11 @@ class TableReader {
     if (!path_exists(file))
       throw DataError("no table at " + file,
                       "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table");
+    std::error_code error;
+    if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kMostBytes)
+      throw DataError(
+          file + ": the table has " + std::to_string(bytes >> 20) + " MiB; at most " + std::to_string(kMostBytes >> 20) + " are read",
+          "take a part of its rows");
     return text_of_file(file);
   }
 
@@ -222,7 +231,33 @@ std::int64_t Table::input_width() const {
   return width;
 }
 
-Table read_table(const TableConfig& config) { return TableReader(config).read(); }
+std::shared_ptr<const Table> read_table(const TableConfig& config) {
+  static std::mutex mutex;
+  static std::string last_key;
+  static std::shared_ptr<const Table> last;
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(config.file, error).time_since_epoch().count();
+  const std::string key = dump_json({config.file, time, std::filesystem::file_size(config.file, error), config.label, config.target,
+                                     *config.columns, *config.types, *config.ignore, config.split});
+  const std::lock_guard<std::mutex> hold(mutex);
+  if (error || key != last_key) {
+    last = std::make_shared<const Table>(TableReader(config).read());
+    last_key = key;
+  }
+  return last;
+}
+
+namespace {
+
+// "a, b, c" of few, and how many more of many.
+std::string few_of(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 20;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
+}
+
+}  // namespace
 
 std::string describe_table(const Table& table, const TableConfig& config) {
   std::vector<std::string> numbers, categories;
@@ -231,9 +266,9 @@ std::string describe_table(const Table& table, const TableConfig& config) {
     else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
   }
   const auto& target = table.target;
-  return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + join(numbers)) +
-         (categories.empty() ? "" : "; categories: " + join(categories)) +
-         (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + join(target.values) + ")") +
+  return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + few_of(numbers)) +
+         (categories.empty() ? "" : "; categories: " + few_of(categories)) +
+         (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
          (config.is_drawn() ? "" : "; split by " + config.split);
 }
 

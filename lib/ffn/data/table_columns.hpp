@@ -1,6 +1,8 @@
 // A table of the user's as typed columns: what each cell is, and what is refused.
 #pragma once
 
+#include <memory>
+
 #include "ffn/config/task_config.hpp"
 
 namespace ffn {
@@ -25,8 +27,9 @@ struct Table {
   std::int64_t input_width() const;
 };
 
-/// Reads the file and types its columns. Throws DataError, with line and column or with the key to change.
-Table read_table(const TableConfig& config);
+/// Reads the file and types its columns; the last one, unchanged by size and time, is read once. Throws DataError, with line and column or
+/// with the key to change.
+std::shared_ptr<const Table> read_table(const TableConfig& config);
 
 /// "150 rows; numbers: a, b; categories: color (3); label: species (3 classes)"
 std::string describe_table(const Table& table, const TableConfig& config);

@@ -130,10 +130,8 @@ class TableReader {
     bool is_number = type != "category";
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
-      const auto or_leave_out = "; or leave the row out, or the column: task.ignore='[" + dump_json(Json(name)) + "]'";
       if (cell.empty() || (type != "category" && is_missing_word(cell)))
-        fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value",
-                std::string("write a value") + (cell.empty() ? "" : ", or call the column a category in task.types") + or_leave_out);
+        fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value", missing_remedy(name, cell));
       if (type != "category" && has_comma_in_number(cell))
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
                 "write decimals with a point and thousands without a sign, or call the column a category in task.types");
@@ -146,6 +144,13 @@ class TableReader {
     }
     if (!is_number) make_category(index, out);
     return out;
+  }
+
+  std::string missing_remedy(const std::string& name, const std::string& cell) const {
+    const bool is_input = name != config_.target && name != config_.label;
+    return std::string("write a value, or leave the row out") +
+           (is_input ? ", or the column: task.ignore='[" + dump_json(Json(name)) + "]'" : "") +
+           (is_input && !cell.empty() ? "; or call the column a category in task.types" : "");
   }
 
   std::string number_remedy(const std::string& name) const {

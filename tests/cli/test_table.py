@@ -52,6 +52,7 @@ class Table(ProgramTest):
         with open(self.tmp / "large.csv", "w") as large:
             large.truncate(1100 << 20)
         self.assertIn("the table has 1100 MiB; at most 1024 are read", self.fails(3, self.config, "task.file=large.csv"))
+        self.assertIn('column color: "red" is not a number', self.fails(3, self.config, "task.file=" + str(self.write("good.csv", "x,color,bought\n" + "1,red,yes\n2,blue,no\n" * 9)), "task.label=", "task.target=color", "task.ignore=[]"))
         self.assertIn("no table at", self.fails(3, self.config, "task.file=other.csv"))
 
     def test_a_run_is_inspected_with_its_table_and_not_with_another(self):

@@ -12,7 +12,7 @@ namespace ffn {
 
 namespace {
 
-TaskShape shape_of_table(const Table& table) {
+TaskShape shape_of_table(const DataTable& table) {
   const bool is_number = table.target.is_number();
   return {false, table.input_width(), 1, table.target.width(), is_number ? Target::vectors : Target::classes};
 }
@@ -86,7 +86,7 @@ TableTask::Split TableTask::split_of(std::uint64_t seed) const {
 }
 
 // A category stays as it is, and so does what is the same in every row.
-TableTask::Scale TableTask::scale_of(const TableColumn& column, const std::vector<std::uint32_t>& rows) const {
+TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const {
   Scale out;
   if (!column.is_number()) return out;
   const auto count = static_cast<double>(rows.size());
@@ -101,7 +101,7 @@ TableTask::Scale TableTask::scale_of(const TableColumn& column, const std::vecto
 
 // Throws where a class has none of these rows.
 std::int64_t TableTask::most_frequent_class(const std::vector<std::uint32_t>& rows_to_train) const {
-  const TableColumn& label = table_->target;
+  const DataColumn& label = table_->target;
   std::vector<std::int64_t> counts(label.values.size());
   for (const auto row : rows_to_train) ++counts[static_cast<std::size_t>(label.cells[row])];
   const auto absent = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), 0) - counts.begin());
@@ -148,7 +148,7 @@ ExampleSet TableTask::validation(std::int64_t max_examples) const {
 double TableTask::target_unit(std::size_t run) const { return split(run).target.deviation; }
 
 std::map<std::string, std::string> TableTask::metadata(std::size_t run) const {
-  const auto described = [](const TableColumn& column, const Scale& scale) {
+  const auto described = [](const DataColumn& column, const Scale& scale) {
     return column.is_number() ? Json{{"column", column.name}, {"mean", scale.mean}, {"deviation", scale.deviation}}
                               : Json{{"column", column.name}, {"values", column.values}};
   };

@@ -44,12 +44,12 @@ class TableTask final : public Task {
   };
 
   Split split_of(std::uint64_t seed) const;
-  Scale scale_of(const TableColumn& column, const std::vector<std::uint32_t>& rows) const;
+  Scale scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const;
   std::int64_t most_frequent_class(const std::vector<std::uint32_t>& rows) const;
   void write(const Split& split, std::uint32_t row, std::int64_t example, const BatchPlace& to) const;
 
   TableConfig config_;
-  std::shared_ptr<const Table> table_;
+  std::shared_ptr<const DataTable> table_;
   std::int64_t held_out_ = 0;  ///< rows
   std::vector<Split> splits_;  ///< (R), or one for all
   const Split& split(std::size_t run) const { return splits_[splits_.size() == 1 ? 0 : run]; }

@@ -56,8 +56,8 @@ class TableReader {
     check_names();
   }
 
-  Table read() const {
-    Table out;
+  DataTable read() const {
+    DataTable out;
     out.sha256 = sha256_hex(bytes_);
     const bool is_label = config_.target.empty();
     out.target = column_of(is_label ? config_.label : config_.target, is_label ? "category" : "number");
@@ -124,9 +124,9 @@ class TableReader {
   }
 
   // `type`: "number", "category", or "" for what the cells are.
-  TableColumn column_of(const std::string& name, const std::string& type) const {
+  DataColumn column_of(const std::string& name, const std::string& type) const {
     const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
-    TableColumn out{name, {}, std::vector<double>(csv_.rows.size())};
+    DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
     bool is_number = type != "category";
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
@@ -158,7 +158,7 @@ class TableReader {
                                   : "change the cell, or what task.types says of " + name;
   }
 
-  void make_category(std::size_t index, TableColumn& column) const {
+  void make_category(std::size_t index, DataColumn& column) const {
     std::set<std::string> values;
     for (const auto& row : csv_.rows) values.insert(row[index]);
     column.values.assign(values.begin(), values.end());
@@ -180,7 +180,7 @@ class TableReader {
     return out;
   }
 
-  void check_input(const TableColumn& column, const TableColumn& target) const {
+  void check_input(const DataColumn& column, const DataColumn& target) const {
     const std::string ignore = "leave it out: task.ignore='[" + dump_json(Json(column.name)) + "]'";
     if (column.values.size() == csv_.rows.size())
       fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);
@@ -198,7 +198,7 @@ class TableReader {
     return true;
   }
 
-  void check_inputs(const Table& table) const {
+  void check_inputs(const DataTable& table) const {
     if (table.inputs.empty()) fail("no column is left to predict " + table.target.name + " from", "task.ignore leaves out all others");
     if (table.input_width() > kMostInputs) {
       const auto widest =
@@ -209,7 +209,7 @@ class TableReader {
     }
   }
 
-  void check_target(const TableColumn& target) const {
+  void check_target(const DataColumn& target) const {
     if (target.is_number()) {
       if (std::all_of(target.cells.begin(), target.cells.end(), [&](double x) { return x == target.cells[0]; }))
         fail("task.target: " + target.name + " has the same number in every row", "there is nothing to learn");
@@ -230,23 +230,23 @@ class TableReader {
 
 }  // namespace
 
-std::int64_t Table::input_width() const {
+std::int64_t DataTable::input_width() const {
   std::int64_t width = 0;
   for (const auto& column : inputs) width += column.width();
   return width;
 }
 
-std::shared_ptr<const Table> read_table(const TableConfig& config) {
+std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
   static std::mutex mutex;
   static std::string last_key;
-  static std::shared_ptr<const Table> last;
+  static std::shared_ptr<const DataTable> last;
   std::error_code error;
   const auto time = std::filesystem::last_write_time(config.file, error).time_since_epoch().count();
   const std::string key = dump_json({config.file, time, std::filesystem::file_size(config.file, error), config.label, config.target,
                                      *config.columns, *config.types, *config.ignore, config.split});
   const std::lock_guard<std::mutex> hold(mutex);
   if (error || key != last_key) {
-    last = std::make_shared<const Table>(TableReader(config).read());
+    last = std::make_shared<const DataTable>(TableReader(config).read());
     last_key = key;
   }
   return last;
@@ -264,7 +264,7 @@ std::string few_of(std::vector<std::string> names) {
 
 }  // namespace
 
-std::string describe_table(const Table& table, const TableConfig& config) {
+std::string describe_table(const DataTable& table, const TableConfig& config) {
   std::vector<std::string> numbers, categories;
   for (const auto& column : table.inputs) {
     if (column.is_number()) numbers.push_back(column.name);

@@ -7,7 +7,7 @@
 
 namespace ffn {
 
-struct TableColumn {
+struct DataColumn {
   std::string name;
   std::vector<std::string> values;  ///< of a category, sorted; none of a number
   std::vector<double> cells;        ///< (rows) numbers, or indices of values
@@ -17,9 +17,9 @@ struct TableColumn {
   std::int64_t width() const { return is_number() ? 1 : static_cast<std::int64_t>(values.size()); }
 };
 
-struct Table {
-  std::vector<TableColumn> inputs;
-  TableColumn target;          ///< of the label or of the target
+struct DataTable {
+  std::vector<DataColumn> inputs;
+  DataColumn target;           ///< of the label or of the target
   std::vector<char> held_out;  ///< (rows) whether the split column says so; empty where rows are drawn
   std::string sha256;          ///< of the file: part of a run's identity
 
@@ -29,9 +29,9 @@ struct Table {
 
 /// Reads the file and types its columns; the last one, unchanged by size and time, is read once. Throws DataError, with line and column or
 /// with the key to change.
-std::shared_ptr<const Table> read_table(const TableConfig& config);
+std::shared_ptr<const DataTable> read_table(const TableConfig& config);
 
 /// "150 rows; numbers: a, b; categories: color (3); label: species (3 classes)"
-std::string describe_table(const Table& table, const TableConfig& config);
+std::string describe_table(const DataTable& table, const TableConfig& config);
 
 }  // namespace ffn

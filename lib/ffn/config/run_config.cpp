@@ -116,7 +116,7 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   const Json::json_pointer examples("/train/eval_examples");
   if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
     config.train.eval_examples = kEvalExamples;
-    if (writes_text(config.task)) config.train.eval_examples.reset();
+    if (holds_out_all(config.task)) config.train.eval_examples.reset();
   }
   reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
   if (unresolved.empty()) reader.check("/model", [&config](FieldVisitor& v) { require_formula(v, config.model); });

@@ -114,10 +114,11 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
   v.integer({"eval_every", "steps between evaluations; the first is before training, the last after it"}, eval_every,
             at_least(std::int64_t{1}));
-  v.optional_integer({"eval_examples",
-                      "maximum number of validation examples (sequences, for sequence tasks); default: the whole held-out part of a text, "
-                      "512 for other tasks"},
-                     eval_examples, between(std::int64_t{1}, 1 << 24));
+  v.optional_integer(
+      {"eval_examples",
+       "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text or a table, "
+       "512 for other tasks"},
+      eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);

@@ -90,7 +90,7 @@ struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
   std::int64_t eval_every = 100;
-  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts alone
+  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts and tables alone
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
   bool layer_metrics = false;

@@ -5,6 +5,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/function.hpp"
 #include "ffn/data/sequence_xor.hpp"
+#include "ffn/data/table.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
 
@@ -18,6 +19,7 @@ struct Build {
   std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const FunctionConfig& c) const { return std::make_unique<FunctionTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const TableConfig& c) const { return std::make_unique<TableTask>(c, seeds); }
 };
 
 }  // namespace
@@ -35,6 +37,8 @@ TaskShape trained(const TextConfig& c, const Metadata& metadata) {
   return {true, characters, c.context, characters};
 }
 
+TaskShape trained(const TableConfig&, const Metadata& metadata) { return trained_table_shape(metadata); }
+
 // A task whose shape is in its data has an overload of its own.
 template <class Config>
 TaskShape trained(const Config& c, const Metadata&) {
@@ -51,6 +55,11 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
   const auto found = metadata.find("alphabet");
   if (found == metadata.end()) throw CheckpointError("the weights name no alphabet; they are not from a text task");
   return decode_utf8(found->second);
+}
+
+std::string describe_data(const TaskConfig& config) {
+  const auto* table = std::get_if<TableConfig>(&config);
+  return table ? describe_table(*read_table(*table), *table) : "";
 }
 
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {

@@ -282,7 +282,7 @@ void Trainer::finish(std::size_t run, std::int64_t step, RunEnd end, std::option
   result.computed_by = state.computed_by;
   if (end != RunEnd::interrupted) {
     result.weights = learner_->layout().export_row(state_row(run, 0).data());
-    result.metadata = task_->metadata();
+    result.metadata = task_->metadata(run);
   }
   observer_.finished(run, result);
 }

@@ -167,7 +167,8 @@ std::map<std::string, std::set<std::string>> measured_of(const std::vector<Found
   for (const auto& run : runs) {
     std::string target;
     for (const auto& [key, value] : run.keys) {
-      if (key.rfind("train.target.", 0) == 0) target += key.substr(13) + "=" + value + " ";
+      const bool ends_run = key == "train.target.stop" || key == "train.target.patience";
+      if (key.rfind("train.target.", 0) == 0 && !ends_run) target += key.substr(13) + "=" + value + " ";
       if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
     }
     if (!target.empty()) out["target"].insert(target.substr(0, target.size() - 1));

@@ -40,11 +40,14 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
       throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
     return metric;
   }
+  if (any(stops_at_hit)) throw UsageError(metric.name + kKnownAtHit, kAtHitRemedy);
   const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
   const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
   if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train curves` shows which metrics there are");
   return metric;
 }
+
+bool stops_at_hit(const FoundRun& run) { return value_of(run, "train.target.stop") == "true"; }
 
 bool is_unmeasured(const FoundRun& run, const Metric& metric) {
   return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);

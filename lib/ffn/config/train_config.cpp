@@ -99,6 +99,10 @@ void TargetConfig::describe(FieldVisitor& v) {
   v.choice({"metric", "metric checked at every evaluation"}, metric, choices);
   v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
   v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
+  v.flag({"stop", "end the run at its hit; a run that never hits trains to the end"}, stop);
+  v.integer({"patience", "with stop: number of evaluations after the hit, in a row, that must meet the target, too"}, patience,
+            ffn::at_least(std::int64_t{0}));
+  v.require(stop || patience == 0, "patience", "patience is for runs that end at their hit; set stop to true as well", {"stop"});
   v.require(at_least.has_value() != at_most.has_value(), "at_least", "a target needs exactly one of at_least and at_most", {"at_most"});
   const MetricRow* row = find_metric_row(metric);
   if (!row) return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that end at their hit (train.target.stop)."""
+"""Runs that end at their hit (train.target.stop), and targets that are asked for afterwards (compare --target)."""
 import json
 import signal
 import subprocess
@@ -98,6 +98,38 @@ class Stop(ProgramTest):
         self.assertIn(why, self.fails(2, "compare", "runs/study", "--metric", "val/accuracy"))
         self.ok("report", "runs/study", "-q")
         self.assertTrue("val/loss at the end is as of the hit and not compared" in (self.tmp / "runs/study/report.html").read_text())
+
+    def test_a_target_that_is_asked_for_afterwards_is_answered_as_one_of_the_config(self):
+        accuracy, loss = '{"metric": "val/accuracy", "at_least": 0.99}', '{"metric": "val/loss", "at_most": 0.3}'
+        for asked, target in (("val/loss<=0.3", loss), ("val/accuracy>=0.99", accuracy)):
+            out = asked[4:8]
+            self.ok(self.config, "-q", "-o", out, f"train.target={target}")
+            self.ok(self.config, "-q", "-o", out + "-none", "train.target=null")
+            for other in (out + "-none", "other"):
+                if other == "other":
+                    self.ok(self.config, "-q", "-o", other)  # val/loss <= 0.1
+                own = json.loads(self.ok("compare", f"{out}/study", "--json").stdout)
+                later = json.loads(self.ok("compare", f"{other}/study", "--target", asked, "--json").stdout)
+                self.assertTrue(any(g["hits"] > 0 for g in later["facets"][0]["groups"]))
+                for part in ("facets", "notes", "metric"):
+                    self.assertEqual(*(without_times(json.loads(json.dumps(a[part]).replace(f'"{other}/', f'"{out}/'))) for a in (own, later)))
+        self.ok("report", "other/study", "--target", "val/loss<=0.3", "-q")
+
+    def test_a_target_that_the_curves_cannot_answer_is_refused(self):
+        self.ok(self.config, STOP, "-q")
+        self.ok("compare", "runs/study", "--target", "val/loss<=0.3")  # on the way to their own
+        error = self.fails(2, "compare", "runs/study", "--target", "val/loss<=0.05")
+        self.assertIn("it ended before, at step ", error)
+        self.assertIn("train.target.stop=false", error)
+        self.assertIn("it did not log val/rmse", self.fails(2, "compare", "runs/study", "--target", "val/rmse<=1"))
+        self.assertIn("leave --metric out", self.fails(2, "compare", "runs/study", "--target", "val/loss<=0.3", "--metric", "val/loss"))
+        for bad in ("val/loss", "val/loss<0.3", "val/loss<=", "val/loss<=x", "val/loss<=0.3 ", "val/loss<=nan"):
+            self.assertIn("write METRIC<=VALUE", self.fails(2, "compare", "runs/study", "--target", bad))
+        self.assertIn("val/loss", self.fails(2, "compare", "runs/study", "--target", "val/los<=1"))
+        self.assertIn("never above 1", self.fails(2, "compare", "runs/study", "--target", "val/accuracy>=1.5"))
+        self.ok(self.config, "keep=summary", "-q", "-o", "summary")
+        self.assertIn("it kept no curve", self.fails(2, "compare", "summary/study", "--target", "val/loss<=0.3"))
+        self.assertIn("line ends with its first run", " ".join(self.ok("curves", "runs/study", "--metric", "val/accuracy").stdout.split()))
 
 
 if __name__ == "__main__":

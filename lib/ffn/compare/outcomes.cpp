@@ -40,7 +40,6 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
       throw UsageError("no run has a target, so there is no " + metric.name, "set train.target, or compare --metric val/loss");
     return metric;
   }
-  if (any(stops_at_hit)) throw UsageError(metric.name + kKnownAtHit, kAtHitRemedy);
   const bool any_done = any([](const FoundRun& run) { return run.state == RunState::done; });
   const bool measured = any([&](const FoundRun& run) { return run.summary && run.summary->find(metric.name); });
   if (any_done && !measured) throw UsageError("no run has logged " + metric.name, "`ffn-train curves` shows which metrics there are");

@@ -11,6 +11,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/meets_target.hpp"
 
 namespace ffn {
 
@@ -199,9 +200,7 @@ bool Trainer::evaluate(std::int64_t step) {
     state.auxiliary_sums = {};
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
-    const bool meets = target && std::isfinite(state.val_loss) &&
-                       std::any_of(evaluation.metrics.begin(), evaluation.metrics.end(),
-                                   [&](const auto& m) { return m.first == target->metric && target->reached(m.second); });
+    const bool meets = target && meets_target(*target, evaluation);
     if (meets && !state.hit) state.hit = Hit{step, state.seconds, evaluation.tokens};
     state.times_met = meets ? state.times_met + 1 : 0;
     observer_.evaluated(run, evaluation);

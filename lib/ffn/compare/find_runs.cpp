@@ -34,6 +34,7 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");
   run.keys.emplace("model.init", "torch");
   run.keys.emplace("train.loss", "auto");
+  run.keys.emplace("train.label_smoothing", "0");
   if (run.keys.count("train.target.metric") > 0) {
     run.keys.emplace("train.target.stop", "false");
     run.keys.emplace("train.target.patience", "0");

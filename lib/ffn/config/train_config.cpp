@@ -126,6 +126,10 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);
   v.choice({"loss", "training loss; val/loss is the same on the validation set"}, loss, loss_choices());
+  v.real({"label_smoothing",
+          "of cross-entropy: this share of the label's probability is spread evenly over all classes, as label_smoothing of "
+          "torch.nn.CrossEntropyLoss; train/loss is with it, val/loss without"},
+         label_smoothing, between(0.0, 1.0));
   v.one_of({"optimizer", "the update rule"}, optimizer);
   v.one_of({"schedule", "learning rate schedule"}, schedule);
   v.optional_group({"target", "target of the run; the first evaluation that reaches it is the hit"}, target);

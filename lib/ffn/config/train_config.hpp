@@ -97,6 +97,7 @@ struct TrainConfig {
   double clip_norm = 0.0;
   bool layer_metrics = false;
   std::string loss = "auto";
+  double label_smoothing = 0.0;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;

@@ -58,7 +58,8 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     json["model"]["ffn"].erase("expert");                       // as before there were any
   if (same.model.init == "torch") json["model"].erase("init");  // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");   // likewise
-  if (same.train.target && !same.train.target->stop) {          // likewise
+  if (same.train.label_smoothing == 0) json["train"].erase("label_smoothing");
+  if (same.train.target && !same.train.target->stop) {  // likewise
     json["train"]["target"].erase("stop");
     json["train"]["target"].erase("patience");
   }

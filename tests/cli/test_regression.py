@@ -61,6 +61,15 @@ class Regression(ProgramTest):
         self.ok("export", "runs/numbers", "--csv", "-o", "tables")
         self.assertIn("val/rmse", (self.tmp / "tables/runs.csv").read_text().splitlines()[0])
 
+    def test_label_smoothing_trains_towards_the_smoothed_label_and_is_measured_without(self):
+        self.assertIn("the engines agree", self.ok("verify", "sequence-xor", "train.label_smoothing=0.1").stdout)
+        self.ok("xor", "train.label_smoothing=0.1", "train.steps=2000", "-q")
+        metrics = record(self.tmp / "runs/xor/seed-0")["summary"]["metrics"]
+        least = -(0.95 * math.log(0.95) + 0.05 * math.log(0.05))  # the entropy of (0.95, 0.05)
+        self.assertTrue(abs(metrics["train/loss"]["final"] - least) < 1e-4, metrics["train/loss"])
+        self.assertTrue(abs(metrics["val/loss"]["final"] + math.log(0.95)) < 1e-3, metrics["val/loss"])
+        self.assertIn("label_smoothing is for cross-entropy", self.fails(2, "xor", "train.loss=hinge", "train.label_smoothing=0.1"))
+
     def test_inspect_speaks_of_outputs_not_of_classes(self):
         self.ok(self.config, "-q")
         run = run_at(self.tmp / "runs/numbers/seed-0")

@@ -46,6 +46,11 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   }
   run.keys.emplace("model.init", "torch");
   run.keys.emplace("train.loss", "auto");
+  run.keys.emplace("train.label_smoothing", "0");
+  if (run.keys.count("train.target.metric") > 0) {
+    run.keys.emplace("train.target.stop", "false");
+    run.keys.emplace("train.target.patience", "0");
+  }
   for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
     run.keys.erase(key);  // they make no other run
 }

@@ -107,6 +107,11 @@ const std::vector<MetricRow>& metric_catalogue();
 /// What is compared beside metrics: when the target was hit.
 inline constexpr const char* kTimesToTarget[] = {"steps_to_target", "flops_to_target", "seconds_to_target"};
 
+/// Why a logged metric of runs with train.target.stop is neither compared nor tuned, behind its name; and what to do.
+inline constexpr const char* kKnownAtHit =
+    ": these runs end at their hit (train.target.stop), so their last value is as of then, and says how soon the run stopped";
+inline constexpr const char* kAtHitRemedy = "compare steps_to_target, or train with train.target.stop=false";
+
 /// nullptr if there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);
 

@@ -80,6 +80,8 @@ struct TargetConfig {
   std::string metric = "val/accuracy";
   std::optional<double> at_least;
   std::optional<double> at_most;
+  bool stop = false;
+  std::int64_t patience = 0;
   void describe(FieldVisitor& v);
   bool reached(double value) const { return at_least ? value >= *at_least : value <= at_most.value_or(0); }
 };
@@ -95,6 +97,7 @@ struct TrainConfig {
   double clip_norm = 0.0;
   bool layer_metrics = false;
   std::string loss = "auto";
+  double label_smoothing = 0.0;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;

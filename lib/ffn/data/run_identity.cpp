@@ -62,6 +62,11 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     json["task"].erase("name");                                  // what it stands for is there
     if (task->features.empty()) json["task"].erase("features");  // as before there were any
   }
+  if (same.train.label_smoothing == 0) json["train"].erase("label_smoothing");
+  if (same.train.target && !same.train.target->stop) {  // likewise
+    json["train"]["target"].erase("stop");
+    json["train"]["target"].erase("patience");
+  }
   std::istringstream hashes(text);
   for (const auto& file : data_files(config.task)) {
     std::string hash;

@@ -2,7 +2,10 @@
 """A network of two numbers over their plane, or of one over its range: in the terminal, as JSON, in pictures."""
 import json
 import math
+import re
+import unittest
 
+import browser
 from program import ProgramTest, main, run_at
 from test_inspect import tensors
 
@@ -103,6 +106,49 @@ class Surfaces(ProgramTest):
         for name, task in (("bits", {"kind": "xor", "bits": 3}), ("one-hot", {"kind": "function", "inputs": {"n": {"integer": 2}}, "label": "n"}),
                            ("wide", {**SINE["task"], "inputs": {"x": {"uniform": [-1, 1], "size": 3}}, "target": "sum(x)"})):
             self.assertIsNone(self.surface(self.trained({**CIRCLE, "name": name, "task": task})[0]), name)
+
+    def report(self, config, *overrides):
+        self.ok(self.write("config.json", config), *overrides, "-q")
+        self.ok("report", f"runs/{config['name']}", "--figures", "figures")
+        page = (self.tmp / f"runs/{config['name']}/report.html").read_text()
+        return page, {figure: body for figure, body in re.findall(r'<figure id="(decision-regions|fitted-curve|output-plane)".*?(<h2>.*?)</figure>', page, re.S)}
+
+    def test_a_report_has_a_panel_per_variant_with_three_seeds(self):
+        page, figures = self.report(CIRCLE, "model.ffn.activation=relu,tanh", "seeds=4")
+        self.assertEqual(list(figures), ["decision-regions"])
+        panels = figures["decision-regions"].split('<div class="panel">')[1:]
+        self.assertEqual([re.search("<h3>(.*?)</h3>", panel)[1] for panel in panels], ["relu", "tanh"])
+        for panel in panels:
+            self.assertEqual(re.findall("seed [0-9]", panel.split("<details>")[0].split("</desc>")[1]), ["seed 0", "seed 1", "seed 2"])
+            self.assertEqual(panel.count('<g class="cells"'), 3)
+            self.assertEqual(panel.count('class="m"') + panel.count('class="m h"'), 3 * 120)
+            self.assertGreater(panel.count('class="pair"'), 6)
+        self.assertTrue((self.tmp / "figures/decision-regions-1-relu.svg").exists())
+        shares = [float(value) for value in re.findall(r"<td>class 1</td><td data-v=\"(.*?)\"", figures["decision-regions"])]
+        self.assertEqual(len(shares), 6)
+        run = run_at(self.tmp / "runs/circle/activation=relu/seed-0")
+        values = self.surface(run)["values"]
+        self.assertAlmostEqual(shares[0], sum(p > 0.5 for p in values[1::2]) / 1e4, places=12)
+
+    def test_a_report_has_curves_of_numbers_and_nothing_of_other_tasks(self):
+        _, figures = self.report(SINE, "model.ffn.d_ff=8,16", "seeds=2")
+        self.assertEqual(list(figures), ["fitted-curve"])
+        curves = re.findall(r'<path class="l"', figures["fitted-curve"].split('<div class="panels')[1])
+        self.assertEqual(len(curves), 4)
+        self.assertEqual(self.report({**CIRCLE, "name": "bits", "task": {"kind": "xor", "bits": 3}}, "seeds=2")[1], {})
+        # Without weights there is nothing to draw.
+        self.assertEqual(self.report({**CIRCLE, "name": "brief", "keep": "summary"}, "seeds=2")[1], {})
+
+    @unittest.skipUnless(browser.PROGRAM, "no Chromium is installed (Debian: apt-get install chromium)")
+    def test_pictures_fit_at_every_width_light_and_dark(self):
+        for config in (CIRCLE, SINE):
+            self.report(config, "model.ffn.d_ff=8,16", "seeds=3")
+        with browser.Browser() as chromium:
+            for name in ("circle", "sine"):
+                for width, dark in ((400, False), (400, True), (1600, False), (1600, True)):
+                    _, said = chromium.open(self.tmp / f"runs/{name}/report.html", width=width, dark=dark)
+                    self.assertEqual(said, [])
+                    self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
 
 
 if __name__ == "__main__":

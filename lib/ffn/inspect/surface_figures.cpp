@@ -23,24 +23,27 @@ namespace {
 
 constexpr int kLevels = 8;
 constexpr double kStrongest = 0.56;  // opacity: what lies on top is still seen
+constexpr double kLeastCell = 1.5;   // pixels
 
 // A path per kind and level, in cells: strokes as high as a row, through as many cells as are alike.
 void draw_cells(Svg& svg, const Surface& s, double left, double top, double size) {
   std::vector<std::string> paths(static_cast<std::size_t>(std::max<std::int64_t>(2, s.outputs) * (kLevels + 1)));
+  // Rows thinner than a pixel would lie on each other.
+  const std::int64_t side = std::min(s.side, static_cast<std::int64_t>(size / kLeastCell));
   const auto place_of = [&](std::int64_t column, std::int64_t row) {
-    const auto cell = s.cell(column, row);
+    const auto cell = s.cell((2 * column + 1) * s.side / (2 * side), (2 * row + 1) * s.side / (2 * side));
     return cell.kind < 0 ? 0 : static_cast<std::size_t>(cell.kind * (kLevels + 1) + std::lround(cell.strength * kLevels));
   };
-  for (std::int64_t row = 0; row < s.side; ++row) {
-    for (std::int64_t column = 0, end = 0; column < s.side; column = end) {
+  for (std::int64_t row = 0; row < side; ++row) {
+    for (std::int64_t column = 0, end = 0; column < side; column = end) {
       const auto place = place_of(column, row);
-      while (end < s.side && place_of(end, row) == place) ++end;
+      while (end < side && place_of(end, row) == place) ++end;
       if (place % (kLevels + 1) != 0)
-        paths[place] += "M" + std::to_string(column) + " " + std::to_string(s.side - 1 - row) + ".5h" + std::to_string(end - column);
+        paths[place] += "M" + std::to_string(column) + " " + std::to_string(side - 1 - row) + ".5h" + std::to_string(end - column);
     }
   }
   char transform[128];
-  const double scale = size / static_cast<double>(s.side);
+  const double scale = size / static_cast<double>(side);
   std::snprintf(transform, sizeof transform, "transform=\"translate(%.1f %.1f)scale(%.4f)\" shape-rendering=\"crispEdges\"", left, top,
                 scale);
   svg.open("cells", transform);
@@ -154,6 +157,7 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
       const auto& s = panel.surfaces[i];
       kinds = std::max(kinds, s.outputs);
       zeros = zeros || !s.zeros.empty();
+      if (curve && i >= out.legend.size()) out.legend.push_back({i, panel.names[i]});
       (curve ? add_heights : add_shares)(out.numbers, panel.title, panel.names[i], s);
     }
     names = join(panel.surfaces[0].names, " and ");

@@ -152,7 +152,8 @@ void add_zeros(Surface& s, const TaskShape& shape, TrainedNetwork& trained) {
       crossed.push_back(
           {corners[from][0] + share * (corners[to][0] - corners[from][0]), corners[from][1] + share * (corners[to][1] - corners[from][1])});
     }
-    if (!crossed.empty()) s.zeros.push_back(crossed);
+    const bool finite = std::all_of(crossed.begin(), crossed.end(), [](const auto& at) { return std::isfinite(at[0] + at[1]); });
+    if (!crossed.empty() && finite) s.zeros.push_back(crossed);
   }
 }
 

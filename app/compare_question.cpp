@@ -1,5 +1,6 @@
 #include "compare_question.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -7,7 +8,10 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/earlier_answers.hpp"
+#include "ffn/compare/later_target.hpp"
+#include "ffn/compare/outcomes.hpp"
 #include "ffn/config/json_writer.hpp"
+#include "ffn/config/metrics.hpp"
 #include "ffn/store/study_file.hpp"
 
 namespace ffn::app {
@@ -82,6 +86,14 @@ std::optional<std::filesystem::path> whole_study_of(const RunPlaces& places) {
 Comparison answer_to(const CompareQuestion& question, const std::function<void(const FoundRuns&)>& on_found) {
   std::vector<std::filesystem::path> directories(question.directories.begin(), question.directories.end());
   auto request = question.request;
+  std::optional<TargetConfig> target;
+  if (!question.target.empty()) {
+    target = read_target(question.target);
+    auto& metric = request.config.metric;
+    if (metric.empty()) metric = "steps_to_target";
+    if (find_metric_row(metric))
+      throw UsageError("--target asks when it was reached, and " + metric + " is no such time", "leave --metric out");
+  }
   const auto places = find_run_places(directories);
   const auto whole = whole_study_of(places);
   const bool is_named = directories.size() == 1 && has_study_file(directories[0]);
@@ -93,8 +105,14 @@ Comparison answer_to(const CompareQuestion& question, const std::function<void(c
   if (const auto about = notes_about(found); found.runs.empty() && !about.empty())
     throw DataError("there are no runs to compare: " + join(about, "; "),
                     "`ffn-train check` says how each directory stands; --all takes in runs that no study lists");
+  if (target) {
+    request.sequential.reset();  // its interim analyses are of the study's own target
+    take_target(*target, question.target, found.runs);
+  }
   if (on_found) on_found(found);
+  const bool at_hit = std::any_of(found.runs.begin(), found.runs.end(), stops_at_hit);
   auto comparison = compare_runs(std::move(found.runs), request);
+  if (at_hit && question.judges && find_metric_row(comparison.metric)) throw UsageError(comparison.metric + kKnownAtHit, kAtHitRemedy);
   for (auto& about : notes_about(found)) comparison.notes.push_back(std::move(about));
   record_answer(comparison, request.config);
   return comparison;
@@ -111,7 +129,12 @@ void add_grouping_options(CommandLine command, CompareQuestion& question) {
 void add_question_options(CommandLine command, CompareQuestion& question) {
   auto& asked = question.request.config;
   add_grouping_options(command, question);
+  question.judges = true;
   command.option("--metric", asked.metric, "a logged metric, steps_to_target, flops_to_target or seconds_to_target").type("METRIC");
+  command
+      .option("--target", question.target,
+              "compares when runs reached this, whatever they were trained with, such as 'val/loss<=0.01': from their curves")
+      .type("TARGET");
   command.option("--over", asked.over, "key whose values are a sample, such as task.file; the study's otherwise").type("KEY");
   command.option("--reference", asked.reference, "value that the others are compared with; the first otherwise").type("VALUE");
   const auto alpha =

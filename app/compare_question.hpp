@@ -13,7 +13,9 @@ namespace ffn::app {
 struct CompareQuestion {
   std::vector<std::string> directories;
   CompareRequest request;
-  bool all = false;  ///< also runs that a study does not list
+  bool all = false;     ///< also runs that a study does not list
+  bool judges = false;  ///< rather than shows
+  std::string target;   ///< that is asked for now that the runs are trained; empty: their own
   std::function<bool()> alpha_given, min_effect_given, scale_given, pairs_given, interaction_given;
 };
 

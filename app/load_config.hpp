@@ -10,6 +10,9 @@ namespace ffn::app {
 /// The configs and experiments that are part of the program: "configs/xor.json" → text. Written by the build (CMakeLists.txt).
 const ShippedFiles& shipped_files();
 
+/// The tables that they name: "configs/data/iris.csv" → text. `ffn-train cp` writes them.
+const ShippedFiles& shipped_tables();
+
 /// What a person calls a shipped file: "xor"; "experiments/gated" where a config has the short name.
 std::string short_name(const std::string& path);
 

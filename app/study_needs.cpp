@@ -1,5 +1,6 @@
 // What a study takes, in words.
 #include <algorithm>
+#include <set>
 
 #include "ffn/base/cores.hpp"
 #include "ffn/data/task.hpp"
@@ -35,10 +36,25 @@ void warn_of_few_inputs(const std::vector<const RunConfig*>& configs) {
   }
 }
 
-void warn_of_few_inputs(const Study& study) {
+void log_data(const std::vector<const RunConfig*>& configs) {
+  std::set<std::string> said;
+  for (const auto* config : configs) {
+    const auto text = describe_data(config->task);
+    if (!text.empty() && said.insert(text).second) log_info(text);
+  }
+}
+
+namespace {
+
+std::vector<const RunConfig*> configs_of(const Study& study) {
   std::vector<const RunConfig*> configs;
   for (const auto& variant : study.variants) configs.push_back(&variant.config);
-  warn_of_few_inputs(configs);
+  return configs;
 }
+
+}  // namespace
+
+void warn_of_few_inputs(const Study& study) { warn_of_few_inputs(configs_of(study)); }
+void log_data(const Study& study) { log_data(configs_of(study)); }
 
 }  // namespace ffn::app

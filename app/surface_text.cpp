@@ -91,13 +91,16 @@ void print_plane(const Surface& s, int width, Charset charset, bool color) {
     std::cout << line << side << "\n";
   }
   const std::string ranges = "Right: " + range_text(s, 0) + "; up: " + range_text(s, 1) + ". ";
-  if (!has_two_kinds(s))
-    return print_paragraph(ranges +
-                           "A digit is the predicted class, a dot one with less than half the probability, x a misclassified "
-                           "validation example.");
-  const bool classes = s.kind == Surface::Kind::classes;
-  print_paragraph(ranges + "The fuller, the " + (classes ? "more probable is class 1" : "larger is the output") + "; " + mark_of(s, 0) +
-                  " and " + mark_of(s, 1) + ": validation examples by " + (classes ? "class." : "the sign of their target."));
+  const bool numbers = s.kind == Surface::Kind::numbers;
+  std::vector<std::string> marks_of;
+  for (std::size_t k = 0; k < s.kinds.size(); ++k)
+    marks_of.push_back(std::string(1, mark_of(s, static_cast<std::int64_t>(k))) + " " + printable(s.kinds[k]));
+  print_paragraph(ranges +
+                  (numbers ? "The fuller, the larger is the output. Validation examples by their target: "
+                   : has_two_kinds(s)
+                       ? "The fuller, the more probable is " + printable(s.kinds[1]) + ". Validation examples: "
+                       : "Predicted class, a dot where none has half of the probability, x on a misclassified validation example: ") +
+                  join(marks_of) + ".");
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ void print_summary(const RunDirectory& directory, const RunConfig& config, const
     const auto& target = *config.train.target;
     const std::string goal =
         target.metric + (target.at_least ? " ≥ " + format_significant(*target.at_least) : " ≤ " + format_significant(*target.at_most));
-    print_text("target " + goal + ": " + (summary.hit ? "reached at step " + format_count(summary.hit->step) : "not reached"));
+    print_text("target " + goal + ": " + (summary.hit ? "reached at step " + format_count(summary.hit->step) : "not reached") +
+               (target.stop && summary.steps < config.train.steps ? "; the run ended there (train.target.stop)" : ""));
   }
   if (summary.divergence)
     print_text("diverged at step " + format_count(summary.divergence->step) + "; a lower train.optimizer.lr or train.clip_norm=1 may help");
@@ -197,6 +198,7 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   const std::string path = directory.path().string();
   auto check = check_run(directory, identity);
   warn_of_few_inputs({&config});
+  log_data({&config});
   if (check.is_whole() && !options.fresh) {
     const RunSummary& summary = *check.record->summary;
     if (!computed_as_asked(config.compute, summary.computed_by))

@@ -5,6 +5,7 @@
     model = ffn_train.load("runs/text/seed-0")              # the trained network, in eval mode
     logits = model(tokens)                                  # (B, T) int64 → (B, T, classes); vectors (B, width) → (B, classes)
     ffn_train.generate(model, "The ", length=100)           # a text run goes on with the text
+    ffn_train.predict(model, [{"width": 1.5, "color": "red"}])  # a table run: classes, or numbers in the column's unit
     ffn_train.runs("runs")                                  # one row for each run below a directory
     ffn_train.metrics("runs")                               # their learning curves: one row per run, step and metric
 
@@ -481,13 +482,14 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. outputs: of a function task.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task.
+    table: of a table task, its "inputs" and "output" as the weights describe them: columns with mean and deviation, or values.
     """
 
-    def __init__(self, config, alphabet=None, d_ff=None, outputs=None):
+    def __init__(self, config, alphabet=None, d_ff=None, inputs=None, outputs=None, table=None):
         super().__init__()
-        self.config, self.alphabet = config, alphabet
-        model, self.task = config["model"], task_shape(config["task"], alphabet, outputs)
+        self.config, self.alphabet, self.table = config, alphabet, table
+        model, self.task = config["model"], task_shape(config["task"], alphabet, inputs, outputs, table)
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
@@ -525,14 +527,23 @@ def function_width(drawn):
     return drawn["bit"] if "bit" in drawn else drawn.get("size", 1) * drawn.get("integer", 1)
 
 
-def task_shape(task, alphabet, outputs):
+def table_width(column):
+    return len(column.get("values", [0]))
+
+
+def task_shape(task, alphabet, inputs, outputs, table=None):
     if task["kind"] == "xor":
         return {"tokens": False, "inputs": task["bits"], "length": 1, "outputs": 2}
     if task["kind"] == "sequence_xor":
         return {"tokens": True, "inputs": 2, "length": task["length"], "outputs": 2}
     if task["kind"] == "function":
-        return {"tokens": False, "inputs": sum(map(function_width, task["inputs"].values())), "length": 1, "outputs": outputs}
-    require(task["kind"], ("xor", "sequence_xor", "function", "text"), "task")
+        inputs = inputs if task.get("features") else sum(map(function_width, task["inputs"].values()))
+        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
+    require(task["kind"], ("xor", "sequence_xor", "function", "table", "text"), "task")
+    if task["kind"] == "table":
+        if table is None:
+            raise RunError("the weights describe no columns, but the task is a table")
+        return {"tokens": False, "inputs": sum(map(table_width, table["inputs"])), "length": 1, "outputs": table_width(table["output"])}
     if alphabet is None:
         raise RunError("the weights name no alphabet, but the task is text")
     return {"tokens": True, "inputs": len(alphabet), "length": task["context"], "outputs": len(alphabet)}
@@ -724,13 +735,42 @@ def load(run):
         refuse_unknown_keys(config["model"])
         d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
-            model = Network(config, metadata.get("alphabet"), d_ff, len(tensors["head.weight"]))
+            inputs = tensors["projection.weight"].shape[1] if "projection.weight" in tensors else None
+            model = Network(config, metadata.get("alphabet"), d_ff, inputs, len(tensors["head.weight"]),
+                            json.loads(metadata["table"]) if "table" in metadata else None)
         fill(model, tensors)
     except RunError as error:
         raise RunError(f"{run}: {error}") from None
     except NOT_OURS as error:
         raise RunError(f"{unlike(run / 'run.json', error)}; is its config a run's?") from None
     return model.eval()
+
+
+def table_inputs(model, rows):
+    """(rows, inputs): what the network of a table run reads of rows such as {"width": 1.5, "color": "red"}."""
+    def numbers(column, cell):
+        if "values" not in column:
+            return [(float(cell) - column["mean"]) / column["deviation"]]
+        if cell not in column["values"]:
+            raise ValueError(f"{column['column']}: {cell!r} is none of {column['values']}")
+        return [float(cell == value) for value in column["values"]]
+
+    return torch.tensor([[x for c in model.table["inputs"] for x in numbers(c, row[c["column"]])] for row in rows])
+
+
+@torch.no_grad()
+def predict(model, rows):
+    """The class, or the number in the column's unit, that a table run predicts for each row {column: cell}.
+
+    model: what load() gave for a table run, or its directory.
+    """
+    model = model if isinstance(model, nn.Module) else load(model)
+    if model.table is None:
+        raise ValueError("only table runs predict from rows; this run's task is something else")
+    outputs, column = model(table_inputs(model, rows)), model.table["output"]
+    if "values" in column:
+        return [column["values"][i] for i in outputs.argmax(-1)]
+    return [x * column["deviation"] + column["mean"] for x in outputs[:, 0].tolist()]
 
 
 @torch.no_grad()

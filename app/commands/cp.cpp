@@ -29,16 +29,39 @@ std::string own_text(const std::string& path) {
   return text;
 }
 
+// Throws where it is there already.
+void require_new(const fs::path& file) {
+  std::error_code error;
+  if (path_exists(file) || fs::is_symlink(fs::symlink_status(file, error)))
+    throw UsageError(file.string() + " exists and is not overwritten", "name another file, or move that one away");
+}
+
+void write_new(const fs::path& file, const std::string& text) {
+  if (file.has_parent_path()) make_directories(file.parent_path());
+  write_file_atomically(file, text);
+}
+
+// The shipped table that a shipped config names, by its path beside the config; "" if there is none.
+std::string table_of(const std::string& path) {
+  const Json task = parse_document(shipped_files().at(path), path, "").tree().value("task", Json::object());
+  const std::string file = task.value("file", "");
+  return shipped_tables().count((fs::path(path).parent_path() / file).string()) ? file : "";
+}
+
 int copy(const std::string& name, const std::string& to) {
   const std::string path = shipped_path(name);
   fs::path target = expand_home(to);
   std::error_code error;
   if (fs::is_directory(target, error)) target /= fs::path(path).filename();
-  if (path_exists(target) || fs::is_symlink(fs::symlink_status(target, error)))
-    throw UsageError(target.string() + " exists and is not overwritten", "name another file, or move that one away");
-  if (target.has_parent_path()) make_directories(target.parent_path());
-  write_file_atomically(target, own_text(path));
-  print_text(target.string() + " is yours to change.");
+  require_new(target);
+  const std::string table = table_of(path);
+  const fs::path table_target = target.parent_path() / table;
+  if (!table.empty()) {
+    require_new(table_target);
+    write_new(table_target, shipped_tables().at((fs::path(path).parent_path() / table).string()));
+  }
+  write_new(target, own_text(path));
+  print_text(target.string() + (table.empty() ? " is yours to change." : " and " + table_target.string() + " are yours to change."));
   std::cout << sentence_and_command("train it:", "ffn-train " + shell_word(target.string()), STDOUT_FILENO) << "\n";
   return 0;
 }

@@ -13,9 +13,11 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/config/match.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_tasks.hpp"
 #include "ffn/config/names.hpp"
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
+#include "ffn/data/task.hpp"
 #include "ffn/formula/formula.hpp"
 #include "ffn/formula/functions.hpp"
 #include "ffn/formula/named_formulas.hpp"
@@ -148,6 +150,44 @@ void print_named() {
   }
 }
 
+void print_named_tasks() {
+  print_text("\ntasks of the kind function, by task.name; `ffn-train list tasks NAME` shows one\n\n", 0);
+  for (const auto& row : named_tasks()) print_text(std::string(row.name) + "\n    " + row.known + "\n    " + row.source);
+}
+
+// Its config, three examples and what is known of it.
+int show_task(const std::string& name, const CommonOptions& common) {
+  FunctionConfig config;
+  config.name = name;
+  if (const std::string problem = resolve_task_name(config); !problem.empty())
+    throw UsageError(name + ": " + problem, "`ffn-train list tasks` shows them");
+  const auto& rows = named_tasks();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedTask& each) { return each.name == name; });
+  const auto task = make_task(config, {{0, 1}});
+  constexpr std::int64_t kExamples = 3;
+  const ExampleSet set = task->batch(0, 0, kExamples);
+  const TaskShape shape = task->shape();
+  if (common.json) {
+    Json out{{"task.name", name}, {"task", parse_json(row->keys)}, {"known", row->known}, {"source", row->source}};
+    print_json(out);
+    return 0;
+  }
+  print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"function\", " + (row->keys + 1) + "\n\n");
+  const auto numbers = [](const float* from, std::int64_t count) {
+    std::string out;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 8); ++i) out += (i > 0 ? "  " : "") + format_significant(from[i], 3);
+    return out + (count > 8 ? "  … (" + std::to_string(count) + ")" : "");
+  };
+  const bool classes = shape.target == Target::classes;
+  Table table({{"the network sees", Align::left}, {classes ? "class" : "target", Align::right}});
+  for (std::int64_t i = 0; i < kExamples; ++i)
+    table.add_row({numbers(set.vectors.data() + i * shape.input_width, shape.input_width),
+                   classes ? std::to_string(set.labels[static_cast<std::size_t>(i)])
+                           : numbers(set.values.data() + i * shape.num_classes, shape.num_classes)});
+  print_table(table, common);
+  return 0;
+}
+
 Listing list(const std::string& what, const std::string& prefix) {
   if (what == "activations") {
     Listing listing{{"activation", "φ(z)", "source"}, {}};
@@ -202,6 +242,7 @@ void print_listing(const std::string& what, const Listing& listing, const Common
   if (what == "keys" && !fits) print_keys(listing.rows);
   else print_table(table, common);
   if (what == "ffns") print_named();
+  if (what == "tasks") print_named_tasks();
 }
 
 struct ListOptions {
@@ -235,9 +276,10 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
   if (draws && options.what != "activations")
     throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
   if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
+  if (options.what == "tasks" && !options.prefix.empty()) return show_task(options.prefix, common);
   if (!options.prefix.empty() && options.what != "keys")
     throw UsageError("`list " + options.what + "` lists all of them, so " + options.prefix + " would have no effect",
-                     "`ffn-train list keys PREFIX` takes the beginning of a key");
+                     "`ffn-train list keys PREFIX` takes the beginning of a key, `ffn-train list tasks NAME` a task");
   if (draws) plot_activations(options, common);
   else print_listing(options.what, list(options.what, options.prefix), common);
   return 0;
@@ -251,7 +293,7 @@ void add_list(CommandLine program, CommonOptions& common) {
   command.option("what", options->what, "which list")
       .type("")
       .one_of({"activations", "ffns", "tasks", "functions", "metrics", "keys", "configs", "experiments"});
-  command.option("prefix", options->prefix, "only keys that begin so").type("KEY");
+  command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name").type("NAME");
   command.flag("--plot", options->plot, "draw the activations and their derivatives");
   command.option("--figures", options->figures, "write them as SVG").type("DIR").directory();
   add_output_options(command, common);

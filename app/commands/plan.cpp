@@ -250,9 +250,11 @@ std::string power_text(const Power& power) {
 
 // All but the table, which stands above.
 void print_plan(const Study& study, const PlanEstimate& e, const Power& power) {
+  const bool stops = std::any_of(study.variants.begin(), study.variants.end(),
+                                 [](const Variant& v) { return v.config.train.target && v.config.train.target->stop; });
   print_text("\n" + format_counted(e.runs, "run") + ", " + format_count(static_cast<std::int64_t>(e.pending)) + " to train in " +
-             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + "; " + format_short(e.flops) +
-             " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
+             format_counted(e.cohorts, "cohort") + " on " + format_counted(e.workers, "worker") + (stops ? "; at most " : "; ") +
+             format_short(e.flops) + " training FLOPs; " + format_bytes(e.bytes) + " on disk" + (study.tune ? ", tuning included" : ""));
   if (study.tune) print_text(tuning_line(study, e));
   for (const auto& share : engine_shares(study)) print_text(engine_line(share));
   if (e.seconds && e.pending + e.tuning_pending > 0) {
@@ -280,6 +282,7 @@ int plan_study(const CommonOptions& common, bool probe) {
   take_first_seeds(study);
   warn_of_few_inputs(study);
   const std::size_t comparisons = single ? 0 : check_study(study, common.config, common.overrides.empty());
+  log_data(study);
   std::optional<TuningProgress> tuning;
   if (study.tune) tuning = tuning_progress(study, common.out);
   const fs::path directory = fs::path(common.out) / study.name;

@@ -62,7 +62,7 @@ class Catalogue:
         return str(full // (10 if self.quick else 1))
 
     def study(self, jobs, steps):
-        return self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "-o", "{out}", "-j", str(jobs),
+        return self.ours("--config", str(ROOT / "experiments/activations.json"), f"train.steps={steps}", "train.target.stop=false", "-o", "{out}", "-j", str(jobs),
                          "--threads", "1")  # fmt: skip
 
     def xor_study(self):

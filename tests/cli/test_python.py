@@ -5,6 +5,7 @@ Three judges: the values of PyTorch's own functions in tests/golden (written by 
 measured itself on validation data that this test makes anew, and the text that the program samples.
 """
 import collections
+import csv
 import json
 import math
 import pathlib
@@ -105,6 +106,26 @@ def text_data(task, train, seed):
     return tuple(torch.tensor([held_out[s + moved:s + moved + context] for s in starts]) for moved in (0, 1))
 
 
+def table_data(task, train, seed):
+    """The rows that a seed holds out, standardised by the others; read by Python's csv."""
+    with open(task["file"], newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    words, order = random_words(sub_seed(sub_seed(seed, "data"), "split")), list(range(len(rows)))
+    for i in range(len(order)):
+        j = i + below(words, len(order) - i)
+        order[i], order[j] = order[j], order[i]
+    held_out = math.floor(0.2 * len(rows) + 1e-6)
+    shown = order[:held_out][:train["eval_examples"]]
+    output = header.index(task["label"])
+    columns = []
+    for c in (c for c in range(len(header)) if c != output):
+        cells = torch.tensor([float(row[c]) for row in rows], dtype=torch.float64)
+        trained = cells[order[held_out:]]
+        columns.append(((cells - trained.mean()) / trained.std(unbiased=False))[shown])
+    classes = sorted({row[output] for row in rows})
+    return torch.stack(columns, 1), torch.tensor([classes.index(rows[i][output]) for i in shown])
+
+
 def below(words, n):
     return next(words) * n >> 32
 
@@ -133,7 +154,7 @@ def function_data(task, train, seed):
     return torch.tensor(x, dtype=torch.float64), torch.tensor(labels)
 
 
-DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data}
+DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data, "table": table_data}
 
 # ---- golden values
 
@@ -414,6 +435,29 @@ class Runs(ProgramTest):
         train = {"steps": 80, "batch_size": 8, "optimizer": {"lr": 0.01}, "eval_examples": 30}
         (run,) = self.train("text", {"task": task, "model": model, "train": train})
         return run
+
+    def test_rows_of_a_table_are_predicted_as_the_program_validates_them(self):
+        rows = [{"x": str(i % 10), "color": ("red", "blue", "green")[i * i % 3], "kind": "ab"[(i % 10 > 4) ^ (i * i % 3 == 0)], "y": str(1000 + 50 * (i % 10) + 7 * (i * i % 3))}
+                for i in range(80)]
+        with open(self.tmp / "t.csv", "w", newline="") as file:
+            writer = csv.DictWriter(file, ["x", "color", "kind", "y", "part"], delimiter=";")
+            writer.writeheader()
+            writer.writerows({**row, "part": "validation" if i % 4 == 0 else "train"} for i, row in enumerate(rows))
+        held_out = rows[::4]
+        for key, column, other in (("label", "kind", "y"), ("target", "y", "kind")):
+            task = {"kind": "table", "file": "t.csv", key: column, "split": "part", "ignore": [other]}
+            (run,) = self.train(key, {"task": task, "model": {"d_model": 8}, "train": {"steps": 60, "optimizer": {"lr": 0.01}}})
+            predicted, measured = ffn_train.predict(run, held_out), record(run)["summary"]["metrics"]
+            if key == "label":
+                self.assertAlmostEqual(sum(a == row["kind"] for a, row in zip(predicted, held_out)) / 20, measured["val/accuracy"]["final"], places=6)
+            else:
+                squares = [(a - float(row["y"])) ** 2 for a, row in zip(predicted, held_out)]
+                self.assertAlmostEqual(math.sqrt(sum(squares) / 20) / measured["val/rmse"]["final"], 1, places=4)
+                self.assertLess(measured["val/rmse"]["final"], measured["val/mean_rmse"]["final"])
+        with self.assertRaisesRegex(ValueError, "color: 'pink' is none of"):
+            ffn_train.predict(run, [{"x": 1, "color": "pink"}])
+        with self.assertRaisesRegex(ValueError, "only table runs predict from rows"):
+            ffn_train.predict(self.text_run(), held_out)
 
     def test_a_model_whose_logits_are_not_finite_is_not_sampled(self):
         model = ffn_train.load(self.text_run())

@@ -61,6 +61,15 @@ class Regression(ProgramTest):
         self.ok("export", "runs/numbers", "--csv", "-o", "tables")
         self.assertIn("val/rmse", (self.tmp / "tables/runs.csv").read_text().splitlines()[0])
 
+    def test_label_smoothing_trains_towards_the_smoothed_label_and_is_measured_without(self):
+        self.assertIn("the engines agree", self.ok("verify", "sequence-xor", "train.label_smoothing=0.1").stdout)
+        self.ok("xor", "train.label_smoothing=0.1", "train.steps=2000", "-q")
+        metrics = record(self.tmp / "runs/xor/seed-0")["summary"]["metrics"]
+        least = -(0.95 * math.log(0.95) + 0.05 * math.log(0.05))  # the entropy of (0.95, 0.05)
+        self.assertTrue(abs(metrics["train/loss"]["final"] - least) < 1e-4, metrics["train/loss"])
+        self.assertTrue(abs(metrics["val/loss"]["final"] + math.log(0.95)) < 1e-3, metrics["val/loss"])
+        self.assertIn("label_smoothing is for cross-entropy", self.fails(2, "xor", "train.loss=hinge", "train.label_smoothing=0.1"))
+
     def test_inspect_speaks_of_outputs_not_of_classes(self):
         self.ok(self.config, "-q")
         run = run_at(self.tmp / "runs/numbers/seed-0")
@@ -85,6 +94,21 @@ class LossesAndStarts(ProgramTest):
         for config in ("xor", "sequence-xor"):
             self.assertIn("the engines agree", self.ok("verify", config, *more).stdout)
         self.assertIn("reached at step", self.ok("xor", *more).stdout)
+
+    def test_named_tasks_are_listed_trained_side_by_side_and_read_in_again(self):
+        shown = self.ok("list", "tasks", "moons").stdout
+        self.assertIn("a linear model about 87 %", shown)
+        self.assertEqual(len(shown.split("the network sees")[1].splitlines()), 4)
+        path = self.write("moons.json", {"name": "moons", "task": {"kind": "function", "name": "moons"}, "train": {"steps": 20, "eval_every": 20}})
+        self.ok(path, "task.name=moons,circle", "model.ffn.activation=relu,gelu", "seeds=6", "name=shapes", "-q")
+        comparison = self.ok("compare", "runs/shapes", "--metric", "val/accuracy", "--by", "model.ffn.activation").stdout
+        self.assertNotIn("does not vary alone", comparison)
+        self.assertIn("all 2 values of name" if "all 2" in comparison else "both values of name", comparison)
+        self.ok(path, "-q")
+        written_out = json.loads(self.ok("list", "tasks", "moons", "--json").stdout)["task"]
+        same = self.write("same.json", {"name": "moons", "task": {"kind": "function", **written_out}, "train": {"steps": 20, "eval_every": 20}})
+        self.assertIn("already trained", self.ok(same).stderr)
+        self.assertIn('"moons" is what another task is called', self.fails(2, "validate", path, "task.label=1 - c"))
 
     def test_losses_are_compared_by_what_they_have_in_common(self):
         self.write("losses.json", {"name": "losses", "seeds": 7, "train": {"steps": 60, "eval_every": 10, "optimizer": {"lr": 0.01}},

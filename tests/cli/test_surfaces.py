@@ -97,15 +97,32 @@ class Surfaces(ProgramTest):
     def test_other_numbers_of_inputs_and_classes(self):
         three = {**CIRCLE, "name": "three", "task": {**CIRCLE["task"], "label": "(x > 0) + (y > 0)", "classes": 3}}
         text = " ".join(self.ok("inspect", self.trained(three)[0]).stdout.split())
-        self.assertTrue("A digit is the predicted class" in text and "0000" in text and "2222" in text)
+        self.assertTrue("example: 0 class 0, 1 class 1, 2 class 2." in text and "0000" in text and "2222" in text)
         signs = {**CIRCLE, "name": "signs", "task": {"kind": "function", "inputs": {"x": {"normal": [0, 1], "size": 2}}, "target": "x[0] * x[1]"}}
         run, _ = self.trained(signs)
         self.assertEqual((self.surface(run)["kind"], self.surface(run)["inputs"]), ("numbers", ["x[0]", "x[1]"]))
-        self.assertIn("+ and -: validation examples by the sign", " ".join(self.ok("inspect", run).stdout.split()))
+        self.assertIn("by their target: + above 0, - below 0.", " ".join(self.ok("inspect", run).stdout.split()))
         self.assertEqual(self.surface(self.trained({**CIRCLE, "name": "xor", "task": {"kind": "xor"}})[0])["shape"], [100, 100, 2])
         for name, task in (("bits", {"kind": "xor", "bits": 3}), ("one-hot", {"kind": "function", "inputs": {"n": {"integer": 2}}, "label": "n"}),
                            ("wide", {**SINE["task"], "inputs": {"x": {"uniform": [-1, 1], "size": 3}}, "target": "sum(x)"})):
             self.assertIsNone(self.surface(self.trained({**CIRCLE, "name": name, "task": task})[0]), name)
+
+    def test_a_table_has_its_names_and_is_the_one_that_was_trained_on(self):
+        rows = [f"{x},{y},{('low', 'high')[x + y > 5]}" for x in range(10) for y in range(10)]
+        table = self.write("t.csv", "\n".join(["width,height,size", *rows]))
+        config = {**CIRCLE, "name": "table", "task": {"kind": "table", "file": "t.csv", "label": "size"}}
+        run, _ = self.trained(config)
+        surface = self.surface(run)
+        self.assertEqual((surface["inputs"], surface["kinds"]), (["width (standardised)", "height (standardised)"], ["high", "low"]))
+        corner = surface["values"][:2], surface["values"][-2:]
+        self.assertTrue(corner[0][1] > 0.9 and corner[1][0] > 0.9, corner)
+        self.assertIn("more probable is low. Validation examples: 0 high, 1 low.", " ".join(self.ok("inspect", run).stdout.split()))
+        figure = self.report(config, "seeds=2")[1]["decision-regions"]
+        self.assertTrue("Decision regions over width (standardised) and height (standardised)" in figure and "</svg>low</span>" in figure)
+        table.write_text("\n".join(["width,height,size", *rows[1:]]))
+        self.ok("report", "runs/table")
+        self.assertNotIn("decision-regions", (self.tmp / "runs/table/report.html").read_text())
+        self.assertIn("is not the table", self.fails(3, "inspect", run))
 
     def report(self, config, *overrides):
         self.ok(self.write("config.json", config), *overrides, "-q")

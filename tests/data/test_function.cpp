@@ -1,10 +1,13 @@
 // A task's formula: values by another route, places of errors, and what is drawn, held out and validated.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "ffn/base/error.hpp"
+#include "ffn/config/named_tasks.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/formula/task_formula.hpp"
 #include "support/catch_plain.hpp"
@@ -260,4 +263,76 @@ TEST_CASE("a formula without a class or a number for inputs that are drawn is re
   CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("task.label is -1 for a = 0; a label is a whole number from 0 to 2"));
   CHECK_THROWS_WITH(make_task(function(R"({"x": {"uniform": [-1, 1]}})", "", "log(x)"), {{1, 2}}),
                     ContainsSubstring("task.target is ") && ContainsSubstring("nan for x = -1"));
+}
+
+TEST_CASE("features are what the network sees, in place of the inputs") {
+  auto config = function(R"({"c": "bit", "t": {"uniform": [0, 1]}})", "c");
+  config.features = "concat(c, t + 10 * c, 1)";
+  const auto task = make_task(config, {{1, 2}});
+  CHECK(task->shape().input_width == 3);
+  const auto batch = task->batch(0, 3, 50);
+  for (std::int64_t i = 0; i < 50; ++i) {
+    const auto seen = row(batch, i, 3);
+    const auto c = static_cast<float>(batch.labels[static_cast<std::size_t>(i)]);
+    CHECK(seen[0] == c);
+    CHECK((seen[1] >= 10 * c && seen[1] < 10 * c + 1));
+    CHECK(seen[2] == 1);
+  }
+  CHECK_FALSE(all_bits(config));
+  config.features = "log(t - 2)";
+  CHECK_THROWS_WITH(make_task(config, {{1, 2}}), ContainsSubstring("task.features is ") && ContainsSubstring("it has to be finite"));
+}
+
+namespace {
+
+// The share of examples for which `holds` is true of the features and the label.
+double share_of(const std::string& name, const std::function<bool(const std::vector<float>& x, std::int64_t label)>& holds) {
+  FunctionConfig config;
+  config.name = name;
+  REQUIRE(resolve_task_name(config) == "");
+  constexpr std::int64_t kExamples = 20000;
+  const auto task = make_task(config, {{7, 8}});
+  const auto batch = task->batch(0, 0, kExamples);
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < kExamples; ++i)
+    count += holds(row(batch, i, task->shape().input_width), batch.labels[static_cast<std::size_t>(i)]);
+  return static_cast<double>(count) / kExamples;
+}
+
+}  // namespace
+
+TEST_CASE("tasks with a name have the labels and the ceilings of their sources") {
+  using X = const std::vector<float>&;
+  using Label = std::int64_t;
+  const auto radius = [](X x) { return std::hypot(x[0], x[1]); };
+  CHECK(share_of("circle", [&](X x, Label c) { return c == 1 ? radius(x) < 2.51f : radius(x) > 3.49f && radius(x) < 5.01f; }) == 1);
+  CHECK(share_of("quadrants",
+                 [](X x, Label c) { return (x[0] * x[1] > 0) == (c == 1) && std::abs(x[0]) >= 0.3f && std::abs(x[1]) < 5.31f; }) == 1);
+  CHECK(share_of("spiral", [&](X x, Label c) {  // the angle says which arm it is
+          const double turned = std::atan2(x[0], x[1]) - 3.5 * M_PI * radius(x) / 5;
+          return std::abs(std::cos(turned) - (c == 1 ? -1 : 1)) < 1e-3;
+        }) > 0.999);
+  CHECK(share_of("gauss", [](X x, Label c) { return (x[0] + x[1] > 0) == (c == 1); }) == Approx(0.9214).margin(0.008));  // Bayes
+  CHECK(share_of("moons", [](X x, Label c) {  // within four deviations of its arc
+          const double from = c == 1 ? std::hypot(x[0] - 1, x[1] - 0.5) : std::hypot(x[0], x[1]);
+          return std::abs(from - 1) < 0.8;
+        }) > 0.999);
+  const auto cluster = [](X x) { return static_cast<std::size_t>(std::max_element(x.begin(), x.begin() + 4) - x.begin()); };
+  CHECK(share_of("clusters", [&](X x, Label y) { return x[cluster(x)] == 2 && (x[4 + cluster(x)] > 0) == (y == 1); }) == 1);
+  CHECK(share_of("clusters", [](X x, Label y) { return (x[4] + x[5] + x[6] + x[7] > 0) == (y == 1); }) == Approx(2.0 / 3).margin(0.014));
+  CHECK(share_of("sparse_parity", [](X x, Label y) { return (x[0] * x[1] * x[2] > 0) == (y == 1); }) == 1);
+  for (const auto& named : named_tasks()) {
+    CAPTURE(named.name);
+    FunctionConfig config;
+    config.name = named.name;
+    REQUIRE(resolve_task_name(config) == "");
+    REQUIRE(resolve_task_name(config) == "");  // of what it was resolved to
+    CHECK(make_task(config, {{1, 2}})->batch(0, 0, 100).vectors.size() > 0);
+    CHECK(std::string(named.source) != "");
+    (config.label.empty() ? config.target : config.label) += " + 0";
+    CHECK_THAT(resolve_task_name(config), ContainsSubstring("is what another task is called"));
+  }
+  FunctionConfig unknown;
+  unknown.name = "moon";
+  CHECK_THAT(resolve_task_name(unknown), ContainsSubstring("did you mean \"moons\""));
 }

@@ -127,7 +127,7 @@ TEST_CASE("text targets are the inputs moved by one, and validation text is neve
   config.file = text_file(text);
   config.context = 10;
   const auto task = make_task(config, {{1, 2}});
-  CHECK(task->metadata().at("alphabet") == "abcxyz");
+  CHECK(task->metadata(0).at("alphabet") == "abcxyz");
   const auto batch = test::train_batch(*task, 0, 200);
   CHECK(batch.inputs.max().item<std::int64_t>() == 2);  // a, b, c only
   CHECK(torch::equal(batch.inputs[0].narrow(1, 1, 9), batch.labels.view({200, 10}).narrow(1, 0, 9)));

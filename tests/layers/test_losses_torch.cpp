@@ -64,6 +64,26 @@ TEST_CASE("the hinge loss and its gradient are those of a small case by hand and
   CHECK(nn::compute_loss(Hinge{}, o, t.unsqueeze(0)).mean.item<double>() == Approx(theirs.item<double>()).epsilon(1e-15));
 }
 
+TEST_CASE("cross-entropy with label smoothing has PyTorch's value and gradient in both engines", "[nn][loss]") {
+  const std::vector<float> outputs{1, 0.5f, -1, 5, 4, 5, 0, 2, 0.3f};
+  const std::vector<std::int64_t> labels{0, -100, 1};
+  const CrossEntropy loss{0.1};
+  const Tensor t = torch::tensor(labels, torch::kInt64);
+  Tensor theirs = torch::tensor(outputs).to(torch::kFloat64).view({3, 3}).requires_grad_();
+  const Tensor value = torch::cross_entropy_loss(theirs, t, {}, at::Reduction::Mean, /*ignore_index=*/-100, loss.smoothing);
+  value.backward();
+
+  Tensor ours = theirs.detach().clone().unsqueeze(0).requires_grad_();
+  const Tensor mean = nn::compute_loss(loss, ours, t.unsqueeze(0)).mean;
+  mean.sum().backward();
+  CHECK(mean.item<double>() == Approx(value.item<double>()).epsilon(1e-14));
+  CHECK(ours.grad().view({3, 3}).allclose(theirs.grad(), 1e-13, 1e-15));
+
+  const auto found = by_hand(loss, 3, 3, outputs, {labels.data(), nullptr});
+  CHECK(found.sums.loss == Approx(2 * value.item<double>()).epsilon(1e-6));  // float32 in between
+  CHECK(torch::tensor(found.gradient).view({3, 3}).allclose(theirs.grad().to(torch::kFloat32), 1e-5, 1e-7));
+}
+
 TEST_CASE("every loss has the value and the gradient of LibTorch's form", "[nn][loss]") {
   constexpr std::int64_t kRows = 13;
   int checked = 0;

@@ -63,6 +63,11 @@ inline FunctionConfig usable(FunctionConfig config) {
   config.target = "b * sin(2 * pi * x)";
   return config;
 }
+inline TableConfig usable(TableConfig config) {
+  config.file = FFN_SOURCE_DIR "/configs/data/iris.csv";
+  config.label = "species";
+  return config;
+}
 /// One with everything that a config can change: the activation, ε and dropout. scripts/make-golden has it, too.
 inline FormulaConfig usable(FormulaConfig config) {
   config.text = formula_called("sub_layer_norm");

@@ -210,6 +210,12 @@ inline void add_training(std::vector<Case>& out) {
   auto of_classes = base(some_ffn<PositionwiseConfig>("tanh"), false);
   of_classes.task = classes;
   out.emplace_back("a function with five classes", of_classes);
+  TableConfig numbers = usable(TableConfig{});
+  numbers.label.clear();
+  numbers.target = "petal_width";
+  auto of_numbers = base(some_ffn<PositionwiseConfig>("tanh"), false);
+  of_numbers.task = numbers;
+  out.emplace_back("a table with a target", of_numbers);
   for (const auto& init : choices("model.init")) {
     auto config = base(some_ffn<GatedConfig>("silu"), true);
     config.model.init = init;

@@ -100,11 +100,18 @@ class Reference {
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}};
     if (target_of(config_.task) == Target::vectors) {
-      out["val/rmse"] = std::sqrt(mean);
+      const bool is_table = std::holds_alternative<TableConfig>(config_.task);
+      const double unit = is_table ? Json::parse(task_->metadata(0).at("table"))["output"]["deviation"].get<double>() : 1;
+      out["val/rmse"] = unit * std::sqrt(mean);
+      if (is_table) out["val/mean_rmse"] = unit * std::sqrt(test::as_double(set.labels).square().mean().item<double>());
       out["val/r2"] = 1 - mean / test::as_double(set.labels).var(/*unbiased=*/false).item<double>();
       return out;
     }
     out["val/accuracy"] = loss.correct.item<double>() / loss.scored.item<double>();
+    if (std::holds_alternative<TableConfig>(config_.task)) {  // iris: 50 rows a class, so the rarest here is the most frequent in training
+      const auto counts = torch::bincount(set.labels.flatten(), {}, 3);
+      out["val/majority_accuracy"] = counts.min().item<double>() / counts.sum().item<double>();
+    }
     if (std::holds_alternative<TextConfig>(config_.task)) {
       out["val/bits_per_char"] = mean / std::log(2.0);
       out["val/perplexity"] = std::exp(mean);

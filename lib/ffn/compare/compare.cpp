@@ -101,8 +101,12 @@ std::optional<PairResult> compare_pair(const std::vector<const FoundRun*>& runs,
 
 // Whether groups trained on different losses would be judged by their own losses.
 bool mixes_losses(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, const Metric& metric, const std::string& by) {
-  const bool is_loss = metric.name == metric::kValLoss.name || metric.name == metric::kTrainLoss.name;
-  return is_loss && std::find(varying.begin(), varying.end(), "train.loss") != varying.end() && determines(runs, by, "train.loss");
+  const auto goes_with = [&](const char* key) {
+    return std::find(varying.begin(), varying.end(), key) != varying.end() && determines(runs, by, key);
+  };
+  const bool is_of_training = metric.name == metric::kTrainLoss.name;
+  return ((is_of_training || metric.name == metric::kValLoss.name) && goes_with("train.loss")) ||
+         (is_of_training && goes_with("train.label_smoothing"));
 }
 
 // One table over several tasks would rank what has no common scale.
@@ -167,7 +171,8 @@ std::map<std::string, std::set<std::string>> measured_of(const std::vector<Found
   for (const auto& run : runs) {
     std::string target;
     for (const auto& [key, value] : run.keys) {
-      if (key.rfind("train.target.", 0) == 0) target += key.substr(13) + "=" + value + " ";
+      const bool ends_run = key == "train.target.stop" || key == "train.target.patience";
+      if (key.rfind("train.target.", 0) == 0 && !ends_run) target += key.substr(13) + "=" + value + " ";
       if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
     }
     if (!target.empty()) out["target"].insert(target.substr(0, target.size() - 1));

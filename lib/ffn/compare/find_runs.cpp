@@ -12,6 +12,7 @@
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/config/accounting.hpp"
+#include "ffn/config/named_tasks.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_directory.hpp"
@@ -32,8 +33,24 @@ void take_config(const Json& config, const fs::path& path, FoundRun& run) {
   run.budget_steps = record_detail::count_from(config.value(Json::json_pointer("/train/steps"), Json(0)));
   // Of configs that are older than these keys.
   if (run.keys["task.kind"] == "text") run.keys.emplace("task.split", "fixed");
+  if (run.keys["task.kind"] == "function") {
+    run.keys.emplace("task.name", "");
+    run.keys.emplace("task.features", "");
+    if (is_named_task(run.keys["task.name"])) {  // the name says the rest
+      for (auto key = run.keys.lower_bound("task."); key != run.keys.end();) {
+        const bool is_said = key->first == "task.features" || key->first == "task.label" || key->first == "task.target" ||
+                             key->first.rfind("task.inputs", 0) == 0;
+        key = is_said ? run.keys.erase(key) : std::next(key);
+      }
+    }
+  }
   run.keys.emplace("model.init", "torch");
   run.keys.emplace("train.loss", "auto");
+  run.keys.emplace("train.label_smoothing", "0");
+  if (run.keys.count("train.target.metric") > 0) {
+    run.keys.emplace("train.target.stop", "false");
+    run.keys.emplace("train.target.patience", "0");
+  }
   for (const char* key : {"seed", "name", "label", "keep", "train.checkpoint_every", "log.tensorboard", "log.layers"})
     run.keys.erase(key);  // they make no other run
 }

@@ -1,12 +1,15 @@
 #include "ffn/compare/notes.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 #include "ffn/base/suggest.hpp"
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
+#include "ffn/config/metrics.hpp"
 
 namespace ffn {
 
@@ -130,6 +133,30 @@ void note_lost_after_hit(Comparison& out) {
   if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
 }
 
+// What tables give without a model: the mean of the runs, by file where there are several.
+void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
+  const bool of_classes = out.metric == metric::kValAccuracy.name;
+  if (!of_classes && out.metric != metric::kValRmse.name) return;
+  const std::string name = of_classes ? metric::kValMajorityAccuracy.name : metric::kValMeanRmse.name;
+  std::map<std::string, std::vector<double>> values;
+  for (const auto& run : runs) {
+    if (!run.summary) continue;
+    for (const auto& logged : run.summary->metrics) {
+      if (logged.name == name) values[value_of(run, "task.file")].push_back(logged.final_value);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [file, of_runs] : values) {
+    const double mean = std::accumulate(of_runs.begin(), of_runs.end(), 0.0) / static_cast<double>(of_runs.size());
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", mean);
+    parts.push_back((values.size() > 1 ? file + ": " : "") + text);
+  }
+  if (!parts.empty())
+    out.notes.push_back("without a model, the " + std::string(of_classes ? "most frequent class" : "mean") +
+                        " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -154,6 +181,7 @@ void note_constant(const std::vector<FoundRun>& runs, const std::vector<std::str
 void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>& varying, bool is_time, Comparison& out) {
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
+  note_baseline(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);
     note_lost_after_hit(out);

@@ -46,6 +46,8 @@ Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs) 
   return metric;
 }
 
+bool stops_at_hit(const FoundRun& run) { return value_of(run, "train.target.stop") == "true"; }
+
 bool is_unmeasured(const FoundRun& run, const Metric& metric) {
   return metric.measure == Measure::logged && run.state == RunState::done && run.summary && !run.summary->find(metric.name);
 }

@@ -22,6 +22,9 @@ struct Metric {
 /// The metric that was asked for, or the one that suits the runs. Throws UsageError for an unknown one, or if no run has it.
 Metric pick_metric(const std::string& asked, const std::vector<FoundRun>& runs);
 
+/// With train.target.stop: what it measured last is as of its hit.
+bool stops_at_hit(const FoundRun& run);
+
 /// A run that ended well without a value of the metric does not log it; that is no failure.
 bool is_unmeasured(const FoundRun& run, const Metric& metric);
 

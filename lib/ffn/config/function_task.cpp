@@ -82,6 +82,10 @@ FunctionTaskSpec spec_of(const FunctionConfig& config) {
   std::string problem;
   out.formula = TaskFormula::compile(is_label ? config.label : config.target, names, problem);
   if (!out.formula) fail(problem, key);
+  if (!config.features.empty()) {
+    out.features = TaskFormula::compile(config.features, names, problem);
+    if (!out.features) fail(problem, "features");
+  }
   out.outputs = out.formula->width();
   if (!is_label) {
     if (config.classes) fail("a target has no classes", "classes");
@@ -110,6 +114,7 @@ FunctionTaskSpec spec_of(const FunctionConfig& config) {
 }  // namespace
 
 std::int64_t FunctionTaskSpec::input_width() const {
+  if (features) return features->width();
   std::int64_t width = 0;
   for (const auto& input : inputs) width += input.width();
   return width;

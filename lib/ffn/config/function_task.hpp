@@ -21,8 +21,9 @@ struct FunctionInput {
 
 struct FunctionTaskSpec {
   std::vector<FunctionInput> inputs;
-  std::optional<TaskFormula> formula;  ///< of the label, or of the target
-  std::int64_t outputs = 0;            ///< classes, or columns of the target
+  std::optional<TaskFormula> formula;   ///< of the label, or of the target
+  std::optional<TaskFormula> features;  ///< of what the network sees; none: the inputs
+  std::int64_t outputs = 0;             ///< classes, or columns of the target
 
   std::int64_t input_width() const;
   /// How many different inputs there are; none where a number is real, or where there are 2^62 or more.

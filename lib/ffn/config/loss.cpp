@@ -39,6 +39,8 @@ Loss loss_of(const std::string& name, Target target) {
   return *found;
 }
 
+Loss measured_loss(const Loss& loss) { return std::holds_alternative<CrossEntropy>(loss) ? CrossEntropy() : loss; }
+
 std::optional<Target> target_of_loss(const std::string& name) {
   std::optional<Target> found;
   for_each_loss([&](auto loss) {

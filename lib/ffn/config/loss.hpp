@@ -5,8 +5,10 @@
 
 namespace ffn {
 
-/// −ln p(label), p = softmax(outputs).
+/// −ln p(label), p = softmax(outputs). With smoothing ε of K classes: against (1 − ε) of the label and ε/K of every class (Szegedy et al.
+/// 2016, arXiv:1512.00567, §7; torch.nn.CrossEntropyLoss), which adds ε (output_label − mean of the outputs).
 struct CrossEntropy {
+  double smoothing = 0;
   static constexpr const char* kName = "cross_entropy";
   static constexpr const char* kDoc = "-ln of the label's probability";
   static constexpr Target kTarget = Target::classes;
@@ -35,6 +37,9 @@ using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge>;
 
 /// Of a `train.loss` and a task. Throws std::invalid_argument for a loss of another target.
 Loss loss_of(const std::string& name, Target target);
+
+/// What an evaluation measures: the loss without smoothing.
+Loss measured_loss(const Loss& loss);
 
 /// What the loss called `name` is compared with; none for "auto".
 std::optional<Target> target_of_loss(const std::string& name);

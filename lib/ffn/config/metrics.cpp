@@ -28,6 +28,8 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kValAccuracy,
                                               metric::kValRmse,
                                               metric::kValR2,
+                                              metric::kValMajorityAccuracy,
+                                              metric::kValMeanRmse,
                                               metric::kValBitsPerChar,
                                               metric::kValPerplexity,
                                               metric::kFfnZeroFraction,
@@ -65,6 +67,10 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
       return target_of(config.task) == Target::vectors;
     case LoggedBy::text_tasks:
       return writes_text(config.task) && std::holds_alternative<CrossEntropy>(config.loss());
+    case LoggedBy::class_tables:
+      return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::classes;
+    case LoggedBy::number_tables:
+      return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::vectors;
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_layers:
@@ -85,6 +91,10 @@ LoggedByText text_of(LoggedBy logged_by) {
       return {"tasks of vectors", "task.kind"};
     case LoggedBy::text_tasks:
       return {"text tasks", "task.kind"};
+    case LoggedBy::class_tables:
+      return {"tables with a label", "task.kind"};
+    case LoggedBy::number_tables:
+      return {"tables with a target", "task.kind"};
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::measured_layers:

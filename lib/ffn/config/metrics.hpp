@@ -13,7 +13,17 @@ struct ModelConfig;
 struct RunConfig;
 
 /// Which runs log a metric.
-enum class LoggedBy { every_run, class_tasks, vector_tasks, text_tasks, mixtures, measured_layers, measured_mixtures };
+enum class LoggedBy {
+  every_run,
+  class_tasks,
+  vector_tasks,
+  text_tasks,
+  class_tables,
+  number_tables,
+  mixtures,
+  measured_layers,
+  measured_mixtures
+};
 
 struct MetricRow {
   const char* name;
@@ -42,6 +52,16 @@ inline constexpr MetricRow kValR2{"val/r2",
                                   "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact",
                                   -std::numeric_limits<double>::infinity(),
                                   1};
+// What a table gives without a model: the same at every evaluation.
+inline constexpr MetricRow kValMajorityAccuracy{
+    "val/majority_accuracy",
+    true,
+    LoggedBy::class_tables,
+    "val/accuracy of one answer to everything, the most frequent class of the training rows; a model has to beat it",
+    0,
+    1};
+inline constexpr MetricRow kValMeanRmse{"val/mean_rmse", false, LoggedBy::number_tables,
+                                        "val/rmse of one answer to everything, the mean of the training targets; a model has to beat it"};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
 
@@ -86,6 +106,11 @@ const std::vector<MetricRow>& metric_catalogue();
 
 /// What is compared beside metrics: when the target was hit.
 inline constexpr const char* kTimesToTarget[] = {"steps_to_target", "flops_to_target", "seconds_to_target"};
+
+/// Why a logged metric of runs with train.target.stop is neither compared nor tuned, behind its name; and what to do.
+inline constexpr const char* kKnownAtHit =
+    ": these runs end at their hit (train.target.stop), so their last value is as of then, and says how soon the run stopped";
+inline constexpr const char* kAtHitRemedy = "compare steps_to_target, or train with train.target.stop=false";
 
 /// nullptr if there is none of that name. A block's own value ("ffn/dead_units.0", with log.layers) has the row of the mean.
 const MetricRow* find_metric_row(const std::string& name);

@@ -64,6 +64,8 @@ void RunConfig::describe(FieldVisitor& v) {
               {"task.kind"});
     return;  // what it would log is not known
   }
+  v.require(train.label_smoothing == 0 || std::holds_alternative<CrossEntropy>(loss()), "train.label_smoothing",
+            "label_smoothing is for cross-entropy, and this run trains on another loss", {"train.loss"});
   if (const MetricRow* row = train.target ? find_metric_row(train.target->metric) : nullptr) {
     const auto [who, key] = text_of(row->logged_by);
     std::string logged;
@@ -74,6 +76,12 @@ void RunConfig::describe(FieldVisitor& v) {
     v.require(is_logged(*row, *this), "train.target.metric",
               std::string("the target metric ") + row->name + " is logged for " + who + " only" + logged, {key});
   }
+}
+
+Loss RunConfig::loss() const {
+  auto loss = loss_of(train.loss, target_of(task));
+  if (auto* cross_entropy = std::get_if<CrossEntropy>(&loss)) cross_entropy->smoothing = train.label_smoothing;
+  return loss;
 }
 
 const char* other_width(const std::string& key) {
@@ -116,7 +124,7 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   const Json::json_pointer examples("/train/eval_examples");
   if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
     config.train.eval_examples = kEvalExamples;
-    if (writes_text(config.task)) config.train.eval_examples.reset();
+    if (holds_out_all(config.task)) config.train.eval_examples.reset();
   }
   reader.check("/model", [&config](FieldVisitor& v) { require_match(v, config.model); });
   if (unresolved.empty()) reader.check("/model", [&config](FieldVisitor& v) { require_formula(v, config.model); });

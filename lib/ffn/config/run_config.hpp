@@ -28,7 +28,7 @@ struct RunConfig {
   std::string keep = "all";  ///< "summary": neither metrics nor weights stay; no part of a run's identity
   void describe(FieldVisitor& v);
 
-  Loss loss() const { return loss_of(train.loss, target_of(task)); }
+  Loss loss() const;
 };
 
 /// Reads a run from a document. Throws ConfigError with every problem.

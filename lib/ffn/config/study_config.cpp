@@ -134,6 +134,13 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
 void check_metric(const Study& study, Expansion& expansion) {
   const std::string& asked = study.config.compare.metric;
   const std::string& scale = study.config.compare.scale;
+  const auto stops = [](const Variant& variant) { return variant.config.train.target && variant.config.train.target->stop; };
+  const auto refuse_stopped = [&](const char* pointer, const std::string& metric) {
+    if (find_metric_row(metric) && std::any_of(study.variants.begin(), study.variants.end(), stops))
+      expansion.problem(pointer, metric + kKnownAtHit + "; " + kAtHitRemedy);
+  };
+  refuse_stopped("/compare/metric", asked);
+  if (study.tune) refuse_stopped("/tune/metric", study.tune->metric);
   if (asked.empty() || study.variants.empty()) return;
   const auto any = [&](const auto& holds) {
     return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });

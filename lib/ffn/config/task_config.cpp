@@ -1,8 +1,11 @@
 #include "ffn/config/task_config.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "ffn/base/json_document.hpp"
 #include "ffn/config/function_task.hpp"
+#include "ffn/config/named_tasks.hpp"
 
 namespace ffn {
 
@@ -41,12 +44,17 @@ void TextConfig::describe(FieldVisitor& v) {
 }
 
 void FunctionConfig::describe(FieldVisitor& v) {
+  v.text({"name", "name of a task in `ffn-train list tasks`, in place of inputs and formulas; together with formulas, their label"}, name);
   v.json(
       {"inputs",
        "name → how it is drawn: \"bit\" or {\"bit\": 8} for so many of them (0 or 1 in the formula, -1 or 1 for the network), "
        "{\"integer\": 31} (0 … 30; one-hot for the network), {\"uniform\": [-1, 1]} or {\"normal\": [0, 1]} (mean, standard deviation), the "
        "last two with \"size\": 3 for so many"},
       *inputs, Shape::object);
+  v.text(
+      {"features",
+       "formula of what the network sees, such as \"concat(r * cos(a), r * sin(a))\", in place of the inputs themselves; in it bits are 0 and 1"},
+      features);
   v.text({"label",
           "formula of the class: a whole number from 0 on, such as \"a ^ b\", \"(a + b) % 31\", \"x[0] * x[1] > 0\", \"parity(x[0:3])\""},
          label);
@@ -63,9 +71,53 @@ void FunctionConfig::describe(FieldVisitor& v) {
   v.real({"noise", "standard deviation of Gaussian noise added to every training target"}, noise, at_least(0.0));
   v.real({"jitter", "standard deviation of Gaussian noise added to every number that the network sees, in training and validation"}, jitter,
          at_least(0.0));
+  const std::string named = resolve_task_name(*this);
+  v.require(named.empty(), "name", named, {"inputs", "features", "label", "target"});
+  if (!named.empty()) return;
   const FunctionProblem problem = check_function(*this);
-  v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "label", "target"});
+  v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "features", "label", "target"});
 }
+
+namespace {
+
+bool are_texts(const Json& list) {
+  return std::all_of(list.begin(), list.end(), [](const Json& item) { return item.is_string(); });
+}
+
+}  // namespace
+
+void TableConfig::describe(FieldVisitor& v) {
+  v.path({"file", "table in UTF-8, separated by commas, semicolons or tabs, as RFC 4180 has it; its first line names the columns"}, file);
+  v.text({"label", "column of the class to predict; its values in sorted order are the classes"}, label);
+  v.text({"target",
+          "column of the number to predict, standardised likewise: val/loss is in squared standard deviations of the training targets, "
+          "val/rmse in the column's unit. Set label or target"},
+         target);
+  v.json({"columns", "names of the columns, in order, of a file without a line of names"}, *columns, Shape::list);
+  v.json({"types",
+          "column → \"number\" or \"category\"; otherwise a column of which every cell is a number has numbers, any other categories"},
+         *types, Shape::object);
+  v.json({"ignore", "columns to leave out"}, *ignore, Shape::list);
+  v.text({"split",
+          "which rows are held out for validation: per_seed: a random draw per seed, the same for all variants: intervals cover the rows; "
+          "fixed: one random draw for all seeds: intervals do not cover other rows; or a column whose cells say train or validation"},
+         split);
+  v.optional_real({"validation_fraction", "fraction of the rows that a random draw holds out; default 0.2"}, validation_fraction,
+                  between(0.01, 0.9));
+  v.require(!file.empty(), "file", "no table given; set task.file to a CSV or TSV file");
+  v.require(label.empty() != target.empty(), "label",
+            label.empty() ? "set either label (a column of classes) or target (a column of numbers)" : "set label or target, not both",
+            {"target"});
+  v.require(are_texts(*columns), "columns", "expected names of columns");
+  v.require(are_texts(*ignore), "ignore", "expected names of columns");
+  for (const auto& [column, type] : types->items())
+    v.require(type == "number" || type == "category", "types", column + ": expected \"number\" or \"category\", got " + shortened(type));
+  v.require(is_drawn() || !validation_fraction, "validation_fraction",
+            "split (" + split + ") is a column, which says which rows are held out; leave validation_fraction out", {"split"});
+  v.require(!split.empty(), "split", "expected per_seed, fixed or the name of a column");
+}
+
+Target target_of(const TableConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }
 
 Target target_of(const FunctionConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }
 

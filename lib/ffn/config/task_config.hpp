@@ -54,20 +54,40 @@ struct TextConfig {
 struct FunctionConfig {
   static constexpr const char* kKind = "function";
   static constexpr const char* kDoc = "A formula over random inputs gives a class (label) or numbers (target).";
+  std::string name;
   JsonValue inputs = JsonValue::object();
-  std::string label, target;
+  std::string features, label, target;
   std::optional<std::int64_t> classes;
   double held_out = 0.0;
   double label_noise = 0.0, noise = 0.0, jitter = 0.0;
   void describe(FieldVisitor& v);
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig>;
+/// A table of the user's: a class ("label") or a number ("target") from its other columns.
+struct TableConfig {
+  static constexpr const char* kKind = "table";
+  static constexpr const char* kDoc =
+      "A CSV or TSV file: one column, a class (label) or a number (target), from the others. Numbers are standardised with the mean and "
+      "deviation of the training rows, categories are one-hot.";
+  static constexpr double kDefaultFraction = 0.2;
+  std::string file, label, target;
+  JsonValue columns = JsonValue::array(), types = JsonValue::object(), ignore = JsonValue::array();
+  std::string split = "per_seed";  ///< or "fixed", or a column that says "train" or "validation"
+  std::optional<double> validation_fraction;
+  void describe(FieldVisitor& v);
+
+  bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
+};
+
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig>;
 
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
+
+/// Whether validation takes all of the data that is held out, unless fewer examples are asked for.
+inline bool holds_out_all(const TaskConfig& task) { return writes_text(task) || std::holds_alternative<TableConfig>(task); }
 
 /// What a model has to know about a task. Vectors: one token per example.
 struct TaskShape {

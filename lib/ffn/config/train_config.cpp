@@ -99,6 +99,10 @@ void TargetConfig::describe(FieldVisitor& v) {
   v.choice({"metric", "metric checked at every evaluation"}, metric, choices);
   v.optional_real({"at_least", "reached when the metric is at least this"}, at_least, {});
   v.optional_real({"at_most", "reached when the metric is at most this"}, at_most, {});
+  v.flag({"stop", "end the run at its hit; a run that never hits trains to the end"}, stop);
+  v.integer({"patience", "with stop: number of evaluations after the hit, in a row, that must meet the target, too"}, patience,
+            ffn::at_least(std::int64_t{0}));
+  v.require(stop || patience == 0, "patience", "patience is for runs that end at their hit; set stop to true as well", {"stop"});
   v.require(at_least.has_value() != at_most.has_value(), "at_least", "a target needs exactly one of at_least and at_most", {"at_most"});
   const MetricRow* row = find_metric_row(metric);
   if (!row) return;
@@ -114,14 +118,19 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.integer({"batch_size", "examples B per step"}, batch_size, between(std::int64_t{1}, 1 << 20));
   v.integer({"eval_every", "steps between evaluations; the first is before training, the last after it"}, eval_every,
             at_least(std::int64_t{1}));
-  v.optional_integer({"eval_examples",
-                      "maximum number of validation examples (sequences, for sequence tasks); default: the whole held-out part of a text, "
-                      "512 for other tasks"},
-                     eval_examples, between(std::int64_t{1}, 1 << 24));
+  v.optional_integer(
+      {"eval_examples",
+       "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text or a table, "
+       "512 for other tasks"},
+      eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));
   v.flag({"layer_metrics", "log metrics of hidden layers and routers (ffn/… and moe/…) at every evaluation"}, layer_metrics);
   v.choice({"loss", "training loss; val/loss is the same on the validation set"}, loss, loss_choices());
+  v.real({"label_smoothing",
+          "of cross-entropy: this share of the label's probability is spread evenly over all classes, as label_smoothing of "
+          "torch.nn.CrossEntropyLoss; train/loss is with it, val/loss without"},
+         label_smoothing, between(0.0, 1.0));
   v.one_of({"optimizer", "the update rule"}, optimizer);
   v.one_of({"schedule", "learning rate schedule"}, schedule);
   v.optional_group({"target", "target of the run; the first evaluation that reaches it is the hit"}, target);

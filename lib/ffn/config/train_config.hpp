@@ -80,6 +80,8 @@ struct TargetConfig {
   std::string metric = "val/accuracy";
   std::optional<double> at_least;
   std::optional<double> at_most;
+  bool stop = false;
+  std::int64_t patience = 0;
   void describe(FieldVisitor& v);
   bool reached(double value) const { return at_least ? value >= *at_least : value <= at_most.value_or(0); }
 };
@@ -90,11 +92,12 @@ struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
   std::int64_t eval_every = 100;
-  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts alone
+  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts and tables alone
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
   bool layer_metrics = false;
   std::string loss = "auto";
+  double label_smoothing = 0.0;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::optional<TargetConfig> target;

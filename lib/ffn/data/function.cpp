@@ -73,7 +73,15 @@ void FunctionTask::set_pattern(std::int64_t pattern, std::int64_t example, Numbe
   }
 }
 
-void FunctionTask::fail(const Numbers& numbers, std::int64_t example, double result) const {
+std::vector<double> FunctionTask::values_of(const TaskFormula& formula, const Numbers& numbers, std::int64_t examples) {
+  std::vector<const double*> inputs;
+  for (const auto& input : numbers) inputs.push_back(input.data());
+  std::vector<double> out(static_cast<std::size_t>(examples * formula.width()));
+  formula.evaluate(inputs, examples, out.data());
+  return out;
+}
+
+void FunctionTask::fail(const Numbers& numbers, std::int64_t example, double result, const std::string& key) const {
   std::vector<std::string> values;
   for (std::size_t i = 0; i < spec_.inputs.size() && values.size() < 8; ++i) {
     const FunctionInput& input = spec_.inputs[i];
@@ -85,14 +93,22 @@ void FunctionTask::fail(const Numbers& numbers, std::int64_t example, double res
   }
   char shown[32];
   std::snprintf(shown, sizeof shown, "%.6g", result);
-  const bool is_class = shape_.target == Target::classes;
-  throw DataError(
-      std::string(is_class ? "task.label" : "task.target") + " is " + shown + " for " + join(values) + "; " +
-          (is_class ? "a label is a whole number from 0 to " + std::to_string(shape_.num_classes - 1) : "a target is a finite number"),
-      is_class ? "set task.classes, or change the formula" : "change the formula or the inputs' range");
+  const bool is_class = key == "label";
+  throw DataError("task." + key + " is " + shown + " for " + join(values) + "; " +
+                      (is_class ? "a label is a whole number from 0 to " + std::to_string(shape_.num_classes - 1) : "it has to be finite"),
+                  is_class ? "set task.classes, or change the formula" : "change the formula or the inputs' range");
 }
 
 void FunctionTask::write_inputs(const Numbers& numbers, std::int64_t examples, float* to) const {
+  if (spec_.features) {
+    const std::int64_t width = spec_.features->width();
+    const auto results = values_of(*spec_.features, numbers, examples);
+    for (std::int64_t i = 0; i < examples * width; ++i) {
+      to[i] = static_cast<float>(results[static_cast<std::size_t>(i)]);
+      if (!std::isfinite(to[i])) fail(numbers, i / width, results[static_cast<std::size_t>(i)], "features");
+    }
+    return;
+  }
   for (std::int64_t e = 0; e < examples; ++e) {
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
       const FunctionInput& input = spec_.inputs[i];
@@ -110,18 +126,16 @@ void FunctionTask::write_inputs(const Numbers& numbers, std::int64_t examples, f
 
 void FunctionTask::write(const Numbers& numbers, std::int64_t examples, const BatchPlace& to) const {
   write_inputs(numbers, examples, to.vectors);
-  std::vector<const double*> inputs;
-  for (const auto& input : numbers) inputs.push_back(input.data());
   const std::int64_t width = spec_.formula->width();
-  std::vector<double> results(static_cast<std::size_t>(examples * width));
-  spec_.formula->evaluate(inputs, examples, results.data());
+  const auto results = values_of(*spec_.formula, numbers, examples);
   for (std::int64_t i = 0; i < examples * width; ++i) {
     const double result = results[static_cast<std::size_t>(i)];
     if (shape_.target == Target::vectors) {
-      if (!std::isfinite(static_cast<float>(result))) fail(numbers, i / width, result);
+      if (!std::isfinite(static_cast<float>(result))) fail(numbers, i / width, result, "target");
       to.values[i] = static_cast<float>(result);
     } else {
-      if (!(result >= 0 && result < static_cast<double>(shape_.num_classes) && result == std::nearbyint(result))) fail(numbers, i, result);
+      if (!(result >= 0 && result < static_cast<double>(shape_.num_classes) && result == std::nearbyint(result)))
+        fail(numbers, i, result, "label");
       to.labels[i] = static_cast<std::int64_t>(result);
     }
   }

@@ -26,7 +26,8 @@ class FunctionTask final : public Task {
   void set_pattern(std::int64_t pattern, std::int64_t example, Numbers& numbers) const;
   void write(const Numbers& numbers, std::int64_t examples, const BatchPlace& to) const;
   void write_inputs(const Numbers& numbers, std::int64_t examples, float* to) const;
-  [[noreturn]] void fail(const Numbers& numbers, std::int64_t example, double result) const;
+  static std::vector<double> values_of(const TaskFormula& formula, const Numbers& numbers, std::int64_t examples);
+  [[noreturn]] void fail(const Numbers& numbers, std::int64_t example, double result, const std::string& key) const;
   std::uint64_t stream_number(std::int64_t step, std::size_t purpose) const;
   void add_jitter(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const;
 

@@ -5,6 +5,7 @@
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/function.hpp"
 #include "ffn/data/sequence_xor.hpp"
+#include "ffn/data/table.hpp"
 #include "ffn/data/text.hpp"
 #include "ffn/data/xor.hpp"
 
@@ -18,6 +19,7 @@ struct Build {
   std::unique_ptr<Task> operator()(const SequenceXorConfig& c) const { return std::make_unique<SequenceXorTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const FunctionConfig& c) const { return std::make_unique<FunctionTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const TableConfig& c) const { return std::make_unique<TableTask>(c, seeds); }
 };
 
 }  // namespace
@@ -34,6 +36,8 @@ TaskShape trained(const TextConfig& c, const Metadata& metadata) {
   const auto characters = static_cast<std::int64_t>(alphabet_of(metadata).size());
   return {true, characters, c.context, characters};
 }
+
+TaskShape trained(const TableConfig&, const Metadata& metadata) { return trained_table_shape(metadata); }
 
 // A task whose shape is in its data has an overload of its own.
 template <class Config>
@@ -53,6 +57,11 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
   return decode_utf8(found->second);
 }
 
+std::string describe_data(const TaskConfig& config) {
+  const auto* table = std::get_if<TableConfig>(&config);
+  return table ? describe_table(*read_table(*table), *table) : "";
+}
+
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {
   if (const auto* function = std::get_if<FunctionConfig>(&config))
     return function->jitter == 0 ? function_task(*function).patterns() : std::nullopt;
@@ -64,7 +73,7 @@ bool all_bits(const TaskConfig& config) {
   const auto* function = std::get_if<FunctionConfig>(&config);
   if (!function) return std::holds_alternative<XorConfig>(config);
   const auto inputs = function_task(*function).inputs;
-  return std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
+  return function->features.empty() && std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
 }
 
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }

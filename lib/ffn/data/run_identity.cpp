@@ -58,6 +58,15 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     json["model"]["ffn"].erase("expert");                       // as before there were any
   if (same.model.init == "torch") json["model"].erase("init");  // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");   // likewise
+  if (const auto* task = std::get_if<FunctionConfig>(&config.task)) {
+    json["task"].erase("name");                                  // what it stands for is there
+    if (task->features.empty()) json["task"].erase("features");  // as before there were any
+  }
+  if (same.train.label_smoothing == 0) json["train"].erase("label_smoothing");
+  if (same.train.target && !same.train.target->stop) {  // likewise
+    json["train"]["target"].erase("stop");
+    json["train"]["target"].erase("patience");
+  }
   std::istringstream hashes(text);
   for (const auto& file : data_files(config.task)) {
     std::string hash;

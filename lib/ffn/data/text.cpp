@@ -60,7 +60,7 @@ ExampleSet TextTask::validation(std::int64_t max_examples) const {
   return set;
 }
 
-std::map<std::string, std::string> TextTask::metadata() const {
+std::map<std::string, std::string> TextTask::metadata(std::size_t /*run*/) const {
   std::string alphabet;
   for (const auto c : corpus_.alphabet) append_utf8(alphabet, c);
   return {{"alphabet", alphabet}};

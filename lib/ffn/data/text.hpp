@@ -20,7 +20,7 @@ class TextTask final : public Task {
   ExampleSet validation(std::int64_t max_examples) const override;
   /// "alphabet": the characters in the order of their ids, as UTF-8.
   std::string data_hash() const override { return corpus_.sha256; }
-  std::map<std::string, std::string> metadata() const override;
+  std::map<std::string, std::string> metadata(std::size_t run) const override;
 
  private:
   void write_window(std::size_t start, std::int64_t* inputs, std::int64_t* labels) const;

@@ -223,9 +223,9 @@ class Compiler {
     const bool transposed = !matrix && right.kind == Syntax::Kind::name && right.text.substr(stem) == ".T";
     if (transposed) matrix = find_parameter(right.text.substr(0, stem));
     if (!matrix || !matrix->is_matrix()) {
-      if (right.kind == Syntax::Kind::name && !matrix && !lets_.count(right.text) && right.text != "x")
-        name(right);  // nothing of that name
-      else if (matrix) {
+      const bool is_known = right.kind != Syntax::Kind::name || lets_.count(right.text) > 0;
+      if (!matrix && !is_known && name(right) == kUnknown) return kUnknown;  // nothing of that name
+      if (matrix) {
         problem_at(tree.begin, tree.end, tree.at,
                    "'" + right.text + "' is a vector " + with_sizes(matrix->texts) + "; the right operand of @ must be a matrix");
         matrix->used = true;

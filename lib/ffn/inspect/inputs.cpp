@@ -11,6 +11,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/data/corpus.hpp"
+#include "ffn/data/table.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/train/cohort_config.hpp"
@@ -31,6 +32,7 @@ std::string visible(const std::string& character) {
 
 std::string Inputs::class_name(std::int64_t index) const {
   if (shape.target == Target::vectors) return "output " + std::to_string(index);
+  if (!classes.empty()) return classes[static_cast<std::size_t>(index)];
   return characters.empty() ? std::to_string(index) : visible(characters[static_cast<std::size_t>(index)]);
 }
 
@@ -57,6 +59,7 @@ Inputs empty_inputs(const RunConfig& config, const TensorFile& weights) {
   Inputs out;
   out.shape = trained_shape(config.task, weights.metadata);
   out.length = out.shape.sequence_length;
+  if (std::holds_alternative<TableConfig>(config.task)) out.classes = trained_table_classes(weights.metadata);
   if (writes_text(config.task)) out.characters = characters_of(alphabet_of(weights.metadata));
   return out;
 }
@@ -97,14 +100,25 @@ struct TrainingInputs {
     return out;
   }
 
+  Inputs operator()(const TableConfig& table) const {
+    if (make_task(table, data_seeds({config}))->metadata(0).at("table") != weights.metadata.at("table"))
+      throw DataError(table.file + " is not the table that the run was trained on: its columns or rows are others",
+                      "put the file back that it was trained on, or train the run again");
+    return of_batches();
+  }
+
   template <class AnyTask>
   Inputs operator()(const AnyTask&) const {
+    return of_batches();
+  }
+
+ private:
+  Inputs of_batches() const {
     Inputs drawn = drawn_batches();
     Inputs distinct = each_once(drawn);
     return distinct.count * 2 <= drawn.count ? distinct : drawn;
   }
 
- private:
   // Batches of steps that are spread evenly over the training.
   Inputs drawn_batches() const {
     Inputs out = empty_inputs(config, weights);

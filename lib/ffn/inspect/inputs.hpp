@@ -18,6 +18,7 @@ struct Inputs {
   std::vector<std::int64_t> tokens;     ///< (B, T)
   std::vector<float> vectors;           ///< (B, width), in their place
   std::vector<std::string> characters;  ///< of a text's tokens; empty for other tasks
+  std::vector<std::string> classes;     ///< of a table's label; empty for other tasks
   std::string source;                   ///< in words, for people: "31,616 characters of the text that it was trained on"
 
   std::int64_t num_tokens() const { return count * length; }

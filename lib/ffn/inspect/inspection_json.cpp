@@ -138,6 +138,7 @@ Json surface_json(const Surface& s) {
   shape.push_back(s.outputs);
   return {{"kind", kKinds[static_cast<int>(s.kind)]},
           {"inputs", s.names},
+          {"kinds", s.kinds},
           {"low", s.low},
           {"high", s.high},
           {"shape", shape},

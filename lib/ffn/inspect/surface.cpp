@@ -5,7 +5,9 @@
 #include <set>
 #include <tuple>
 
+#include "ffn/base/error.hpp"
 #include "ffn/config/function_task.hpp"
+#include "ffn/data/table.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/train/cohort_config.hpp"
 
@@ -18,29 +20,52 @@ constexpr std::int64_t kExamples = 256;            // that say how far the input
 constexpr std::size_t kShown = 60;                 // of those, to train and to validate each
 constexpr std::int64_t kMostUnits = 64;            // more lines hide what they lie on
 
-// None where a number that the network sees is no place on an axis: an integer is one of several there.
-std::vector<std::string> input_names(const TaskConfig& task, std::int64_t width) {
-  std::vector<std::string> out;
-  const auto* function = std::get_if<FunctionConfig>(&task);
-  if (function) {
-    for (const auto& input : function_task(*function).inputs) {
+// Names of the numbers that the network sees. None where one is no place on an axis: an integer, or a category, is one of several there.
+struct InputNames {
+  std::int64_t width;
+
+  std::vector<std::string> operator()(const FunctionConfig& config) const {
+    std::vector<std::string> out;
+    for (const auto& input : function_task(config).inputs) {
       if (input.kind == FunctionInput::Kind::integer) return {};
       for (std::int64_t j = 0; j < input.size; ++j) out.push_back(input.name + (input.size > 1 ? "[" + std::to_string(j) + "]" : ""));
     }
+    return out;
   }
-  for (std::int64_t i = 0; !function && i < width; ++i) out.push_back("input " + std::to_string(i));
+  std::vector<std::string> operator()(const TableConfig& config) const {
+    std::vector<std::string> out;
+    for (const auto& column : read_table(config)->inputs) {
+      if (!column.is_number()) return {};
+      out.push_back(column.name + " (standardised)");
+    }
+    return out;
+  }
+  template <class AnyTask>
+  std::vector<std::string> operator()(const AnyTask&) const {
+    std::vector<std::string> out;
+    for (std::int64_t i = 0; i < width; ++i) out.push_back("input " + std::to_string(i));
+    return out;
+  }
+};
+
+std::vector<std::string> kinds_of(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
+  if (shape.target == Target::vectors) return {"above 0", "below 0"};
+  if (std::holds_alternative<TableConfig>(config.task)) return trained_table_classes(weights.metadata);
+  std::vector<std::string> out;
+  for (std::int64_t k = 0; k < shape.num_classes; ++k) out.push_back("class " + std::to_string(k));
   return out;
 }
 
-std::optional<Surface> empty_surface(const RunConfig& config, const TaskShape& shape) {
+std::optional<Surface> empty_surface(const RunConfig& config, const TaskShape& shape, const TensorFile& weights) {
   Surface out;
   const bool classes = shape.target == Target::classes;
   if (shape.tokens || shape.sequence_length > 1 || (!classes && shape.num_classes > 1)) return std::nullopt;
   if (shape.input_width != 2 && (classes || shape.input_width != 1)) return std::nullopt;
-  out.names = input_names(config.task, shape.input_width);
+  out.names = std::visit(InputNames{shape.input_width}, config.task);
   if (out.names.empty()) return std::nullopt;
   out.kind = shape.input_width == 1 ? Surface::Kind::curve : classes ? Surface::Kind::classes : Surface::Kind::numbers;
   out.outputs = shape.num_classes;
+  out.kinds = kinds_of(config, shape, weights);
   return out;
 }
 
@@ -69,8 +94,13 @@ void add_examples(Surface& s, const ExampleSet& set, bool trained) {
   }
 }
 
-void add_all_examples(Surface& s, const RunConfig& config) {
+void add_all_examples(Surface& s, const RunConfig& config, const TensorFile& weights) {
   const auto task = make_task(config.task, data_seeds({config}));
+  for (const auto& [key, value] : task->metadata(0)) {
+    const auto found = weights.metadata.find(key);
+    if (found == weights.metadata.end() || found->second != value)
+      throw DataError("the " + key + " is not the one that the run was trained on", "put the file back, or train the run again");
+  }
   s.low.assign(s.names.size(), INFINITY);
   s.high.assign(s.names.size(), -INFINITY);
   ExampleSet trained = task->empty_set(0);
@@ -172,15 +202,11 @@ Surface::Cell Surface::cell(std::int64_t column, std::int64_t row) const {
   return {most - of, (*most - even) / (1 - even)};
 }
 
-std::string kind_name(Surface::Kind of, std::int64_t kind) {
-  return of == Surface::Kind::classes ? "class " + std::to_string(kind) : kind == 0 ? "above 0" : "below 0";
-}
-
 std::optional<Surface> surface_of(const RunConfig& config, const TensorFile& weights, TrainedNetwork& trained, const Surface* beside) {
   const auto shape = trained_shape(config.task, weights.metadata);
-  auto out = empty_surface(config, shape);
+  auto out = empty_surface(config, shape, weights);
   if (!out) return out;
-  add_all_examples(*out, config);
+  add_all_examples(*out, config, weights);
   if (beside && beside->names == out->names) {
     out->low = beside->low;
     out->high = beside->high;

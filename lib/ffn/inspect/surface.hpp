@@ -31,6 +31,7 @@ struct Surface {
   Kind kind = Kind::curve;
   std::int64_t outputs = 1;        ///< classes, or 1
   std::vector<std::string> names;  ///< of the inputs
+  std::vector<std::string> kinds;  ///< "class 1", or what a table calls it; of numbers "above 0" and "below 0"
   std::vector<double> low, high;   ///< of the inputs: a little beyond the examples
   double peak = 0;                 ///< of the target's numbers the largest
   std::int64_t side = 0;           ///< places along an input
@@ -42,10 +43,8 @@ struct Surface {
   Cell cell(std::int64_t column, std::int64_t row) const;
 };
 
-/// "class 1"; of numbers "above 0" or "below 0".
-std::string kind_name(Surface::Kind of, std::int64_t kind);
-
-/// None for other tasks. `beside`: one that it is shown beside, and reaches as far as.
+/// None for other tasks. Throws DataError where the data is not what the run was trained on. `beside`: one that it is shown beside, and
+/// reaches as far as.
 std::optional<Surface> surface_of(const RunConfig& config, const TensorFile& weights, TrainedNetwork& trained,
                                   const Surface* beside = nullptr);
 

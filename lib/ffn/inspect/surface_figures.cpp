@@ -27,7 +27,7 @@ constexpr double kLeastCell = 1.5;   // pixels
 
 // A path per kind and level, in cells: strokes as high as a row, through as many cells as are alike.
 void draw_cells(Svg& svg, const Surface& s, double left, double top, double size) {
-  std::vector<std::string> paths(static_cast<std::size_t>(std::max<std::int64_t>(2, s.outputs) * (kLevels + 1)));
+  std::vector<std::string> paths(s.kinds.size() * (kLevels + 1));
   // Rows thinner than a pixel would lie on each other.
   const std::int64_t side = std::min(s.side, static_cast<std::int64_t>(size / kLeastCell));
   const auto place_of = [&](std::int64_t column, std::int64_t row) {
@@ -131,8 +131,10 @@ void add_shares(pictures::Numbers& numbers, const std::string& title, const std:
   for (std::int64_t i = 0; i < s.side * s.side; ++i) ++places[s.cell(i % s.side, i / s.side).kind];
   for (const auto& [kind, count] : places) {
     if (kind >= 0)
-      numbers.rows.push_back(
-          {{title}, {name}, {kind_name(s.kind, kind)}, pictures::number_cell(count / static_cast<double>(s.side * s.side))});
+      numbers.rows.push_back({{title},
+                              {name},
+                              {s.kinds[static_cast<std::size_t>(kind)]},
+                              pictures::number_cell(count / static_cast<double>(s.side * s.side))});
   }
 }
 
@@ -148,14 +150,13 @@ void add_heights(pictures::Numbers& numbers, const std::string& title, const std
 std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePanel>& panels) {
   const bool curve = kind == Surface::Kind::curve, classes = kind == Surface::Kind::classes;
   Figure out;
-  std::int64_t kinds = 2;
   bool zeros = false;
   std::string names;
   for (const auto& panel : panels) {
     if (panel.surfaces.empty() || panel.surfaces[0].kind != kind) continue;
     for (std::size_t i = 0; i < panel.surfaces.size(); ++i) {
       const auto& s = panel.surfaces[i];
-      kinds = std::max(kinds, s.outputs);
+      for (std::size_t k = out.legend.size(); !curve && k < s.kinds.size(); ++k) out.legend.push_back({k, s.kinds[k]});
       zeros = zeros || !s.zeros.empty();
       if (curve && i >= out.legend.size()) out.legend.push_back({i, panel.names[i]});
       (curve ? add_heights : add_shares)(out.numbers, panel.title, panel.names[i], s);
@@ -174,7 +175,6 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
     out.reading = "A line per seed." + points + " of the first seed.";
     out.numbers.headers = {"", "", names, "output"};
   } else {
-    for (std::int64_t k = 0; k < kinds; ++k) out.legend.push_back({static_cast<std::size_t>(k), kind_name(kind, k)});
     out.reading = (classes ? "A square per seed: the colour is the predicted class, the stronger the more probable."
                            : "A square per seed: the colour is the sign of the output, the stronger the further from 0.") +
                   points + (classes ? ", in the colour of their class." : ", in the colour of their target's sign.");

@@ -135,7 +135,7 @@ struct ActivateAnywhere : torch::autograd::Function<ActivateAnywhere> {
 };
 
 // By the kernels of the processor, or with LibTorch's operations.
-Tensor evaluate(const Expression& expression, const std::vector<Tensor>& inputs, bool host_free) {
+Tensor computed(const Expression& expression, const std::vector<Tensor>& inputs, bool host_free) {
   if (host_free) return evaluate_at(expression, inputs).contiguous();
   Tensor y = torch::empty_like(inputs[0]);
   const auto n = static_cast<std::size_t>(y.numel());
@@ -160,7 +160,7 @@ struct Call : torch::autograd::Function<Call> {
     ctx->save_for_backward(inputs);
     ctx->saved_data["function"] = reinterpret_cast<std::int64_t>(function);
     ctx->saved_data["host_free"] = host_free;
-    return evaluate(function->value, inputs, host_free);
+    return computed(function->value, inputs, host_free);
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
@@ -170,7 +170,7 @@ struct Call : torch::autograd::Function<Call> {
     variable_list out(5);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Expression& slope = function->slopes[i];
-      out[i] = slope.count == 0 ? torch::zeros_like(inputs[i]) : gradients[0] * evaluate(slope, inputs, host_free);
+      out[i] = slope.count == 0 ? torch::zeros_like(inputs[i]) : gradients[0] * computed(slope, inputs, host_free);
     }
     return out;
   }

@@ -1,6 +1,7 @@
 #include "ffn/layers/loss_cpu.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 namespace ffn::fused {
@@ -22,8 +23,23 @@ struct Compute {
     throw std::logic_error("config/coverage.cpp leaves this loss to LibTorch");
   }
 
-  LossSums operator()(const CrossEntropy&) const {
-    return kernels().cross_entropy(rows, width, outputs, targets.labels, mean_over, doutputs, arena.floats(rows * (width + 3)));
+  // loss = −ln p_label + ε (o_label − mean o)   so   do = p − e_label + ε (e_label − 1/width)
+  LossSums operator()(const CrossEntropy& loss) const {
+    auto sums = kernels().cross_entropy(rows, width, outputs, targets.labels, mean_over, doutputs, arena.floats(rows * (width + 3)));
+    if (loss.smoothing == 0) return sums;
+    const double scale = loss.smoothing / static_cast<double>(mean_over > 0 ? mean_over : sums.scored);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t label = targets.labels[i];
+      if (label < 0) continue;
+      const float* row = outputs + i * width;
+      const double mean = std::accumulate(row, row + width, 0.0) / static_cast<double>(width);
+      sums.loss += loss.smoothing * (static_cast<double>(row[label]) - mean);
+      if (!doutputs) continue;
+      float* gradient = doutputs + i * width;
+      for (std::int64_t j = 0; j < width; ++j) gradient[j] -= static_cast<float>(scale / static_cast<double>(width));
+      gradient[label] += static_cast<float>(scale);
+    }
+    return sums;
   }
 
   // loss = Σ (o − t)²/width   so   do = 2 (o − t)/width

@@ -18,7 +18,7 @@ struct Compute {
   // The outputs at `places` (R, N, classes), one of each position → (R, N, 1)
   Tensor at(const Tensor& places) const { return torch::where(places, outputs, zero()).sum(-1, /*keepdim=*/true); }
 
-  LossValue operator()(const CrossEntropy&) const {
+  LossValue operator()(const CrossEntropy& loss) const {
     const auto classes = outputs.size(-1);
     const Tensor is_target = one_hot(targets, classes, torch::kBool);  // (R, N, classes), nowhere true where not scored
     // ln Σ eᶻ = max + ln(1 + the others' sum): a loss below the rounding of 1 stays more than 0.
@@ -27,7 +27,9 @@ struct Compute {
     const Tensor others = torch::where(is_largest, zero(), (outputs - largest).exp()).sum(-1, /*keepdim=*/true);
     const Tensor log_probability =
         torch::where(targets.ge(0).unsqueeze(-1), at(is_target) - largest - others.log1p(), zero()).squeeze(-1);  // (R, N)
-    return of_classes(-log_probability);
+    if (loss.smoothing == 0) return of_classes(-log_probability);
+    const Tensor above_mean = at(is_target).squeeze(-1) - outputs.mean(-1);
+    return of_classes(-log_probability + loss.smoothing * torch::where(targets.ge(0), above_mean, zero()));
   }
 
   LossValue operator()(const MeanSquaredError&) const {

@@ -237,7 +237,7 @@ const float* Network::logits(const float* parameters, const Examples& examples, 
 LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   const float* outputs = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return compute_loss(loss_, rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
+  return compute_loss(measured_loss(loss_), rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
 }
 
 }  // namespace ffn::fused

@@ -61,6 +61,23 @@ bool is_gone_at(const RunCurve& curve, std::size_t step) {
                       [](double x) { return std::isfinite(x); });
 }
 
+// A run that ended well has no values any more, at its hit (train.target.stop) say: a mean of the others would be of the slow ones.
+bool has_ended_well_before(const RunCurve& curve, std::size_t step) {
+  const auto begin = curve.values.begin();
+  const auto finite = [](double x) { return std::isfinite(x); };
+  return curve.run->state == RunState::done && std::any_of(begin, begin + static_cast<std::ptrdiff_t>(step), finite) &&
+         std::none_of(begin + static_cast<std::ptrdiff_t>(step), curve.values.end(), finite);
+}
+
+bool goes_on_behind_its_line(const GroupCurves& curves, const std::vector<std::int64_t>& steps) {
+  const std::int64_t end = curves.points.empty() ? -1 : curves.points.back().step;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (steps[s] <= end) continue;
+    if (std::any_of(curves.runs.begin(), curves.runs.end(), [s](const RunCurve& run) { return std::isfinite(run.values[s]); })) return true;
+  }
+  return false;
+}
+
 double least_of(const std::vector<RunValues>& rows, std::size_t metric) {
   double least = INFINITY;
   for (const auto& run : rows) {
@@ -163,6 +180,7 @@ std::vector<CurvePoint> curve_points(const std::vector<std::int64_t>& steps, con
                                      ShownCentre centre, double alpha, const ValueRange& range) {
   std::vector<CurvePoint> out;
   for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (std::any_of(runs.begin(), runs.end(), [s](const RunCurve& run) { return has_ended_well_before(run, s); })) break;
     std::vector<double> values;
     std::size_t gone = 0;
     for (const auto& run : runs) {
@@ -214,6 +232,7 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
     if (set.centre == ShownCentre::geometric_mean && !positive) set.centre = ShownCentre::mean;
     if (set.centre == ShownCentre::mean && set.floor) set.centre = ShownCentre::geometric_mean;
     std::size_t next = 0;
+    bool cut = false;
     for (const auto& facet : comparison.facets) {
       for (const auto& group : facet.groups) {
         auto& curves = set.groups[&group];
@@ -225,8 +244,12 @@ std::vector<CurveSet> read_curves(const Comparison& comparison, const std::vecto
           if (set.floor && read.problem.empty()) raise_to(*set.floor, curves.runs.back().values);
         }
         curves.points = curve_points(set.steps, curves.runs, set.higher_is_better, set.centre, comparison.alpha, set.range);
+        cut = cut || goes_on_behind_its_line(curves, set.steps);
       }
     }
+    if (cut)
+      set.notes.push_back("runs end at their hit (train.target.stop): a variant's line ends with its first run, and " + set.metric +
+                          " at the end is as of the hit and not compared");
     const auto empty = [](const auto& entry) { return entry.second.points.empty(); };
     if (!std::all_of(set.groups.begin(), set.groups.end(), empty)) sets.push_back(std::move(set));
   }

@@ -124,6 +124,7 @@ Stopwatch try_for(double seconds, const Plan& plan, const PlannedCohort& cohort,
     auto& run = probe.runs.emplace_back(plan.runs[index].config);
     run.train.eval_every = std::min(run.train.eval_every, kOften);
     run.train.checkpoint_every = run.train.steps + 1;
+    if (run.train.target) run.train.target->stop = false;  // a hit would end the probe before it has seen enough
     if (run.compute.on_cpu()) break;
   }
   give_back_freed_memory();

@@ -1,5 +1,6 @@
 #include "ffn/train/evaluator.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ffn {
@@ -17,27 +18,47 @@ double variance(const float* values, std::int64_t count, std::int64_t width) {
   return squares / static_cast<double>(count * width);
 }
 
+double root_mean_square(const float* values, std::int64_t count, double from) {
+  double squares = 0;
+  for (std::int64_t i = 0; i < count; ++i) squares += std::pow(static_cast<double>(values[i]) - from, 2);
+  return std::sqrt(squares / static_cast<double>(count));
+}
+
+double share_of(std::int64_t label, const std::int64_t* labels, std::int64_t count) {
+  return static_cast<double>(std::count(labels, labels + count, label)) / static_cast<double>(count);
+}
+
 }  // namespace
 
-Evaluator::Evaluator(const Task& task, std::int64_t max_examples) {
+Evaluator::Evaluator(const Task& task, std::int64_t max_examples) : target_(task.shape().target) {
   const auto shape = task.shape();
-  if (shape.target == Target::classes) return;
-  const ExampleSet validation = task.validation(max_examples);
-  const std::int64_t positions = validation.count * shape.sequence_length, per_run = positions * shape.num_classes;
-  for (std::int64_t first = 0; first < static_cast<std::int64_t>(validation.values.size()); first += per_run)
-    target_variance_.push_back(variance(validation.values.data() + first, positions, shape.num_classes));
+  const bool of_classes = target_ == Target::classes;
+  for (std::int64_t run = 0; run < task.num_runs(); ++run) target_unit_.push_back(task.target_unit(static_cast<std::size_t>(run)));
+  if (of_classes && !task.constant_answer(0)) return;
+  ExampleSet validation = task.validation(max_examples);
+  const std::int64_t positions = validation.count * shape.sequence_length, numbers = positions * shape.num_classes;
+  for (std::int64_t run = 0; run < task.num_runs(); ++run) {
+    const BatchPlace at = task.place(validation, run);
+    if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape.num_classes));
+    const auto answer = task.constant_answer(static_cast<std::size_t>(run));
+    if (!answer) continue;
+    if (of_classes) baseline_.push_back(share_of(static_cast<std::int64_t>(*answer), at.labels, positions));
+    else baseline_.push_back(target_unit_[static_cast<std::size_t>(run)] * root_mean_square(at.values, numbers, *answer));
+  }
 }
 
 MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const {
   const double mean = loss(sums);
   MeasuredMetrics out{{&metric::kValLoss, mean}};
-  if (target_variance_.empty()) {
+  if (target_ == Target::classes) {
     out.emplace_back(&metric::kValAccuracy, static_cast<double>(sums.correct) / static_cast<double>(sums.scored));
   } else {
-    out.emplace_back(&metric::kValRmse, std::sqrt(mean));
+    out.emplace_back(&metric::kValRmse, target_unit_[run] * std::sqrt(mean));
     const double of_targets = target_variance_[target_variance_.size() == 1 ? 0 : run];
     if (of_targets > 0) out.emplace_back(&metric::kValR2, 1 - mean / of_targets);  // undefined for constants
   }
+  if (!baseline_.empty())
+    out.emplace_back(target_ == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));
   return out;

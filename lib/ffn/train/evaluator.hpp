@@ -17,6 +17,9 @@ class Evaluator {
   MeasuredMetrics metrics(std::size_t run, const LossSums& sums) const;
 
  private:
+  Target target_;
+  std::vector<double> baseline_;         ///< of Task::constant_answer(), one per run; none where the task has none
+  std::vector<double> target_unit_;      ///< one per run
   std::vector<double> target_variance_;  ///< mean over the targets' numbers; one per run, or one for all; none for classes
 };
 

@@ -252,7 +252,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
-    const auto loss = nn::compute_loss(run_loss_, network_(inputs, context).outputs, targets);
+    const auto loss = nn::compute_loss(measured_loss(run_loss_), network_(inputs, context).outputs, targets);
     const Tensor scored = loss.scored.to(torch::kFloat64);
     sums += torch::stack({loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored});
   }

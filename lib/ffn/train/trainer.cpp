@@ -11,6 +11,7 @@
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
+#include "ffn/train/meets_target.hpp"
 
 namespace ffn {
 
@@ -71,6 +72,7 @@ void Trainer::train() {
     // A checkpoint holds what was measured up to it, so a resumed run goes on with the step itself.
     if (step > start_ || start_ == 0 || !start_evaluated_) {
       if (step % t.eval_every == 0 && !evaluate(step)) return interrupt(step, false);
+      if (!any_live()) return;  // all have stopped at their hit
       if (step > 0 && step % t.checkpoint_every == 0) checkpoint(step);
     }
     if (observer_.stop_requested()) return interrupt(step, true);
@@ -80,7 +82,7 @@ void Trainer::train() {
   }
   if (!any_live()) return;
   if (!evaluate(t.steps)) return interrupt(t.steps, false);
-  finish_all(t.steps);
+  for (std::size_t run = 0; run < runs_.size(); ++run) finish_trained(run, t.steps);
 }
 
 void Trainer::interrupt(std::int64_t step, bool evaluated) {
@@ -88,16 +90,14 @@ void Trainer::interrupt(std::int64_t step, bool evaluated) {
   for (std::size_t run = 0; run < runs_.size(); ++run) finish(run, step, RunEnd::interrupted);
 }
 
-void Trainer::finish_all(std::int64_t step) {
-  for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (!live_[run]) continue;
-    const auto& state = states_[run];
-    // A weight that no example uses shows here.
-    const auto parameters = state_row(run, 0);
-    const bool finite = std::all_of(parameters.begin(), parameters.end(), [](float x) { return std::isfinite(x); });
-    if (finite && std::isfinite(state.val_loss)) finish(run, step, RunEnd::done);
-    else finish(run, step, RunEnd::diverged, Divergence{step, state.val_loss, learning_rate(run), state.grad_norm});
-  }
+void Trainer::finish_trained(std::size_t run, std::int64_t step) {
+  if (!live_[run]) return;
+  const auto& state = states_[run];
+  // A weight that no example uses shows here.
+  const auto parameters = state_row(run, 0);
+  const bool finite = std::all_of(parameters.begin(), parameters.end(), [](float x) { return std::isfinite(x); });
+  if (finite && std::isfinite(state.val_loss)) finish(run, step, RunEnd::done);
+  else finish(run, step, RunEnd::diverged, Divergence{step, state.val_loss, learning_rate(run), state.grad_norm});
 }
 
 // Up to the next evaluation or checkpoint, and for about as long as a person waits for Ctrl-C without noticing.
@@ -200,11 +200,11 @@ bool Trainer::evaluate(std::int64_t step) {
     state.auxiliary_sums = {};
     state.loss_count = 0;
     const auto& target = runs_[0].train.target;
-    for (const auto& [name, value] : evaluation.metrics) {
-      if (target && !state.hit && std::isfinite(state.val_loss) && name == target->metric && target->reached(value))
-        state.hit = Hit{step, state.seconds, evaluation.tokens};
-    }
+    const bool meets = target && meets_target(*target, evaluation);
+    if (meets && !state.hit) state.hit = Hit{step, state.seconds, evaluation.tokens};
+    state.times_met = meets ? state.times_met + 1 : 0;
     observer_.evaluated(run, evaluation);
+    if (target && target->stop && state.times_met > target->patience) finish_trained(run, step);
   }
   return true;
 }
@@ -227,6 +227,7 @@ void Trainer::checkpoint(std::int64_t step, bool evaluated) {
     if (state.hit) {
       out.numbers["hit_step"] = static_cast<double>(state.hit->step);
       out.numbers["hit_time_s"] = state.hit->time_s;
+      out.numbers["times_met"] = static_cast<double>(state.times_met);
     }
     observer_.checkpointed(run, out);
   }
@@ -266,6 +267,7 @@ void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
   if (saved.numbers.count("hit_step")) {
     const auto step = static_cast<std::int64_t>(number("hit_step"));
     state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};
+    if (saved.numbers.count("times_met")) state.times_met = static_cast<std::int64_t>(number("times_met"));
   }
 }
 
@@ -282,7 +284,7 @@ void Trainer::finish(std::size_t run, std::int64_t step, RunEnd end, std::option
   result.computed_by = state.computed_by;
   if (end != RunEnd::interrupted) {
     result.weights = learner_->layout().export_row(state_row(run, 0).data());
-    result.metadata = task_->metadata();
+    result.metadata = task_->metadata(run);
   }
   observer_.finished(run, result);
 }

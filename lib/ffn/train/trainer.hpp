@@ -31,6 +31,7 @@ class Trainer {
     double seconds = 0;                  // of training, evaluation not counted
     double last_loss = 0, val_loss = 0;  // of the last step, of the last evaluation
     std::optional<Hit> hit;
+    std::int64_t times_met = 0;            // evaluations in a row, up to the last, that met the target
     std::vector<std::string> computed_by;  // one hand after the other
   };
 
@@ -45,7 +46,7 @@ class Trainer {
   void checkpoint(std::int64_t step, bool evaluated = true);
   void interrupt(std::int64_t step, bool evaluated);
   void finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
-  void finish_all(std::int64_t step);
+  void finish_trained(std::size_t run, std::int64_t step);
 
   bool any_live() const;
   double learning_rate(std::size_t run) const;

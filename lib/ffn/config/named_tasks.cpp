@@ -1,0 +1,74 @@
+#include "ffn/config/named_tasks.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ffn/base/suggest.hpp"
+
+namespace ffn {
+
+// name, keys, known ceilings, source
+const std::vector<NamedTask>& named_tasks() {
+  // clang-format off
+  static const std::vector<NamedTask> all{
+      {"sparse_parity", R"json({"inputs": {"x": {"bit": 30}}, "label": "parity(x[0:3])"})json",
+       "chance and every linear model 50 %", "Barak et al. 2022, arXiv:2207.08799; the bits that count are the first three"},
+      {"majority", R"json({"inputs": {"x": {"bit": 9}}, "label": "sum(x) > 4"})json",
+       "a linear model gets all", "the control of sparse_parity"},
+      {"modular", R"json({"inputs": {"a": {"integer": 31}, "b": {"integer": 31}}, "label": "(a + b) % 31"})json",
+       "chance 3.2 %; with held_out and weight decay it is learned late (grokking)", "Power et al. 2022, arXiv:2201.02177; Gromov 2023, arXiv:2301.02679"},
+      {"clusters", R"json({"inputs": {"c": {"integer": 4}, "u": {"normal": [0, 1], "size": 16}}, "features": "concat(2 * (c == 0), 2 * (c == 1), 2 * (c == 2), 2 * (c == 3), u)", "label": "where(c == 0, u[0], where(c == 1, u[1], where(c == 2, u[2], u[3]))) > 0"})json",
+       "chance 50 %, a linear model at most 66.7 % (1/2 + asin(1/2)/π), four linear experts all", "after Chen et al. 2022, arXiv:2208.02813: each cluster has a direction of its own"},
+      {"circle", R"json({"inputs": {"c": "bit", "r": {"uniform": [0, 1]}, "a": {"uniform": [0, 6.283185307179586]}}, "features": "concat(where(c, 2.5 * r, 3.5 + 1.5 * r) * cos(a), where(c, 2.5 * r, 3.5 + 1.5 * r) * sin(a))", "label": "c"})json",
+       "a linear model about 50 %", "TensorFlow Playground: a disc within a ring"},
+      {"quadrants", R"json({"inputs": {"p": {"uniform": [-5, 5], "size": 2}}, "features": "p + where(p > 0, 0.3, -0.3)", "label": "p[0] * p[1] > 0"})json",
+       "a linear model about 50 %", "TensorFlow Playground, \"exclusive or\""},
+      {"spiral", R"json({"inputs": {"c": "bit", "t": {"uniform": [0, 1]}}, "features": "concat(5 * t * sin(3.5 * pi * t + pi * c), 5 * t * cos(3.5 * pi * t + pi * c))", "label": "c"})json",
+       "a linear model about 60 %", "TensorFlow Playground, without its noise (jitter)"},
+      {"gauss", R"json({"inputs": {"c": "bit", "e": {"normal": [0, 2], "size": 2}}, "features": "e + where(c, 2, -2)", "label": "c"})json",
+       "at most 92.1 % (Bayes), which a linear model gets", "TensorFlow Playground at half of its noise"},
+      {"moons", R"json({"inputs": {"c": "bit", "t": {"uniform": [0, 3.141592653589793]}, "e": {"normal": [0, 0.2], "size": 2}}, "features": "concat(where(c, 1 - cos(t), cos(t)), where(c, 0.5 - sin(t), sin(t))) + e", "label": "c"})json",
+       "a linear model about 87 %", "scikit-learn's make_moons with noise 0.2"},
+      {"sine", R"json({"inputs": {"x": {"uniform": [-1, 1]}}, "target": "sin(2 * pi * x)"})json",
+       "ReLU makes straight pieces, one more than it has units", "a number from a number"},
+      {"plane", R"json({"inputs": {"x": {"uniform": [-6, 6], "size": 2}}, "target": "(x[0] + x[1]) / 10"})json",
+       "a linear model gets all", "TensorFlow Playground, regression"},
+      {"product", R"json({"inputs": {"x": {"uniform": [-1, 1], "size": 2}}, "target": "x[0] * x[1]"})json",
+       "val/r2 of a linear model 0; one gated unit without activation gets all", "what gating computes"},
+  };
+// clang-format on
+return all;
+}
+
+bool is_named_task(const std::string& name) {
+  return std::any_of(named_tasks().begin(), named_tasks().end(), [&](const NamedTask& row) { return row.name == name; });
+}
+
+std::string resolve_task_name(FunctionConfig& config) {
+  if (config.name.empty()) return "";
+  const bool has_formula = !config.label.empty() || !config.target.empty();
+  const auto& rows = named_tasks();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedTask& each) { return each.name == config.name; });
+  if (row == rows.end()) {
+    std::vector<std::string> names;
+    for (const auto& each : rows) names.emplace_back(each.name);
+    return has_formula ? "" : "no task has this name" + did_you_mean(config.name, names) + "; known: " + join(names);
+  }
+  const Json keys = parse_json(row->keys);
+  FunctionConfig meant;
+  *meant.inputs = keys.at("inputs");
+  meant.features = keys.value("features", "");
+  meant.label = keys.value("label", "");
+  meant.target = keys.value("target", "");
+  const bool is_same =
+      *config.inputs == *meant.inputs && config.features == meant.features && config.label == meant.label && config.target == meant.target;
+  if ((has_formula || !config.inputs->empty() || !config.features.empty()) && !is_same)
+    return "\"" + config.name + "\" is what another task is called; leave out the name, or choose one of your own";
+  config.inputs = meant.inputs;
+  config.features = meant.features;
+  config.label = meant.label;
+  config.target = meant.target;
+  return "";
+}
+
+}  // namespace ffn

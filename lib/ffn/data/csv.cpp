@@ -1,0 +1,129 @@
+#include "ffn/data/csv.hpp"
+
+#include <algorithm>
+
+#include "ffn/base/error.hpp"
+
+namespace ffn {
+
+namespace {
+
+class CsvReader {
+ public:
+  CsvReader(const std::string& text, const std::string& file) : text_(text), file_(file) {}
+
+  /// Finds the separator: what the first line has most of, or what makes `columns` cells of it.
+  void find_separator(std::size_t columns) {
+    std::size_t most = 0;
+    for (const char candidate : {',', ';', '\t'}) {
+      std::size_t count = 0;
+      bool quoted = false;
+      for (std::size_t i = 0; i < text_.size() && (quoted || !is_line_end(text_[i])); ++i) {
+        if (text_[i] == '"') quoted = !quoted;
+        count += !quoted && text_[i] == candidate;
+      }
+      if (count > most && most + 1 != columns) {
+        most = count;
+        separator_ = candidate;
+      }
+      if (count + 1 == columns) separator_ = candidate;
+    }
+  }
+
+  /// The cells of the next row that is not an empty line; false at the end.
+  bool read_row(std::vector<std::string>& cells) {
+    do {
+      if (at_ == text_.size()) return false;
+      row_line_ = line_;
+      cells.clear();
+      do cells.push_back(read_cell());
+      while (take(separator_));
+      take_line_end();
+    } while (cells.size() == 1 && cells[0].empty());
+    return true;
+  }
+
+  std::int64_t row_line() const { return row_line_; }
+
+  [[noreturn]] void fail(std::int64_t line, const std::string& what, const std::string& hint) const {
+    throw DataError(file_ + ":" + std::to_string(line) + ": " + what, hint);
+  }
+
+ private:
+  static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+  bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != '\t'); }
+
+  bool take(char c) {
+    const bool is_next = at_ < text_.size() && text_[at_] == c;
+    at_ += is_next;
+    return is_next;
+  }
+
+  // "\r\n" is one.
+  void take_line_end() {
+    const bool carriage_return = take('\r');
+    line_ += take('\n') || carriage_return;
+  }
+
+  std::string read_cell() {
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    if (take('"')) return read_quoted();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != separator_ && !is_line_end(text_[at_])) ++at_;
+    std::size_t end = at_;
+    while (end > begin && is_blank(text_[end - 1])) --end;
+    return text_.substr(begin, end - begin);
+  }
+
+  std::string read_quoted() {
+    const std::int64_t opened = line_;
+    std::string cell;
+    for (;;) {
+      if (at_ == text_.size()) fail(opened, "a quoted cell does not end", "close it with \"; a quote within quotes is written \"\"");
+      if (is_line_end(text_[at_])) {
+        const std::size_t begin = at_;
+        take_line_end();
+        cell.append(text_, begin, at_ - begin);
+      } else if (!take('"')) {
+        cell += text_[at_++];
+      } else if (take('"')) {
+        cell += '"';
+      } else {
+        break;
+      }
+    }
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    if (at_ < text_.size() && text_[at_] != separator_ && !is_line_end(text_[at_]))
+      fail(line_, "text behind the quote that ends a cell", "a quote within quotes is written \"\"");
+    return cell;
+  }
+
+  const std::string& text_;
+  const std::string& file_;
+  char separator_ = ',';
+  std::size_t at_ = 0;
+  std::int64_t line_ = 1, row_line_ = 1;
+};
+
+std::string cells_text(std::size_t count) { return std::to_string(count) + (count == 1 ? " cell" : " cells"); }
+
+}  // namespace
+
+Csv parse_csv(const std::string& text, const std::vector<std::string>& columns, const std::string& file) {
+  Csv out;
+  out.columns = columns;
+  CsvReader reader(text, file);
+  reader.find_separator(columns.size());
+  std::vector<std::string> cells;
+  if (columns.empty() && reader.read_row(cells)) out.columns = std::move(cells);
+  while (reader.read_row(cells)) {
+    if (cells.size() != out.columns.size())
+      reader.fail(reader.row_line(), cells_text(cells.size()) + " in a table of " + std::to_string(out.columns.size()) + " columns",
+                  "every row has a cell for each column; a cell with the separator in it is quoted");
+    out.rows.push_back(std::move(cells));
+    out.lines.push_back(reader.row_line());
+  }
+  return out;
+}
+
+}  // namespace ffn

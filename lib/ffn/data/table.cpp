@@ -1,0 +1,160 @@
+#include "ffn/data/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "ffn/base/error.hpp"
+#include "ffn/base/random.hpp"
+
+namespace ffn {
+
+namespace {
+
+TaskShape shape_of_table(const DataTable& table) {
+  const bool is_number = table.target.is_number();
+  return {false, table.input_width(), 1, table.target.width(), is_number ? Target::vectors : Target::classes};
+}
+
+}  // namespace
+
+TaskShape shape_of(const TableConfig& config) { return shape_of_table(*read_table(config)); }
+
+namespace {
+
+// `read` of what TableTask::metadata() wrote.
+template <class Read>
+auto from_metadata(const std::map<std::string, std::string>& metadata, const Read& read) {
+  try {
+    return read(parse_json(metadata.at("table")));
+  } catch (const std::exception&) {
+    throw CheckpointError("the weights describe no table; they are not from a table task");
+  }
+}
+
+std::int64_t width_in(const Json& column) { return column.contains("values") ? static_cast<std::int64_t>(column.at("values").size()) : 1; }
+
+}  // namespace
+
+TaskShape trained_table_shape(const std::map<std::string, std::string>& metadata) {
+  return from_metadata(metadata, [](const Json& table) {
+    const Json& output = table.at("output");
+    TaskShape shape{false, 0, 1, width_in(output), output.contains("values") ? Target::classes : Target::vectors};
+    for (const auto& column : table.at("inputs")) shape.input_width += width_in(column);
+    return shape;
+  });
+}
+
+std::vector<std::string> trained_table_classes(const std::map<std::string, std::string>& metadata) {
+  return from_metadata(metadata, [](const Json& table) { return table.at("output").value("values", std::vector<std::string>()); });
+}
+
+TableTask::TableTask(const TableConfig& config, std::vector<DataSeeds> seeds)
+    : Task(std::move(seeds)), config_(config), table_(read_table(config)) {
+  constexpr double kRounding = 1e-6;  // 0.29 of 100 rows are 28.999999999999996
+  const double fraction = config.validation_fraction.value_or(TableConfig::kDefaultFraction);
+  held_out_ = config.is_drawn() ? static_cast<std::int64_t>(std::floor(static_cast<double>(table_->num_rows()) * fraction + kRounding))
+                                : std::count(table_->held_out.begin(), table_->held_out.end(), 1);
+  if (held_out_ == 0 || held_out_ > table_->num_rows() - 2)
+    throw DataError(config.file + ": " + std::to_string(held_out_) + " of " + std::to_string(table_->num_rows()) +
+                        " rows are held out for validation; one has to be, and two have to be left for training",
+                    config.is_drawn() ? "change task.validation_fraction, or add rows" : "change the column " + config.split);
+  const std::int64_t splits = config.split == "per_seed" ? num_runs() : 1;
+  for (std::int64_t run = 0; run < splits; ++run)
+    splits_.push_back(split_of(config.split == "per_seed" ? this->seeds(static_cast<std::size_t>(run)).train : 0));
+}
+
+TaskShape TableTask::shape() const { return shape_of_table(*table_); }
+
+TableTask::Split TableTask::split_of(std::uint64_t seed) const {
+  Split out;
+  out.rows.resize(static_cast<std::size_t>(table_->num_rows()));
+  std::iota(out.rows.begin(), out.rows.end(), 0u);
+  if (config_.is_drawn()) {
+    RandomStream random(sub_seed(seed, "split"), 0);
+    for (std::size_t i = 0; i < out.rows.size(); ++i)  // all, so that the first of those held out are a draw, too
+      std::swap(out.rows[i], out.rows[i + random.below(static_cast<std::uint32_t>(out.rows.size() - i))]);
+  } else {
+    std::stable_partition(out.rows.begin(), out.rows.end(), [&](std::uint32_t row) { return table_->held_out[row] != 0; });
+  }
+  const std::vector<std::uint32_t> training(out.rows.begin() + held_out_, out.rows.end());
+  for (const auto& column : table_->inputs) out.inputs.push_back(scale_of(column, training));
+  out.target = scale_of(table_->target, training);
+  if (!table_->target.is_number()) out.constant_answer = static_cast<double>(most_frequent_class(training));
+  return out;
+}
+
+// A category stays as it is, and so does what is the same in every row.
+TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const {
+  Scale out;
+  if (!column.is_number()) return out;
+  const auto count = static_cast<double>(rows.size());
+  for (const auto row : rows) out.mean += column.cells[row] / count;
+  double squares = 0;
+  for (const auto row : rows) squares += std::pow(column.cells[row] - out.mean, 2);
+  // What rounding leaves of a column that is constant is no deviation.
+  const double deviation = std::sqrt(squares / count);
+  if (deviation > 1e-12 * std::abs(out.mean)) out.deviation = deviation;
+  return out;
+}
+
+// Throws where a class has none of these rows.
+std::int64_t TableTask::most_frequent_class(const std::vector<std::uint32_t>& rows_to_train) const {
+  const DataColumn& label = table_->target;
+  std::vector<std::int64_t> counts(label.values.size());
+  for (const auto row : rows_to_train) ++counts[static_cast<std::size_t>(label.cells[row])];
+  const auto absent = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), 0) - counts.begin());
+  if (absent == counts.size()) return std::max_element(counts.begin(), counts.end()) - counts.begin();
+  const auto rows = std::count(label.cells.begin(), label.cells.end(), static_cast<double>(absent));
+  throw DataError(config_.file + ": task.label: the class " + label.values[absent] + " (" + std::to_string(rows) + " of " +
+                      std::to_string(table_->num_rows()) + " rows) has no training row" +
+                      (config_.split == "per_seed" ? " in the draw of a seed" : ""),
+                  config_.is_drawn() ? "leave its rows out of the file, hold fewer rows out, or make task.split a column that says which"
+                                     : "change the column " + config_.split);
+}
+
+void TableTask::write(const Split& split, std::uint32_t row, std::int64_t example, const BatchPlace& to) const {
+  float* x = to.vectors + example * table_->input_width();
+  for (std::size_t i = 0; i < table_->inputs.size(); ++i) {
+    const auto& column = table_->inputs[i];
+    if (column.is_number()) {
+      *x++ = static_cast<float>(split.inputs[i].of(column.cells[row]));
+    } else {
+      x = std::fill_n(x, column.width(), 0.0f);
+      x[static_cast<std::int64_t>(column.cells[row]) - column.width()] = 1;
+    }
+  }
+  if (table_->target.is_number()) to.values[example] = static_cast<float>(split.target.of(table_->target.cells[row]));
+  else to.labels[example] = static_cast<std::int64_t>(table_->target.cells[row]);
+}
+
+void TableTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const {
+  RandomStream random(seeds(run).train, static_cast<std::uint64_t>(step));
+  const auto training = static_cast<std::uint32_t>(table_->num_rows() - held_out_);
+  for (std::int64_t i = 0; i < batch_size; ++i)
+    write(split(run), split(run).rows[static_cast<std::size_t>(held_out_ + random.below(training))], i, to);
+}
+
+ExampleSet TableTask::validation(std::int64_t max_examples) const {
+  ExampleSet set = empty_set(std::min(held_out_, max_examples), /*shared=*/splits_.size() == 1);
+  for (std::size_t run = 0; run < splits_.size(); ++run) {
+    const auto to = place(set, static_cast<std::int64_t>(run));
+    for (std::int64_t i = 0; i < set.count; ++i) write(split(run), split(run).rows[static_cast<std::size_t>(i)], i, to);
+  }
+  return set;
+}
+
+double TableTask::target_unit(std::size_t run) const { return split(run).target.deviation; }
+
+std::map<std::string, std::string> TableTask::metadata(std::size_t run) const {
+  const auto described = [](const DataColumn& column, const Scale& scale) {
+    return column.is_number() ? Json{{"column", column.name}, {"mean", scale.mean}, {"deviation", scale.deviation}}
+                              : Json{{"column", column.name}, {"values", column.values}};
+  };
+  Json inputs = Json::array();
+  for (std::size_t i = 0; i < table_->inputs.size(); ++i) inputs.push_back(described(table_->inputs[i], split(run).inputs[i]));
+  return {{"table", dump_json({{"inputs", inputs}, {"output", described(table_->target, split(run).target)}})}};
+}
+
+}  // namespace ffn

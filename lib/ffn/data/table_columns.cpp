@@ -1,0 +1,280 @@
+#include "ffn/data/table_columns.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
+#include "ffn/base/json_document.hpp"
+#include "ffn/base/suggest.hpp"
+#include "ffn/base/utf8.hpp"
+#include "ffn/data/corpus.hpp"
+#include "ffn/data/csv.hpp"
+
+namespace ffn {
+
+namespace {
+
+constexpr std::int64_t kMostInputs = 4096, kMostClasses = 4096;
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+constexpr double kLargest = 1e30;  // its square is finite, and so is what float32 makes of it
+
+std::string quoted(const std::string& text) { return "\"" + with_codes(clipped(text, 40)) + "\""; }
+
+std::optional<double> number_of(const std::string& cell) {
+  const char* first = cell.data() + (cell.size() > 1 && cell[0] == '+' && cell[1] != '-');  // which from_chars does not take
+  double number = 0;
+  const auto [end, error] = std::from_chars(first, cell.data() + cell.size(), number);
+  const bool is_number = error == std::errc() && end == cell.data() + cell.size() && std::isfinite(number);
+  return is_number ? std::optional<double>(number) : std::nullopt;
+}
+
+// "3,5" or "1,234"
+bool has_comma_in_number(const std::string& cell) {
+  std::string with_points = cell;
+  std::replace(with_points.begin(), with_points.end(), ',', '0');
+  return with_points != cell && cell.find_first_not_of("+-0123456789.,") == std::string::npos && number_of(with_points);
+}
+
+// What other programs write where nothing is.
+bool is_missing_word(const std::string& cell) {
+  static const std::set<std::string> words{"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?"};
+  return words.count(cell) > 0;
+}
+
+class TableReader {
+ public:
+  explicit TableReader(const TableConfig& config) : config_(config), bytes_(bytes_of(config.file)) {
+    csv_ = parse_csv(bytes_, names_in(*config.columns), config.file);
+    check_names();
+  }
+
+  DataTable read() const {
+    DataTable out;
+    out.sha256 = sha256_hex(bytes_);
+    const bool is_label = config_.target.empty();
+    out.target = column_of(is_label ? config_.label : config_.target, is_label ? "category" : "number");
+    check_target(out.target);
+    if (!config_.is_drawn()) out.held_out = split_of();
+    const auto ignored = names_in(*config_.ignore);
+    for (const auto& name : csv_.columns) {
+      if (name == out.target.name || name == config_.split || std::find(ignored.begin(), ignored.end(), name) != ignored.end()) continue;
+      out.inputs.push_back(column_of(name, config_.types->value(name, "")));
+      check_input(out.inputs.back(), out.target);
+    }
+    check_inputs(out);
+    return out;
+  }
+
+ private:
+  static std::string bytes_of(const std::string& file) {
+    if (!path_exists(file))
+      throw DataError("no table at " + file,
+                      "task.file=… names one of yours; `ffn-train cp table DIR` writes the shipped config with its table");
+    std::error_code error;
+    if (const auto bytes = std::filesystem::file_size(file, error); !error && bytes > kMostBytes)
+      throw DataError(
+          file + ": the table has " + std::to_string(bytes >> 20) + " MiB; at most " + std::to_string(kMostBytes >> 20) + " are read",
+          "take a part of its rows");
+    return text_of_file(file);
+  }
+
+  static std::vector<std::string> names_in(const Json& list) { return list.get<std::vector<std::string>>(); }
+
+  [[noreturn]] void fail(const std::string& what, const std::string& hint) const { throw DataError(config_.file + ": " + what, hint); }
+
+  [[noreturn]] void fail_at(std::size_t row, std::size_t column, const std::string& what, const std::string& hint) const {
+    throw DataError(config_.file + ":" + std::to_string(csv_.lines[row]) + ", column " + csv_.columns[column] + ": " + what, hint);
+  }
+
+  void check_names() const {
+    const auto& columns = csv_.columns;
+    if (columns.empty()) fail("the table is empty", "its first line names the columns");
+    if (config_.columns->empty() && std::all_of(columns.begin(), columns.end(), [](const auto& name) { return number_of(name); }))
+      fail("the first line has numbers, not the columns' names", "name them: task.columns='[\"a\", \"b\", …]'");
+    for (auto name = columns.begin(); name != columns.end(); ++name) {
+      if (name->empty())
+        fail("column " + std::to_string(name - columns.begin() + 1) + " has no name", "name it in the first line, or all in task.columns");
+      if (std::find(columns.begin(), name, *name) != name) fail("two columns are called " + quoted(*name), "give each its own name");
+    }
+    const auto require_column = [&](const std::string& key, const std::string& name) {
+      if (std::find(columns.begin(), columns.end(), name) == columns.end())
+        fail("task." + key + ": there is no column " + quoted(name) + did_you_mean(name, columns), "the columns are " + join(columns));
+    };
+    require_column(config_.target.empty() ? "label" : "target", config_.target.empty() ? config_.label : config_.target);
+    if (!config_.is_drawn()) require_column("split", config_.split);
+    for (const auto& name : names_in(*config_.ignore)) require_column("ignore", name);
+    for (const auto& item : config_.types->items()) require_column("types", item.key());
+    const auto require_input = [&](const std::string& key, const std::string& name) {
+      if (name == config_.label || name == config_.target)
+        fail("task." + key + " names " + quoted(name) + ", which is the column to predict", "leave it out there");
+    };
+    require_input("split", config_.split);
+    for (const auto& name : names_in(*config_.ignore)) require_input("ignore", name);
+    for (const auto& item : config_.types->items()) require_input("types", item.key());
+    if (csv_.rows.size() < 3)
+      fail(std::to_string(csv_.rows.size()) + " rows are too few", "a table needs rows to train on and to hold out");
+  }
+
+  // `type`: "number", "category", or "" for what the cells are.
+  DataColumn column_of(const std::string& name, const std::string& type) const {
+    const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
+    DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
+    bool is_number = type != "category";
+    for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
+      const std::string& cell = csv_.rows[row][index];
+      if (cell.empty() || (type != "category" && is_missing_word(cell)))
+        fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value", missing_remedy(name, cell));
+      if (type != "category" && has_comma_in_number(cell))
+        fail_at(row, index, "the number " + quoted(cell) + " has a comma",
+                "write decimals with a point and thousands without a sign, or call the column a category in task.types");
+      const auto number = number_of(cell);
+      if (!number && type == "number") fail_at(row, index, quoted(cell) + " is not a number", number_remedy(name));
+      if (number && is_number && std::abs(*number) > kLargest)
+        fail_at(row, index, "the number " + cell + " is too large", "scale the column");
+      is_number = is_number && number;
+      out.cells[row] = number.value_or(0);
+    }
+    if (!is_number) make_category(index, out);
+    return out;
+  }
+
+  std::string missing_remedy(const std::string& name, const std::string& cell) const {
+    const bool is_input = name != config_.target && name != config_.label;
+    return std::string("write a value, or leave the row out") +
+           (is_input ? ", or the column: task.ignore='[" + dump_json(Json(name)) + "]'" : "") +
+           (is_input && !cell.empty() ? "; or call the column a category in task.types" : "");
+  }
+
+  std::string number_remedy(const std::string& name) const {
+    return name == config_.target ? "for a column of classes set label=" + name + " in place of target"
+                                  : "change the cell, or what task.types says of " + name;
+  }
+
+  void make_category(std::size_t index, DataColumn& column) const {
+    std::set<std::string> values;
+    for (const auto& row : csv_.rows) values.insert(row[index]);
+    column.values.assign(values.begin(), values.end());
+    for (std::size_t row = 0; row < csv_.rows.size(); ++row)
+      column.cells[row] =
+          static_cast<double>(std::lower_bound(column.values.begin(), column.values.end(), csv_.rows[row][index]) - column.values.begin());
+  }
+
+  std::vector<char> split_of() const {
+    const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), config_.split) - csv_.columns.begin());
+    std::vector<char> out;
+    for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
+      const std::string& cell = csv_.rows[row][index];
+      if (cell != "train" && cell != "validation")
+        fail_at(row, index, quoted(cell) + " is neither train nor validation",
+                "task.split=" + config_.split + " makes it say which rows are held out");
+      out.push_back(cell == "validation");
+    }
+    return out;
+  }
+
+  void check_input(const DataColumn& column, const DataColumn& target) const {
+    const std::string ignore = "leave it out: task.ignore='[" + dump_json(Json(column.name)) + "]'";
+    if (column.values.size() == csv_.rows.size())
+      fail("column " + column.name + " has another text in every row: it names the rows and says nothing about others", ignore);
+    const bool is_copy = target.is_number() ? column.is_number() && column.cells == target.cells : is_recoded(column.cells, target.cells);
+    if (is_copy) fail("column " + column.name + " says in every row what " + target.name + " is: a model would learn to copy it", ignore);
+  }
+
+  // Whether each value of one goes with one value of the other.
+  static bool is_recoded(const std::vector<double>& column, const std::vector<double>& target) {
+    std::map<double, double> forth, back;
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      if (forth.emplace(column[row], target[row]).first->second != target[row]) return false;
+      if (back.emplace(target[row], column[row]).first->second != column[row]) return false;
+    }
+    return true;
+  }
+
+  void check_inputs(const DataTable& table) const {
+    if (table.inputs.empty()) fail("no column is left to predict " + table.target.name + " from", "task.ignore leaves out all others");
+    if (table.input_width() > kMostInputs) {
+      const auto widest =
+          std::max_element(table.inputs.begin(), table.inputs.end(), [](const auto& a, const auto& b) { return a.width() < b.width(); });
+      fail(std::to_string(table.input_width()) + " numbers to an example, of which " + std::to_string(widest->width()) +
+               " for the values of " + widest->name + "; at most " + std::to_string(kMostInputs) + " are taken",
+           "leave out a column of many values with task.ignore");
+    }
+  }
+
+  void check_target(const DataColumn& target) const {
+    if (target.is_number()) {
+      if (std::all_of(target.cells.begin(), target.cells.end(), [&](double x) { return x == target.cells[0]; }))
+        fail("task.target: " + target.name + " has the same number in every row", "there is nothing to learn");
+      return;
+    }
+    if (target.values.size() < 2)
+      fail("task.label: " + target.name + " has one class, " + quoted(target.values[0]), "there is nothing to learn");
+    if (static_cast<std::int64_t>(target.values.size()) > kMostClasses || target.values.size() == csv_.rows.size())
+      fail("task.label: " + target.name + " has " + std::to_string(target.values.size()) + " classes in " +
+               std::to_string(csv_.rows.size()) + " rows",
+           "for a column of numbers set target=" + target.name + " in place of label");
+  }
+
+  const TableConfig& config_;
+  std::string bytes_;
+  Csv csv_;
+};
+
+}  // namespace
+
+std::int64_t DataTable::input_width() const {
+  std::int64_t width = 0;
+  for (const auto& column : inputs) width += column.width();
+  return width;
+}
+
+std::shared_ptr<const DataTable> read_table(const TableConfig& config) {
+  static std::mutex mutex;
+  static std::string last_key;
+  static std::shared_ptr<const DataTable> last;
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(config.file, error).time_since_epoch().count();
+  const std::string key = dump_json({config.file, time, std::filesystem::file_size(config.file, error), config.label, config.target,
+                                     *config.columns, *config.types, *config.ignore, config.split});
+  const std::lock_guard<std::mutex> hold(mutex);
+  if (error || key != last_key) {
+    last = std::make_shared<const DataTable>(TableReader(config).read());
+    last_key = key;
+  }
+  return last;
+}
+
+namespace {
+
+// "a, b, c" of few, and how many more of many.
+std::string few_of(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 20;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return join(names) + (count > kShown ? " and " + std::to_string(count - kShown) + " more" : "");
+}
+
+}  // namespace
+
+std::string describe_table(const DataTable& table, const TableConfig& config) {
+  std::vector<std::string> numbers, categories;
+  for (const auto& column : table.inputs) {
+    if (column.is_number()) numbers.push_back(column.name);
+    else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
+  }
+  const auto& target = table.target;
+  return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + few_of(numbers)) +
+         (categories.empty() ? "" : "; categories: " + few_of(categories)) +
+         (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
+         (config.is_drawn() ? "" : "; split by " + config.split);
+}
+
+}  // namespace ffn

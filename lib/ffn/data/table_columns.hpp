@@ -1,0 +1,37 @@
+// A table of the user's as typed columns: what each cell is, and what is refused.
+#pragma once
+
+#include <memory>
+
+#include "ffn/config/task_config.hpp"
+
+namespace ffn {
+
+struct DataColumn {
+  std::string name;
+  std::vector<std::string> values;  ///< of a category, sorted; none of a number
+  std::vector<double> cells;        ///< (rows) numbers, or indices of values
+
+  bool is_number() const { return values.empty(); }
+  /// Numbers that the network sees of it.
+  std::int64_t width() const { return is_number() ? 1 : static_cast<std::int64_t>(values.size()); }
+};
+
+struct DataTable {
+  std::vector<DataColumn> inputs;
+  DataColumn target;           ///< of the label or of the target
+  std::vector<char> held_out;  ///< (rows) whether the split column says so; empty where rows are drawn
+  std::string sha256;          ///< of the file: part of a run's identity
+
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(target.cells.size()); }
+  std::int64_t input_width() const;
+};
+
+/// Reads the file and types its columns; the last one, unchanged by size and time, is read once. Throws DataError, with line and column or
+/// with the key to change.
+std::shared_ptr<const DataTable> read_table(const TableConfig& config);
+
+/// "150 rows; numbers: a, b; categories: color (3); label: species (3 classes)"
+std::string describe_table(const DataTable& table, const TableConfig& config);
+
+}  // namespace ffn

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""A table of one's own through the whole program."""
+from program import ProgramTest, main, record
+
+ROWS = "".join(f"{x / 4},{'red' if x % 3 else 'blue'},{'yes' if x % 3 and x > 20 else 'no'},{100 + 5 * x}\n" for x in range(60))
+
+
+class Table(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        (self.tmp / "mine.csv").write_text("x,color,bought,spent\n" + ROWS)
+        self.config = self.write("mine.json", {"name": "mine", "task": {"kind": "table", "file": "mine.csv", "label": "bought", "ignore": ["spent"]},
+                                               "model": {"d_model": 8}, "train": {"steps": 200, "optimizer": {"lr": 0.01}}})
+
+    def test_a_run_says_what_it_found_and_what_one_answer_gives(self):
+        result = self.ok(self.config)
+        self.assertIn("60 rows; numbers: x; categories: color (2); label: bought (no, yes)", result.stderr)
+        self.assertIn("val/majority_accuracy", result.stdout)
+        measured = record(self.tmp / "runs/mine/seed-0")["summary"]["metrics"]
+        self.assertGreater(measured["val/accuracy"]["final"], measured["val/majority_accuracy"]["final"])
+        self.assertIn("60 rows; numbers: x", self.ok("plan", self.config, "--no-probe").stderr)
+
+    def test_a_number_is_predicted_in_its_own_unit(self):
+        self.ok(self.config, "task.label=", "task.target=spent", "task.ignore=[]", "name=number", "train.steps=400", "-q")
+        measured = record(self.tmp / "runs/number/seed-0")["summary"]["metrics"]
+        self.assertGreater(measured["val/mean_rmse"]["final"], 50)  # spent runs from 100 to 395: its deviation is 87
+        self.assertLess(measured["val/rmse"]["final"], 20)
+        self.assertGreater(measured["val/r2"]["final"], 0.9)
+
+    def test_a_study_names_the_answer_without_a_model_beside_the_linear_one(self):
+        text = self.ok(self.config, "seeds=6", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy", "-q").stdout
+        self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
+
+    def test_both_engines_agree_and_a_cohort_writes_what_a_run_alone_does(self):
+        self.assertIn("the engines agree", self.ok("verify", self.config).stdout)
+        self.ok(self.config, "seeds=3", "name=together", "-q", "-j", "1")
+        self.ok(self.config, "seed=2", "name=alone", "-q")
+        files = [next((self.tmp / "runs" / name).rglob("seed-2.*/model.safetensors")).read_bytes() for name in ("alone", "together")]
+        alone, together = (file[8 + int.from_bytes(file[:8], "little"):] for file in files)  # without the header, which has the name
+        self.assertEqual(alone, together)
+        self.assertGreater(len(alone), 1000)
+
+    def test_what_is_wrong_with_a_table_is_said_before_anything_is_written(self):
+        (self.tmp / "mine.csv").write_text("x,color,bought,spent\n" + ROWS + "1,red,yes\n")
+        error = self.fails(3, self.config)
+        self.assertIn("mine.csv:62: 3 cells in a table of 4 columns", error)
+        self.assertFalse((self.tmp / "runs").exists())
+        self.assertIn("mine.csv:62", self.fails(3, "validate", self.config))
+        self.assertIn("set label or target, not both", self.fails(2, self.config, "task.target=spent"))
+        self.assertIn('types: x: expected "number" or "category", got "text"', self.fails(2, self.config, 'task.types={"x": "text"}'))
+        self.assertIn("split (fold) is a column", self.fails(2, self.config, "task.split=fold", "task.validation_fraction=0.3"))
+        with open(self.tmp / "large.csv", "w") as large:
+            large.truncate(1100 << 20)
+        self.assertIn("the table has 1100 MiB; at most 1024 are read", self.fails(3, self.config, "task.file=large.csv"))
+        self.assertIn('column color: "red" is not a number', self.fails(3, self.config, "task.file=" + str(self.write("good.csv", "x,color,bought\n" + "1,red,yes\n2,blue,no\n" * 9)), "task.label=", "task.target=color", "task.ignore=[]"))
+        self.assertIn("no table at", self.fails(3, self.config, "task.file=other.csv"))
+
+    def test_a_run_is_inspected_with_its_table_and_not_with_another(self):
+        self.ok(self.config, "-q")
+        self.assertIn("yes", self.ok("inspect", "runs/mine").stdout)
+        self.assertIn("only text runs can be sampled", self.fails(2, "sample", "runs/mine"))
+        (self.tmp / "mine.csv").write_text("x,color,bought,spent\n" + ROWS.replace("blue", "green"))
+        self.assertIn("is not the table that the run was trained on", self.fails(3, "inspect", "runs/mine"))
+
+    def test_the_shipped_table_is_copied_with_its_config(self):
+        self.ok("cp", "table", "iris.json")
+        self.assertEqual(len((self.tmp / "data/iris.csv").read_text().splitlines()), 151)
+        self.assertIn("150 rows", self.ok("iris.json", "train.steps=5").stderr)
+        self.assertIn("exists and is not overwritten", self.fails(2, "cp", "table", "again.json"))
+        self.assertFalse((self.tmp / "again.json").exists())
+
+
+if __name__ == "__main__":
+    main()

@@ -75,7 +75,7 @@ void draw_plane(Svg& svg, const Surface& s, double left, double top, double size
 }
 
 std::string draw_planes(const SurfacePanel& panel, const Form& form, const std::string& style) {
-  constexpr double kGap = 10, kLeft = 34, kTop = 22, kLargest = 320;
+  constexpr double kGap = 10, kLeft = 34, kTop = 36, kLargest = 320;
   const auto count = static_cast<double>(panel.surfaces.size());
   const double size = std::min(kLargest, (form.width - kLeft - kGap * (count - 1)) / count);
   const Surface& first = panel.surfaces[0];
@@ -92,8 +92,9 @@ std::string draw_planes(const SurfacePanel& panel, const Form& form, const std::
   const Axis y{first.low[1], first.high[1], pictures::AxisKind::linear, kTop + size, kTop};
   for (const auto& tick : pictures::ticks(y, size > 200 ? 5 : 3))
     svg.text(kLeft - 5, y.at(tick.value) + 4, tick.label, "q", pictures::Anchor::end);
-  svg.text(0, 12, fitted_text(first.names[1], kLeft), "q");
-  svg.text(kLeft + size / 2, kTop + size + 32, fitted_text(first.names[0], size), "q", pictures::Anchor::middle);
+  const double right = kLeft + count * (size + kGap) - kGap;
+  svg.text(0, 12, fitted_text(first.names[1], form.width), "q");
+  svg.text(right, kTop + size + 32, fitted_text(first.names[0], right), "q", pictures::Anchor::end);
   return svg.element(style);
 }
 

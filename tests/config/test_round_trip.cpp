@@ -149,6 +149,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
       other.describe(changer);
       const bool loss_is_free = target_of(other.task) == Target::classes;  // there is one loss of vectors
       if (!loss_is_free) other.train.loss = config.train.loss;
+      other.train.label_smoothing = 0;  // goes with the loss that was changed
       const auto written = resolved_json(other);
       CAPTURE(written.dump());
       CHECK(resolved_json(reread(other)) == written);
@@ -164,7 +165,7 @@ TEST_CASE("a config with every field changed is written and read back unchanged"
           continue;
         }
         unchanged += kept.count(pointer);
-        if (kept.count(pointer) || (pointer == "/train/loss" && !loss_is_free)) continue;
+        if (kept.count(pointer) || (pointer == "/train/loss" && !loss_is_free) || pointer == "/train/label_smoothing") continue;
         CAPTURE(pointer);
         CHECK((!defaults.count(pointer) || defaults.at(pointer) != value));
       }

@@ -1,6 +1,7 @@
 // Pictures of a study's networks over all of their input, where that is one number or two.
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/inspect/inspection.hpp"
+#include "ffn/report/format.hpp"
 #include "ffn/report/series.hpp"
 #include "ffn/store/safetensors.hpp"
 #include "load_config.hpp"
@@ -43,13 +44,21 @@ std::vector<pictures::Figure> surface_figures(const Comparison& c) {
   const pictures::SeriesList series(c);
   std::vector<inspect::SurfacePanel> panels;
   std::vector<std::string> notes;
+  std::size_t left_out = 0;
   for (const auto& facet : c.facets) {
     const std::string of_facet = facet_title(c, facet);
     for (const auto& group : facet.groups) {
+      if (panels.size() == pictures::kMostPanels) {
+        ++left_out;
+        continue;
+      }
       const std::string& name = series.name(series.index(group.value));
-      panels.push_back(panel_of((of_facet.empty() ? "" : of_facet + ", ") + name, group, notes));
+      auto panel = panel_of((of_facet.empty() ? "" : of_facet + ", ") + name, group, notes);
+      if (!panel.surfaces.empty()) panels.push_back(std::move(panel));
     }
   }
+  if (left_out > 0)
+    notes.push_back("the first " + format_counted(panels.size(), "variant") + " are drawn, " + std::to_string(left_out) + " are not");
   auto figures = inspect::figures_of(panels);
   if (!figures.empty()) figures[0].notes.insert(figures[0].notes.end(), notes.begin(), notes.end());
   return figures;

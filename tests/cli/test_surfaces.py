@@ -104,7 +104,7 @@ class Surfaces(ProgramTest):
         self.assertIn("by their target: + above 0, - below 0.", " ".join(self.ok("inspect", run).stdout.split()))
         self.assertEqual(self.surface(self.trained({**CIRCLE, "name": "xor", "task": {"kind": "xor"}})[0])["shape"], [100, 100, 2])
         for name, task in (("bits", {"kind": "xor", "bits": 3}), ("one-hot", {"kind": "function", "inputs": {"n": {"integer": 2}}, "label": "n"}),
-                           ("wide", {**SINE["task"], "inputs": {"x": {"uniform": [-1, 1], "size": 3}}, "target": "sum(x)"})):
+                           ("many", {**CIRCLE["task"], "classes": 21}), ("wide", {**SINE["task"], "inputs": {"x": {"uniform": [-1, 1], "size": 3}}, "target": "sum(x)"})):
             self.assertIsNone(self.surface(self.trained({**CIRCLE, "name": name, "task": task})[0]), name)
 
     def test_a_table_has_its_names_and_is_the_one_that_was_trained_on(self):

@@ -54,7 +54,7 @@ struct SurfacePanel {
   std::vector<std::string> names;  ///< of the surfaces: "seed 0"
   std::vector<Surface> surfaces;
 };
-/// A figure for each kind of surface.
+/// A figure for each kind of surface; every panel has one at least.
 std::vector<pictures::Figure> figures_of(const std::vector<SurfacePanel>& panels);
 
 }  // namespace ffn::inspect

@@ -8,7 +8,6 @@
 #include "ffn/inspect/surface.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/frame.hpp"
-#include "ffn/report/series.hpp"
 
 namespace ffn::inspect {
 
@@ -154,7 +153,7 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
   bool zeros = false;
   std::string names;
   for (const auto& panel : panels) {
-    if (panel.surfaces.empty() || panel.surfaces[0].kind != kind) continue;
+    if (panel.surfaces[0].kind != kind) continue;
     for (std::size_t i = 0; i < panel.surfaces.size(); ++i) {
       const auto& s = panel.surfaces[i];
       for (std::size_t k = out.legend.size(); !curve && k < s.kinds.size(); ++k) out.legend.push_back({k, s.kinds[k]});
@@ -168,7 +167,6 @@ std::optional<Figure> figure_of(Surface::Kind kind, const std::vector<SurfacePan
                           }});
   }
   if (out.panels.empty()) return std::nullopt;
-  pictures::keep_most_panels(out.panels, out.notes);
   out.id = curve ? "fitted-curve" : classes ? "decision-regions" : "output-plane";
   out.heading = (curve ? "Fitted curve over " : classes ? "Decision regions over " : "Output over ") + names;
   const std::string points = " Filled points are training examples, hollow points validation examples";

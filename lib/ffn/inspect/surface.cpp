@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kSide = 100, kCurve = 400;  // TensorFlow Playground, src/playground.ts: DENSITY = 100
 constexpr std::int64_t kExamples = 256;            // that say how far the inputs reach
 constexpr std::size_t kShown = 60;                 // of those, to train and to validate each
-constexpr std::int64_t kMostClasses = 20;          // more cannot be told apart
+constexpr std::int64_t kMostRegions = 20;          // more cannot be told apart
 constexpr std::int64_t kMostUnits = 64;            // more lines hide what they lie on
 
 // Names of the numbers that the network sees. None where one is no place on an axis: an integer, or a category, is one of several there.
@@ -61,7 +61,7 @@ std::optional<Surface> empty_surface(const RunConfig& config, const TaskShape& s
   Surface out;
   const bool classes = shape.target == Target::classes;
   if (shape.tokens || shape.sequence_length > 1 || (!classes && shape.num_classes > 1)) return std::nullopt;
-  if (shape.num_classes > kMostClasses) return std::nullopt;
+  if (shape.num_classes > kMostRegions) return std::nullopt;
   if (shape.input_width != 2 && (classes || shape.input_width != 1)) return std::nullopt;
   out.names = std::visit(InputNames{shape.input_width}, config.task);
   if (out.names.empty()) return std::nullopt;

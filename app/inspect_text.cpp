@@ -216,6 +216,7 @@ void print_inspection(const Inspection& i, const std::string& run, const ModelCo
   print_paragraph(std::to_string(model.blocks) + (model.blocks == 1 ? " block: " : " blocks: ") + layer_text(model) +
                   "\nShown to it: " + i.inputs.source + "\n");
   for (const auto& note : i.notes) print_paragraph("note: " + note);
+  if (i.surface) print_surface(*i.surface, common);
   const bool any_hidden = std::any_of(i.blocks.begin(), i.blocks.end(), [](const BlockReport& block) { return !block.hidden.empty(); });
   if (any_hidden) {
     print_layers(i, common);

@@ -120,6 +120,7 @@ std::unique_ptr<Report> make_report(const CompareQuestion& question, const std::
   out->curves = pictures::read_curves(out->comparison, curves_worth_drawing(targets, out->comparison.metric));
   finished(3);
   out->figures = pictures::figures_of(out->comparison, out->curves);
+  for (auto& figure : surface_figures(out->comparison)) out->figures.push_back(std::move(figure));
   return out;
 }
 

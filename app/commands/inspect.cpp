@@ -89,6 +89,7 @@ int inspect_run(const InspectOptions& options, bool traced, const CommonOptions&
   auto inspection =
       inspect::look_inside(network, options.data == "task" ? inspect::training_inputs(config, weights, most)
                                                            : inspect::text_inputs(config, weights, expand_home(options.data), most));
+  inspection.surface = inspect::surface_of(config, weights, network);
   const auto notes = notes_of(directory);
   inspection.notes.insert(inspection.notes.begin(), notes.begin(), notes.end());
   if (!options.out.empty()) write_page(options.out, inspect::page(inspection, page_facts(config.model)), common);

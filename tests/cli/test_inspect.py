@@ -244,7 +244,7 @@ class Text(InspectTest):
         run = self.trained({**XOR, "name": "mix"}, "model.ffn.kind=moe")
         for width in ("60", "80"):
             text = self.run_program("inspect", run, env={**os.environ, "COLUMNS": width}).stdout
-            bars = [word for word in text[:text.index("near 0: |h|")].split() if re.search("[▁-█·]", word)]
+            bars = [word for word in text[text.index("Hidden layers"):text.index("near 0: |h|")].split() if re.search("[▁-█·]", word)]
             self.assertGreater(len(bars), 1)
             self.assertEqual({len(bar) for bar in bars}, {10})
 

@@ -111,9 +111,9 @@ class Words(ReportTest):
         short = self.ok("compare", "runs/study").stdout.partition("\n\n")[0]
         self.assertEqual(answer.replace("\u00a0", " "), " ".join(short.split()).replace("\u00a0", " "))
         sections = [e[1]["id"] for e in page.all() if e[0] in ("section", "figure")]
-        self.assertEqual(sections, ["table", "notes", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "lost",
+        self.assertEqual(sections, ["table", "notes", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "decision-regions", "lost",
                                     "varying", "environment", "commands"] if "notes" in sections else
-                         ["table", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "lost", "varying", "environment", "commands"])
+                         ["table", "learning-curves-val-loss", "steps-to-target", "distribution", "effect-expansion", "heat-map", "cost", "decision-regions", "lost", "varying", "environment", "commands"])
         commands = page.text(next(page.all("section", id="commands")))
         self.assertIn("ffn-train --config", commands)
         self.assertIn("ffn-train compare runs/study", commands)
@@ -363,7 +363,7 @@ class Words(ReportTest):
     def test_a_single_run_has_a_page_of_its_own(self):
         self.ok("xor", "train.steps=50", "-q")
         page = Page(self.page("runs/xor"))
-        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["learning-curves-val-accuracy", "learning-curves-val-loss", "steps-to-target"])
+        self.assertEqual([e[1]["id"] for e in page.all("figure")], ["learning-curves-val-accuracy", "learning-curves-val-loss", "steps-to-target", "decision-regions"])
 
 
 class Figures(ReportTest):
@@ -569,7 +569,7 @@ class InABrowser(ReportTest):
                             self.assertLessEqual(chromium.evaluate("document.documentElement.scrollWidth"), width)
                             shown = chromium.evaluate("[...document.querySelectorAll('figure .panel')].map(p => [...p.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 50).length)")
                             self.assertEqual(shown, [1] * len(shown))
-                            self.assertEqual(len(shown), 3 + 3 + 3 + 1 + 1 + 3)
+                            self.assertEqual(len(shown), 3 + 3 + 3 + 1 + 1 + 3 + 9)
                             ground = chromium.evaluate("getComputedStyle(document.body).backgroundColor")
                             self.assertEqual(ground, "rgb(18, 20, 23)" if dark else "rgb(255, 255, 255)")
                             small = chromium.evaluate("Math.min(...[...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height > 0).map("

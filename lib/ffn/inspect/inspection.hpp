@@ -7,6 +7,7 @@
 #include "ffn/inspect/experts.hpp"
 #include "ffn/inspect/neurons.hpp"
 #include "ffn/inspect/patterns.hpp"
+#include "ffn/inspect/surface.hpp"
 
 namespace ffn::inspect {
 
@@ -36,6 +37,7 @@ struct Inspection {
   std::vector<BlockReport> blocks;
   std::vector<std::string> notes;  ///< omissions and their reasons
   std::string no_neurons;          ///< why it has none that could be named; empty where it has
+  std::optional<Surface> surface;  ///< of a network of one or two numbers; added by who knows the run
 };
 
 /// Calls `f(block, part, report)` for every hidden layer, of a mixture for every expert's.

@@ -127,6 +127,26 @@ Json routing_json(const RoutingReport& report, const TokenKinds& kinds) {
   return out;
 }
 
+Json surface_json(const Surface& s) {
+  constexpr const char* kKinds[] = {"curve", "classes", "numbers"};
+  Json examples = Json::array();
+  for (const auto& e : s.examples) {
+    examples.push_back({{"for", e.trained ? "training" : "validation"}, {"at", {e.x, e.y}}});
+    if (s.kind == Surface::Kind::classes) examples.back()["class"] = e.kind;
+  }
+  std::vector<std::int64_t> shape(s.names.size(), s.side);
+  shape.push_back(s.outputs);
+  return {{"kind", kKinds[static_cast<int>(s.kind)]},
+          {"inputs", s.names},
+          {"kinds", s.kinds},
+          {"low", s.low},
+          {"high", s.high},
+          {"shape", shape},
+          {"values", s.values},
+          {"zeros", s.zeros},
+          {"examples", examples}};
+}
+
 }  // namespace
 
 Json to_json(const Inspection& inspection, const NeuronPlace& place) {
@@ -162,6 +182,7 @@ Json to_json(const Inspection& inspection) {
     blocks.push_back(std::move(block));
   }
   out["blocks"] = std::move(blocks);
+  if (inspection.surface) out["surface"] = surface_json(*inspection.surface);
   return out;
 }
 

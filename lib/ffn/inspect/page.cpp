@@ -235,6 +235,7 @@ std::string header(const std::string& heading, const PageFacts& facts, const std
 std::string page(const Inspection& i, const PageFacts& facts) {
   std::string body = header("Inside ", facts, "Shown to it: " + i.inputs.source + ".");
   for (const auto& note : i.notes) body += paragraph("Note: " + note + ".", "note");
+  if (i.surface) body += html_figures(figures_of({SurfacePanel{"", {""}, {*i.surface}}}));
   const auto figures = figures_of(i);
   body += experts_section(i) + html_figures(figures.of_experts) + layers_section(i) + html_figures(figures.of_neurons) +
           examples_section(i) + neurons_section(i) + html_figures(figures.of_attention);

@@ -172,7 +172,8 @@ int show_task(const std::string& name, const CommonOptions& common) {
     print_json(out);
     return 0;
   }
-  print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"function\", " + (row->keys + 1) + "\n\n");
+  print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"function\", " + (row->keys + 1) +
+             "\n\n");
   const auto numbers = [](const float* from, std::int64_t count) {
     std::string out;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 8); ++i) out += (i > 0 ? "  " : "") + format_significant(from[i], 3);

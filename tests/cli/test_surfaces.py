@@ -103,6 +103,9 @@ class Surfaces(ProgramTest):
         self.assertEqual((self.surface(run)["kind"], self.surface(run)["inputs"]), ("numbers", ["x[0]", "x[1]"]))
         self.assertIn("by their target: + above 0, - below 0.", " ".join(self.ok("inspect", run).stdout.split()))
         self.assertEqual(self.surface(self.trained({**CIRCLE, "name": "xor", "task": {"kind": "xor"}})[0])["shape"], [100, 100, 2])
+        moons = self.surface(self.trained({**CIRCLE, "name": "moons", "task": {"kind": "function", "name": "moons"}})[0])  # of features
+        self.assertEqual(moons["shape"], [100, 100, 2])
+        self.assertTrue(all(-3 < low < -1 and 1 < high < 4 for low, high in zip(moons["low"], moons["high"])), moons["low"] + moons["high"])
         for name, task in (("bits", {"kind": "xor", "bits": 3}), ("one-hot", {"kind": "function", "inputs": {"n": {"integer": 2}}, "label": "n"}),
                            ("many", {**CIRCLE["task"], "classes": 21}), ("wide", {**SINE["task"], "inputs": {"x": {"uniform": [-1, 1], "size": 3}}, "target": "sum(x)"})):
             self.assertIsNone(self.surface(self.trained({**CIRCLE, "name": name, "task": task})[0]), name)

@@ -35,7 +35,9 @@ const Json& fitting(const Json& schema, const Json& value) {
 }
 
 /// Whose keys are the user's own.
-bool is_free_form(const std::string& key) { return key == "parameters" || key == "let" || key == "init" || key == "inputs" || key == "types"; }
+bool is_free_form(const std::string& key) {
+  return key == "parameters" || key == "let" || key == "init" || key == "inputs" || key == "types";
+}
 
 /// Checks that the schema knows every key of a written value, and counts them.
 std::size_t check_schema(const Json& schema, const Json& value, const std::string& pointer) {
@@ -72,7 +74,7 @@ std::vector<RunConfig> one_of_each() {
   std::vector<RunConfig> configs;
   const auto add = [&]() -> RunConfig& { return configs.emplace_back(); };
   each_alternative(TaskConfig{}, [&](auto task) {
-    if constexpr (std::is_same_v<decltype(task), FunctionConfig>) task.classes = 2;  // what is not set is not written
+    if constexpr (std::is_same_v<decltype(task), FunctionConfig>) task.classes = 2;              // what is not set is not written
     if constexpr (std::is_same_v<decltype(task), TableConfig>) task.validation_fraction = 0.25;  // likewise
     add().task = task;
   });

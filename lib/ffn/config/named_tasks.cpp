@@ -36,8 +36,8 @@ const std::vector<NamedTask>& named_tasks() {
       {"product", R"json({"inputs": {"x": {"uniform": [-1, 1], "size": 2}}, "target": "x[0] * x[1]"})json",
        "val/r2 of a linear model 0; one gated unit without activation gets all", "what gating computes"},
   };
-// clang-format on
-return all;
+  // clang-format on
+  return all;
 }
 
 bool is_named_task(const std::string& name) {

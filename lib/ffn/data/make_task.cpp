@@ -73,7 +73,8 @@ bool all_bits(const TaskConfig& config) {
   const auto* function = std::get_if<FunctionConfig>(&config);
   if (!function) return std::holds_alternative<XorConfig>(config);
   const auto inputs = function_task(*function).inputs;
-  return function->features.empty() && std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
+  return function->features.empty() &&
+         std::all_of(inputs.begin(), inputs.end(), [](const FunctionInput& input) { return input.kind == FunctionInput::Kind::bit; });
 }
 
 std::unique_ptr<Task> make_task(const TaskConfig& config, const std::vector<DataSeeds>& seeds) { return std::visit(Build{seeds}, config); }

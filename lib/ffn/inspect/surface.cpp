@@ -26,6 +26,7 @@ struct InputNames {
   std::int64_t width;
 
   std::vector<std::string> operator()(const FunctionConfig& config) const {
+    if (!config.features.empty()) return numbered();
     std::vector<std::string> out;
     for (const auto& input : function_task(config).inputs) {
       if (input.kind == FunctionInput::Kind::integer) return {};
@@ -43,6 +44,9 @@ struct InputNames {
   }
   template <class AnyTask>
   std::vector<std::string> operator()(const AnyTask&) const {
+    return numbered();
+  }
+  std::vector<std::string> numbered() const {
     std::vector<std::string> out;
     for (std::int64_t i = 0; i < width; ++i) out.push_back("input " + std::to_string(i));
     return out;

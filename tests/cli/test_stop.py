@@ -115,6 +115,26 @@ class Stop(ProgramTest):
                     self.assertEqual(*(without_times(json.loads(json.dumps(a[part]).replace(f'"{other}/', f'"{out}/'))) for a in (own, later)))
         self.ok("report", "other/study", "--target", "val/loss<=0.3", "-q")
 
+    def test_a_later_target_is_never_the_declared_question_and_asks_no_claims(self):
+        claim = {"claim": "half the rate is slower", "source": "a test", "check": {"value": "0.002", "verdict": "worse"}}
+        path = self.write("claims.json", {**STUDY, "name": "claims", "seeds": 12, "sweep": {"grid": {"train.optimizer.lr": [0.004, 0.002]}}, "expect": [claim]})
+        for shard in ("1/2", "2/2"):
+            self.ok(path, "--shard", shard, "-q")
+        later = self.ok("compare", "runs/claims", "--target", "val/loss<=0.3").stdout
+        self.assertIn("suggestive", later)
+        self.assertNotIn("Sure", later)
+        self.assertNotIn("claim:", later)
+        self.assertIn("claim: half the rate is slower: holds", self.ok("compare", "runs/claims").stdout)
+
+    def test_times_to_different_losses_are_not_judged_and_no_loss_is_tuned(self):
+        path = self.write("losses.json", {**ONE, "name": "losses", "seeds": 12})
+        self.ok(path, "train.loss=auto,hinge", "-q")
+        answer = self.ok("compare", "runs/losses").stdout
+        self.assertIn("these are times to values of different losses", " ".join(answer.split()))
+        self.assertNotIn("Sure", answer)
+        error = self.fails(2, "validate", self.config, "tune.train.loss=auto,hinge")
+        self.assertIn("values of different losses have no common scale to choose by", error)
+
     def test_a_target_that_the_curves_cannot_answer_is_refused(self):
         self.ok(self.config, STOP, "-q")
         self.ok("compare", "runs/study", "--target", "val/loss<=0.3")  # on the way to their own

@@ -104,8 +104,12 @@ bool mixes_losses(const std::vector<FoundRun>& runs, const std::vector<std::stri
   const auto goes_with = [&](const char* key) {
     return std::find(varying.begin(), varying.end(), key) != varying.end() && determines(runs, by, key);
   };
-  const bool is_of_training = metric.name == metric::kTrainLoss.name;
-  return ((is_of_training || metric.name == metric::kValLoss.name) && goes_with("train.loss")) ||
+  std::set<std::string> names{metric.name};  // or those that a time is the time to
+  if (metric.is_time()) {
+    for (const auto& run : runs) names.insert(value_of(run, "train.target.metric"));
+  }
+  const bool is_of_training = names.count(metric::kTrainLoss.name) > 0;
+  return ((is_of_training || names.count(metric::kValLoss.name) > 0) && goes_with("train.loss")) ||
          (is_of_training && goes_with("train.label_smoothing"));
 }
 
@@ -165,17 +169,28 @@ std::vector<Cell> into_cells(const std::vector<FoundRun>& runs, const std::vecto
   return cells;
 }
 
+}  // namespace
+
+std::string target_text(const FoundRun& run) {
+  std::string target;
+  for (const auto& [key, value] : run.keys) {
+    const bool ends_run = key == "train.target.stop" || key == "train.target.patience";
+    if (key.rfind("train.target.", 0) == 0 && !ends_run) target += (target.empty() ? "" : " ") + key.substr(13) + "=" + value;
+  }
+  return target;
+}
+
+namespace {
+
 // What is measured of runs, and when: another question about the same training.
 std::map<std::string, std::set<std::string>> measured_of(const std::vector<FoundRun>& runs) {
   std::map<std::string, std::set<std::string>> out;
   for (const auto& run : runs) {
-    std::string target;
     for (const auto& [key, value] : run.keys) {
-      const bool ends_run = key == "train.target.stop" || key == "train.target.patience";
-      if (key.rfind("train.target.", 0) == 0 && !ends_run) target += key.substr(13) + "=" + value + " ";
       if (key == "train.eval_every" || key == "train.eval_examples") out[key.substr(6)].insert(value);
     }
-    if (!target.empty()) out["target"].insert(target.substr(0, target.size() - 1));
+    if (const std::string target = target_text(run); !target.empty()) out["target"].insert(target);
+    if (run.own_target) out["own target"].insert(*run.own_target);
   }
   return out;
 }
@@ -290,7 +305,8 @@ Comparison compare_runs(std::vector<FoundRun> found, const CompareRequest& reque
   const bool judged = metric.measure != Measure::seconds && !of_tasks && !out.mixed_losses;
   if (of_tasks) out.notes.push_back("these are different tasks: their values stand side by side and are not judged");
   if (out.mixed_losses)
-    out.notes.push_back("these are values of different losses: they stand side by side and are not judged; compare another metric");
+    out.notes.push_back(std::string("these are ") + (metric.is_time() ? "times to " : "") +
+                        "values of different losses: they stand side by side and are not judged; compare another metric");
   const auto cells = into_cells(runs, facet_by, out.by);
   const auto contrasts = asked.interaction && judged ? asked_contrasts(cells, facet_by, values) : std::vector<AskedContrast>();
   stats::CompareOptions options;

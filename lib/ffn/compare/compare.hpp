@@ -34,8 +34,12 @@ struct FoundRun {
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
   std::int64_t flops_per_token = 0;  ///< forward; 0 if it is not known
+  std::optional<std::string> own_target = {};  ///< target_text() of its training, where another is asked for afterwards
   std::vector<double> parts = {};  ///< of a pooled run (compare.over): the metric or its logarithm with each value, NaN where it is missing
 };
+
+/// "metric=val/loss at_most=0.01"; empty without a target.
+std::string target_text(const FoundRun& run);
 
 /// A run that is planned: as find_runs would report it before it has begun.
 FoundRun pending_run(const RunConfig& config, const std::filesystem::path& path);
@@ -191,7 +195,7 @@ struct Comparison {
   std::optional<TuningResult> tuned;
   std::vector<std::string> notes;
   std::optional<SequentialProgress> sequential;
-  std::map<std::string, std::set<std::string>> measured;  ///< "target", "eval_every", "eval_examples" of the runs
+  std::map<std::string, std::set<std::string>> measured;  ///< "target", "own target", "eval_every", "eval_examples" of the runs
   AnswerHistory history;
   std::vector<std::pair<std::filesystem::path, std::int64_t>> places;  ///< directory and seed of every run, of those that were pooled, too
 };

@@ -89,10 +89,12 @@ Json declared_question(const Comparison& c, const CompareConfig& asked, const St
   const CompareConfig& own = file.compare;
   Json out = question_of(c, asked);
   out[kDesign] = file.sequential ? "until settled" : "fixed";
-  if (write_json(own) == write_json(asked)) return out;
+  const bool is_later_target = c.measured.count("own target") > 0;
+  if (is_later_target) out["target"] = measured(c, "own target") == "" ? Json() : measured(c, "own target");
+  if (write_json(own) == write_json(asked) && !is_later_target) return out;
   const Json written = write_json(own);
   for (const auto& item : written.items()) out[item.key()] = item.value();
-  if (own.metric.empty()) out["metric"] = measured(c, "target").is_null() ? metric::kValLoss.name : kTimesToTarget[0];
+  if (own.metric.empty()) out["metric"] = out["target"].is_null() ? metric::kValLoss.name : kTimesToTarget[0];
   if (own.by.empty()) out["by"] = c.by;
   if (!own.reference.empty() || file.variants.empty()) return out;
   if (own.by == "variant") out["reference"] = file.variants[0].name;

@@ -61,6 +61,7 @@ void take_target(const TargetConfig& target, const std::string& text, std::vecto
   const auto keys = flat_keys({{"train", {{"target", write_json(target)}}}});
   for (auto& run : runs) {
     if (run.summary) run.summary->hit = hit_on_curve(target, text, run);
+    run.own_target = target_text(run);
     for (auto at = run.keys.lower_bound("train.target"); at != run.keys.end() && at->first.rfind("train.target", 0) == 0;)
       at = run.keys.erase(at);
     run.keys.insert(keys.begin(), keys.end());

@@ -63,7 +63,7 @@ std::string resolve_task_name(FunctionConfig& config) {
   const bool is_same =
       *config.inputs == *meant.inputs && config.features == meant.features && config.label == meant.label && config.target == meant.target;
   if ((has_formula || !config.inputs->empty() || !config.features.empty()) && !is_same)
-    return "\"" + config.name + "\" is what another task is called; leave out the name, or choose one of your own";
+    return "\"" + config.name + "\" is what another task is called; leave out the name, or inputs, features, label and target";
   config.inputs = meant.inputs;
   config.features = meant.features;
   config.label = meant.label;

@@ -130,6 +130,23 @@ std::vector<std::int64_t> seed_list(const Json& seeds, Expansion& expansion) {
   return out;
 }
 
+// Values of different losses have no common scale: neither a choice between them nor a verdict on what was chosen.
+void refuse_tuned_losses(const Study& study, Expansion& expansion) {
+  if (!study.tune) return;
+  std::set<std::string> metrics{study.tune->metric, judged_metric(study)};
+  for (const auto& variant : study.variants) {
+    if (const auto& target = variant.config.train.target) metrics.insert(target->metric);
+  }
+  const bool of_training = metrics.count(metric::kTrainLoss.name) > 0, of_loss = of_training || metrics.count(metric::kValLoss.name) > 0;
+  for (const auto& axis : study.tune->axes) {
+    if ((axis.key == "train.loss" && of_loss) || (axis.key == "train.label_smoothing" && of_training))
+      expansion.problem(
+          "/tune/" + escape_pointer(axis.key),
+          "values of different losses have no common scale to choose by; let tune.metric, compare.metric and the target be others, "
+          "such as val/accuracy");
+  }
+}
+
 // Whether the comparison that the study asks for can be had.
 void check_metric(const Study& study, Expansion& expansion) {
   const std::string& asked = study.config.compare.metric;
@@ -141,6 +158,7 @@ void check_metric(const Study& study, Expansion& expansion) {
   };
   refuse_stopped("/compare/metric", asked);
   if (study.tune) refuse_stopped("/tune/metric", study.tune->metric);
+  refuse_tuned_losses(study, expansion);
   if (asked.empty() || study.variants.empty()) return;
   const auto any = [&](const auto& holds) {
     return std::any_of(study.variants.begin(), study.variants.end(), [&](const Variant& variant) { return holds(variant.config); });

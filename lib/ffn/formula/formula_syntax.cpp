@@ -197,6 +197,7 @@ class Parser {
     const char* last = text_.data() + text_.size();
     const auto [end, error] = std::from_chars(first, last, out.number);
     if (error != std::errc() || (end < last && is_letter(*end))) fail(at_, at_ + 1, "not a number");
+    if (out.number > 3e38) fail(at_, at_ + 1, "a number beyond what a float holds");
     if (*first == '0' && first + 1 < end && is_digit(first[1])) fail(at_, at_ + 1, "a number that begins with 0 and another digit");
     at_ += static_cast<std::size_t>(end - first);
     out.text = std::string(first, end);

@@ -178,7 +178,7 @@ class Survival(ProgramTest):
                 os.utime(text, ns=(time_of.st_atime_ns, time_of.st_mtime_ns))
             _, said = process.communicate(timeout=120)
             self.assertEqual(process.returncode, 4)
-            self.assertIn("put the text back, or start again", said)  # the cause, where it is looked for
+            self.assertIn("put the file back, or start again", said)  # the cause, where it is looked for
             states = self.poem_states(out)
             self.assertIn("failed", states)
             self.assertIn(f"{states.count('failed')} failed", (self.tmp / out / "poem/log.txt").read_text())

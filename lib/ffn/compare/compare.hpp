@@ -33,7 +33,7 @@ struct FoundRun {
   std::optional<RunSummary> summary;  ///< of a run that is done or diverged
   std::int64_t budget_steps = 0;
   std::int64_t tokens_per_step = 0;
-  std::int64_t flops_per_token = 0;  ///< forward; 0 if it is not known
+  std::int64_t flops_per_token = 0;            ///< forward; 0 if it is not known
   std::optional<std::string> own_target = {};  ///< target_text() of its training, where another is asked for afterwards
   std::vector<double> parts = {};  ///< of a pooled run (compare.over): the metric or its logarithm with each value, NaN where it is missing
 };

@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kMetricsBatch(500);
 constexpr std::size_t kMostUnwritten = 1000;
 constexpr const char* kAnotherText =
-    "its text changed since it was started, before it was read; put the text back, or start again to train on it as it is";
+    "its data file changed since it was started, before it was read; put the file back, or start again to train on it as it is";
 
 std::string end_reason(const RunResult& result) {
   if (result.end == RunEnd::interrupted) return "stopped on request at step " + std::to_string(result.steps) + "; start again to resume";

@@ -163,8 +163,8 @@ void give_back_freed_memory() {
 CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine& engine, const std::vector<std::string>& argv,
                            const CohortHooks& hooks) {
   if (const auto& first = plan.runs[cohort.at(0)]; !is_still_itself(first))
-    throw DataError("the text of " + first.directory.string() +
-                    " changed since the study was started; put the text back, or start again to train on it as it is");
+    throw DataError("the data of " + first.directory.string() +
+                    " changed since the study was started; put the file back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
   std::vector<LockFile> claims;              // held until the cohort is through

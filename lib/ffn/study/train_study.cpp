@@ -29,7 +29,7 @@ TrainedStudy train_tuned(const Study& study, const StudyRequest& request, StudyO
   if (!tuned.study) return {make_plan(study, directory), std::move(tuned.outcome), false};
   if (texts_of(study) != texts)
     throw DataError("a text changed while the study was tuned, and what was chosen on one text is not judged on another",
-                    "put the text back, or start again to tune and train on it as it is");
+                    "put the file back, or start again to tune and train on it as it is");
   Plan plan = make_plan(std::move(*tuned.study), directory);
   auto outcome = train_plan(plan, request, observer);
   return {std::move(plan), std::move(outcome)};

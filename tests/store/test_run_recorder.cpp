@@ -262,7 +262,7 @@ TEST_CASE("a run whose text is another one when it is read does not train") {
   observer.prepared({true, 27, 16, 27}, "hash of the text that the run is named by");
   CHECK(message_of<DataError>([&] {
           observer.prepared({true, 27, 16, 27}, "hash of another text");
-        }).find("its text changed") != std::string::npos);
+        }).find("its data file changed") != std::string::npos);
 }
 
 TEST_CASE("a second observer hears everything and can ask for a stop") {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "ffn/base/error.hpp"
@@ -70,6 +71,7 @@ class TableReader {
       check_input(out.inputs.back(), out.target);
     }
     check_inputs(out);
+    out.first_alike = first_alike(out);
     return out;
   }
 
@@ -175,7 +177,26 @@ class TableReader {
       if (cell != "train" && cell != "validation")
         fail_at(row, index, quoted(cell) + " is neither train nor validation",
                 "task.split=" + config_.split + " makes it say which rows are held out");
-      out.push_back(cell == "validation");
+      out.push_back(cell == "validation" ? 1 : 0);
+    }
+    return out;
+  }
+
+  static std::vector<std::uint32_t> first_alike(const DataTable& table) {
+    std::vector<const std::vector<double>*> columns{&table.target.cells};
+    for (const auto& column : table.inputs) columns.push_back(&column.cells);
+    const auto differing = [&](std::uint32_t a, std::uint32_t b) {
+      return std::find_if(columns.begin(), columns.end(), [&](const auto* cells) { return (*cells)[a] != (*cells)[b]; });
+    };
+    std::vector<std::uint32_t> rows(table.target.cells.size()), out(rows.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto at = differing(a, b);
+      return at == columns.end() ? a < b : (**at)[a] < (**at)[b];
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool repeats = i > 0 && differing(rows[i - 1], rows[i]) == columns.end();
+      out[rows[i]] = repeats ? out[rows[i - 1]] : rows[i];
     }
     return out;
   }
@@ -271,10 +292,13 @@ std::string describe_table(const DataTable& table, const TableConfig& config) {
     else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
   }
   const auto& target = table.target;
+  std::int64_t repeats = 0;
+  for (std::size_t row = 0; row < table.first_alike.size(); ++row) repeats += table.first_alike[row] != row;
   return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + few_of(numbers)) +
          (categories.empty() ? "" : "; categories: " + few_of(categories)) +
          (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
-         (config.is_drawn() ? "" : "; split by " + config.split);
+         (config.is_drawn() ? "" : "; split by " + config.split) +
+         (repeats == 0 ? "" : "; " + std::to_string(repeats) + (repeats == 1 ? " row repeats" : " rows repeat") + " another one");
 }
 
 }  // namespace ffn

@@ -454,8 +454,15 @@ class Runs(ProgramTest):
                 squares = [(a - float(row["y"])) ** 2 for a, row in zip(predicted, held_out)]
                 self.assertAlmostEqual(math.sqrt(sum(squares) / 20) / measured["val/rmse"]["final"], 1, places=4)
                 self.assertLess(measured["val/rmse"]["final"], measured["val/mean_rmse"]["final"])
-        with self.assertRaisesRegex(ValueError, "color: 'pink' is none of"):
-            ffn_train.predict(run, [{"x": 1, "color": "pink"}])
+        self.assertEqual(ffn_train.predict(run, []), [])
+        good = {"x": 1, "color": "red"}
+        for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is not a finite number"),
+                            ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is not"),
+                            ({"x": "1e300"}, "row 0, output y: ")):
+            with self.assertRaisesRegex(ffn_train.RunError, what):
+                ffn_train.predict(run, [good, {**good, **cells}][cells == {"x": "1e300"}:])
+        with self.assertRaisesRegex(ffn_train.RunError, "row 0, column x: the row has no such column; it has color"):
+            ffn_train.predict(run, [{"color": "red"}])
         with self.assertRaisesRegex(ValueError, "only table runs predict from rows"):
             ffn_train.predict(self.text_run(), held_out)
 

@@ -30,6 +30,7 @@ class Table(ProgramTest):
     def test_a_study_names_the_answer_without_a_model_beside_the_linear_one(self):
         text = self.ok(self.config, "seeds=6", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy", "-q").stdout
         self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
+        self.assertIn("verdicts are about the rows of mine.csv: seeds draw other splits of them, not other rows", " ".join(text.split()))
 
     def test_both_engines_agree_and_a_cohort_writes_what_a_run_alone_does(self):
         self.assertIn("the engines agree", self.ok("verify", self.config).stdout)

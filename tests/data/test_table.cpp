@@ -234,9 +234,27 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
     else *config.types = {{"color", "number"}};
     says(config, std::string("task.") + key + " names \"color\", which is the column to predict", "leave it out");
   }
+  for (const char* word : {"NaN", "NA", "n/a", "<NA>", "#N/A", "None"})
+    says(table_of("x,c\n1,a\n2,b\n1," + std::string(word) + "\n3,a\n", "c"),
+         std::string(":4, column c: \"") + word + "\" stands for a missing", "category in task.types");
+  says(table_of("x,c\n1,a\n2,b\n1,\n3,a\n", "c"), ":4, column c: the cell is empty", "leave the row out");
+  says(table_of("x,y\n1,2\n2,3\n1,NA\n3,4\n", "", "y"), ":4, column y: \"NA\" stands for a missing", "leave the row out");
+  std::string mostly = "x,y,c\n";
+  for (int i = 0; i < 18; ++i) mostly += std::to_string(i % 5) + ",1," + (i % 3 ? "a\n" : "b\n");
+  says(table_of(mostly + "12O,1,a\n5 kg,1,b\n", "c"), ":20, column x: \"12O\" is not a number, but most cells of the column are",
+       "task.types='{\"x\": \"category\"}'");
   std::string wide = "t,u,c\n";
   for (int i = 0; i < 10'000; ++i) wide += "v" + std::to_string(i / 2) + ",1," + (i % 3 ? "a\n" : "b\n");
   says(table_of(wide, "c"), "5001 numbers to an example, of which 5000 for the values of t; at most 4096", "task.ignore");
+}
+
+TEST_CASE("what a user calls a category may have any words in it, and texts in more than a tenth of a column make it one") {
+  auto config = table_of("x,c\n1,NA\n2,EU\n1,NA\n3,None\n4,EU\n1,None\nNaN,NA\n2,EU\n3,None\n1,EU\n", "c");
+  *config.types = {{"c", "category"}, {"x", "category"}};
+  CHECK_THAT(describe_data(config), ContainsSubstring("categories: x (5); label: c (EU, NA, None)"));
+  std::string text = "x,c\n";
+  for (int i = 0; i < 17; ++i) text += std::to_string(i % 5) + (i % 3 ? ",a\n" : ",b\n");
+  CHECK_THAT(describe_data(table_of(text + "low,a\nlow,b\n", "c")), ContainsSubstring("categories: x (6)"));
 }
 
 TEST_CASE("a split that leaves a class without a training row is drawn again, the same alone and in a cohort") {

@@ -163,7 +163,8 @@ void note_same_rows(const std::vector<FoundRun>& runs, Comparison& out) {
   bool drawn = false;
   for (const auto& run : runs) {
     if (value_of(run, "task.kind") != "table") continue;
-    files.insert(value_of(run, "task.file"));
+    const std::string file = value_of(run, "task.file");
+    files.insert(file.substr(file.rfind('/') + 1));
     drawn = drawn || value_of(run, "task.split") == "per_seed";
   }
   if (!files.empty())

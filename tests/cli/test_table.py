@@ -33,7 +33,7 @@ class Table(ProgramTest):
         self.assertIn("verdicts are about the rows of mine.csv: seeds draw other splits of them, not other rows", " ".join(text.split()))
 
     def test_r2_is_undefined_where_all_targets_held_out_are_equal(self):
-        rows = "".join(f"{x},{x * 0.37},train\n" for x in range(30)) + "".join(f"{x},0.1,validation\n" for x in range(7))
+        rows = "".join(f"{x},{x * 0.37},train\n" for x in range(30)) + "".join(f"{x},0.1,validation\n" for x in range(23))
         self.write("equal.csv", "x,y,part\n" + rows)
         self.ok(self.config, "task.file=equal.csv", "task.label=", "task.target=y", "task.ignore=[]", "task.split=part", "name=equal", "train.steps=20", "-q")
         measured = record(self.tmp / "runs/equal/seed-0")["summary"]["metrics"]

@@ -18,7 +18,7 @@ std::vector<std::string> trained_table_classes(const std::map<std::string, std::
 
 class TableTask final : public Task {
  public:
-  /// Throws DataError as read_table() does, and for a class without a training row, where seeds draw the split after many draws.
+  /// Throws DataError as read_table() does, and for a class without a training row (of a draw per seed: in 100 draws).
   TableTask(const TableConfig& config, std::vector<DataSeeds> seeds);
   TaskShape shape() const override;
   /// Training rows, each drawn for itself.

@@ -746,28 +746,48 @@ def load(run):
     return model.eval()
 
 
+def finite(number, place):
+    """`number`, a cell or an output, as a finite float."""
+    try:
+        if math.isfinite(float(number)):
+            return float(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise RunError(f"{place}: {number!r} is not a finite number")
+
+
 def table_inputs(model, rows):
     """(rows, inputs): what the network of a table run reads of rows such as {"width": 1.5, "color": "red"}."""
-    def numbers(column, cell):
+    def numbers(column, row, place):
+        if column["column"] not in row:
+            raise RunError(f"{place}: the row has no such column; it has {', '.join(map(str, row))}")
+        cell = row[column["column"]]
         if "values" not in column:
-            return [(float(cell) - column["mean"]) / column["deviation"]]
+            return [(finite(cell, place) - column["mean"]) / column["deviation"]]
         if cell not in column["values"]:
-            raise ValueError(f"{column['column']}: {cell!r} is none of {column['values']}")
+            raise RunError(f"{place}: {cell!r} is none of {column['values']}")
         return [float(cell == value) for value in column["values"]]
 
-    return torch.tensor([[x for c in model.table["inputs"] for x in numbers(c, row[c["column"]])] for row in rows])
+    return torch.tensor([[x for c in model.table["inputs"] for x in numbers(c, row, f"row {i}, column {c['column']}")] for i, row in enumerate(rows)])
 
 
 @torch.no_grad()
 def predict(model, rows):
     """The class, or the number in the column's unit, that a table run predicts for each row {column: cell}.
 
-    model: what load() gave for a table run, or its directory.
+    model: what load() gave for a table run, or its directory. Rows are counted from 0 in what RunError says of cells that are missing, no
+    finite number or no known value, and of outputs that are not finite.
     """
     model = model if isinstance(model, nn.Module) else load(model)
     if model.table is None:
         raise ValueError("only table runs predict from rows; this run's task is something else")
+    rows = list(rows)
+    if not rows:
+        return []
     outputs, column = model(table_inputs(model, rows)), model.table["output"]
+    for i, output in enumerate(outputs.tolist()):
+        for x in output:
+            finite(x, f"row {i}, output {column['column']}")
     if "values" in column:
         return [column["values"][i] for i in outputs.argmax(-1)]
     return [x * column["deviation"] + column["mean"] for x in outputs[:, 0].tolist()]

@@ -107,20 +107,21 @@ def text_data(task, train, seed):
 
 
 def table_data(task, train, seed):
-    """The rows that a seed holds out, standardised by the others; read by Python's csv."""
+    """The rows that a seed holds out, standardised by those that it trains on; read by Python's csv."""
     with open(task["file"], newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     words, order = random_words(sub_seed(sub_seed(seed, "data"), "split")), list(range(len(rows)))
     for i in range(len(order)):
         j = i + below(words, len(order) - i)
         order[i], order[j] = order[j], order[i]
+    order = [i for first in order if rows.index(rows[first]) == first for i in range(len(rows)) if rows[i] == rows[first]]  # equal rows together
     held_out = math.floor(0.2 * len(rows) + 1e-6)
     shown = order[:held_out][:train["eval_examples"]]
     output = header.index(task["label"])
     columns = []
     for c in (c for c in range(len(header)) if c != output):
         cells = torch.tensor([float(row[c]) for row in rows], dtype=torch.float64)
-        trained = cells[order[held_out:]]
+        trained = cells[[i for i in order[held_out:] if rows[i] != rows[order[held_out - 1]]]]
         columns.append(((cells - trained.mean()) / trained.std(unbiased=False))[shown])
     classes = sorted({row[output] for row in rows})
     return torch.stack(columns, 1), torch.tensor([classes.index(rows[i][output]) for i in shown])
@@ -454,8 +455,15 @@ class Runs(ProgramTest):
                 squares = [(a - float(row["y"])) ** 2 for a, row in zip(predicted, held_out)]
                 self.assertAlmostEqual(math.sqrt(sum(squares) / 20) / measured["val/rmse"]["final"], 1, places=4)
                 self.assertLess(measured["val/rmse"]["final"], measured["val/mean_rmse"]["final"])
-        with self.assertRaisesRegex(ValueError, "color: 'pink' is none of"):
-            ffn_train.predict(run, [{"x": 1, "color": "pink"}])
+        self.assertEqual(ffn_train.predict(run, []), [])
+        good = {"x": 1, "color": "red"}
+        for cells, what in (({"color": "pink"}, "row 1, column color: 'pink' is none of"), ({"x": "NaN"}, "row 1, column x: 'NaN' is not a finite number"),
+                            ({"x": math.inf}, "row 1, column x: inf is not"), ({"x": "1,5"}, "row 1, column x: '1,5' is not"), ({"x": None}, "row 1, column x: None is not"),
+                            ({"x": "1e300"}, "row 0, output y: ")):
+            with self.assertRaisesRegex(ffn_train.RunError, what):
+                ffn_train.predict(run, [good, {**good, **cells}][cells == {"x": "1e300"}:])
+        with self.assertRaisesRegex(ffn_train.RunError, "row 0, column x: the row has no such column; it has color"):
+            ffn_train.predict(run, [{"color": "red"}])
         with self.assertRaisesRegex(ValueError, "only table runs predict from rows"):
             ffn_train.predict(self.text_run(), held_out)
 

@@ -30,6 +30,20 @@ class Table(ProgramTest):
     def test_a_study_names_the_answer_without_a_model_beside_the_linear_one(self):
         text = self.ok(self.config, "seeds=6", "model.ffn.kind=none,positionwise", "compare.metric=val/accuracy", "-q").stdout
         self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
+        self.assertIn("verdicts are about the rows of mine.csv: seeds draw other splits of them, not other rows", " ".join(text.split()))
+
+    def test_r2_is_undefined_where_all_targets_held_out_are_equal(self):
+        rows = "".join(f"{x},{x * 0.37},train\n" for x in range(30)) + "".join(f"{x},0.1,validation\n" for x in range(23))
+        self.write("equal.csv", "x,y,part\n" + rows)
+        self.ok(self.config, "task.file=equal.csv", "task.label=", "task.target=y", "task.ignore=[]", "task.split=part", "name=equal", "train.steps=20", "-q")
+        measured = record(self.tmp / "runs/equal/seed-0")["summary"]["metrics"]
+        self.assertIn("val/rmse", measured)
+        self.assertNotIn("val/r2", measured)
+
+    def test_a_study_does_not_fail_for_the_seed_whose_first_draw_leaves_a_class_out(self):
+        self.write("rare.csv", "x,c\n" + "".join(f"{x},{'rare' if x == 0 else 'ab'[x % 2]}\n" for x in range(20)))
+        error = self.ok(self.config, "task.file=rare.csv", "task.label=c", "task.ignore=[]", "seeds=20", "name=rare", "train.steps=5").stderr
+        self.assertNotIn("has no training row", error)
 
     def test_both_engines_agree_and_a_cohort_writes_what_a_run_alone_does(self):
         self.assertIn("the engines agree", self.ok("verify", self.config).stdout)

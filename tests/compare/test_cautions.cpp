@@ -122,3 +122,17 @@ TEST_CASE("an untuned comparison of layers names its learning rate") {
   CHECK(compare(runs_of("relu", near(1)) + runs_of("gelu", near(.9), false, "0.01")).rate.empty());  // goes along, as a note says
   CHECK(compare(runs_of("relu", near(1)) + runs_of("relu", near(.9), false, "0.01"), "train.optimizer.lr").rate.empty());
 }
+
+TEST_CASE("verdicts on tables say that seeds draw no other rows, those on other tasks do not") {
+  auto runs = runs_of("relu", near(1)) + runs_of("gelu", near(2));
+  const auto said = [&] {
+    std::string out;
+    for (const auto& note : compare(runs).notes) out += note + "|";
+    return out;
+  };
+  CHECK_THAT(said(), !ContainsSubstring("rows"));
+  for (auto& run : runs) run.keys.insert({{"task.file", "/data/iris.csv"}, {"task.split", "per_seed"}}), run.keys["task.kind"] = "table";
+  CHECK_THAT(said(), ContainsSubstring("verdicts are about the rows of iris.csv: seeds draw other splits of them, not other rows|"));
+  for (auto& run : runs) run.keys["task.split"] = "fixed";
+  CHECK_THAT(said(), ContainsSubstring("iris.csv: seeds share one split of them, and draw no other rows|"));
+}

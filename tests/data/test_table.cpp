@@ -1,6 +1,7 @@
 // Tables: what the parser reads and refuses, types, standardisation and one-hot by hand, splits, and what is refused of a table.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "base/helpers.hpp"
@@ -136,6 +137,20 @@ TEST_CASE("a column that is the same in all training rows becomes zeros") {
   for (std::size_t i = 0; i < 64; ++i) CHECK(std::abs(set.vectors[2 * i]) < 1e-6f);
 }
 
+TEST_CASE("numbers far from 0 are standardised, and a constant is one however its mean is rounded") {
+  std::string text = "t,k,c,fold\n";
+  for (int i = 0; i < 8; ++i)
+    text +=
+        std::to_string(1'600'000'000'000'000'000 + 102'400 * i) + ",1e-17," + (i % 2 ? "a" : "b") + (i < 6 ? ",train\n" : ",validation\n");
+  auto config = table_of(text, "c");
+  config.split = "fold";
+  const auto set = make_task(config, {{1, 2}})->validation(10);
+  const double deviation = std::sqrt(35.0 / 12);  // of 0, …, 5
+  CHECK(std::abs(static_cast<double>(set.vectors[0]) - 3.5 / deviation) < .01);
+  CHECK(std::abs(static_cast<double>(set.vectors[2]) - 4.5 / deviation) < .01);
+  CHECK((set.vectors[1] == 0 && set.vectors[3] == 0));
+}
+
 TEST_CASE("each seed holds out other rows, none of which it trains on") {
   auto config = numbered();
   const auto one = held_out_rows(config, 1), again = held_out_rows(config, 1), other = held_out_rows(config, 2);
@@ -219,18 +234,79 @@ TEST_CASE("what cannot be learned from is refused, with its place or its key and
     else *config.types = {{"color", "number"}};
     says(config, std::string("task.") + key + " names \"color\", which is the column to predict", "leave it out");
   }
+  for (const char* word : {"NaN", "NA", "n/a", "<NA>", "#N/A", "None"})
+    says(table_of("x,c\n1,a\n2,b\n1," + std::string(word) + "\n3,a\n", "c"),
+         std::string(":4, column c: \"") + word + "\" stands for a missing", "category in task.types");
+  says(table_of("x,c\n1,a\n2,b\n1,\n3,a\n", "c"), ":4, column c: the cell is empty", "leave the row out");
+  says(table_of("x,y\n1,2\n2,3\n1,NA\n3,4\n", "", "y"), ":4, column y: \"NA\" stands for a missing", "leave the row out");
+  std::string mostly = "x,y,c\n";
+  for (int i = 0; i < 18; ++i) mostly += std::to_string(i % 5) + ",1," + (i % 3 ? "a\n" : "b\n");
+  says(table_of(mostly + "12O,1,a\n5 kg,1,b\n", "c"), ":20, column x: \"12O\" is not a number, but most cells of the column are",
+       "task.types='{\"x\": \"category\"}'");
   std::string wide = "t,u,c\n";
   for (int i = 0; i < 10'000; ++i) wide += "v" + std::to_string(i / 2) + ",1," + (i % 3 ? "a\n" : "b\n");
   says(table_of(wide, "c"), "5001 numbers to an example, of which 5000 for the values of t; at most 4096", "task.ignore");
 }
 
-TEST_CASE("a class may be absent from the training rows of one seed; that seed is refused") {
+TEST_CASE("what a user calls a category may have any words in it, and texts in more than a tenth of a column make it one") {
+  auto config = table_of("x,c\n1,NA\n2,EU\n1,NA\n3,None\n4,EU\n1,None\nNaN,NA\n2,EU\n3,None\n1,EU\n", "c");
+  *config.types = {{"c", "category"}, {"x", "category"}};
+  CHECK_THAT(describe_data(config), ContainsSubstring("categories: x (5); label: c (EU, NA, None)"));
   std::string text = "x,c\n";
-  for (int i = 0; i < 20; ++i) text += std::to_string(i * i % 11) + (i == 0 ? ",rare\n" : i % 2 ? ",a\n" : ",b\n");
-  const auto config = table_of(text, "c");
-  int refused = 0;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) refused += thrown<DataError>([&] { make_task(config, {{seed, 0}}); }).has_value();
-  CHECK((refused >= 3 && refused <= 20));  // a fifth of the draws hold the one row out
+  for (int i = 0; i < 17; ++i) text += std::to_string(i % 5) + (i % 3 ? ",a\n" : ",b\n");
+  CHECK_THAT(describe_data(table_of(text + "low,a\nlow,b\n", "c")), ContainsSubstring("categories: x (6)"));
+}
+
+TEST_CASE("a split that leaves a class without a training row is drawn again, the same alone and in a cohort") {
+  std::string text = "x,c\n";
+  for (int i = 0; i < 20; ++i) text += std::to_string(i) + (i == 0 ? ",rare\n" : i % 2 ? ",a\n" : ",b\n");
+  auto config = table_of(text, "c");
+  std::vector<DataSeeds> all;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) all.push_back({seed, 0});
+  const auto cohort = make_task(config, all);
+  for (std::size_t seed = 0; seed < 50; ++seed) {
+    const auto alone = make_task(config, {all[seed]});
+    CHECK(alone->metadata(0) == cohort->metadata(seed));
+    CHECK(alone->batch(0, 3, 8).labels == cohort->batch(seed, 3, 8).labels);
+  }
+  config.validation_fraction = 0.9;  // two rows cannot have three classes
+  CHECK_THAT(refusal(config), ContainsSubstring("has no training row in 100 draws of a seed"));
+  config.validation_fraction.reset();
+  config.split = "fixed";  // one draw, which holds the one row out
+  CHECK_THAT(refusal(config), ContainsSubstring("the class rare (1 of 20 rows) has no training row |"));
+}
+
+TEST_CASE("rows that repeat another one are held out with it or not at all") {
+  std::string text = "n,m,c\n";
+  for (int i = 0; i < 50; ++i) text += std::to_string(i % 23) + ",1.5," + (i % 23 % 2 ? "odd\n" : "even\n");
+  auto config = table_of(text, "c");
+  CHECK_THAT(describe_data(config), ContainsSubstring("; 27 rows repeat another one"));
+  for (const char* split : {"per_seed", "fixed"}) {
+    config.split = split;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto task = make_task(config, {{seed, 0}});
+      const auto validation = task->validation(1000), training = task->batch(0, 0, 1000);
+      CHECK(validation.count == 10);
+      std::set<float> held_out;
+      for (std::size_t i = 0; i < 10; ++i) held_out.insert(validation.vectors[2 * i]);
+      CHECK(held_out.size() < 7);  // two or three rows each
+      std::set<float> trained;
+      for (std::size_t i = 0; i < 1000; ++i) trained.insert(training.vectors[2 * i]);
+      CHECK(trained.size() + held_out.size() == 23);
+      for (const float x : held_out) CHECK(trained.count(x) == 0);
+    }
+  }
+  CHECK_THAT(describe_data(table_of("x,y,c\n1,2,a\n1,2,b\n3,2,a\n3,2,a\n", "c")), ContainsSubstring("; 1 row repeats another one"));
+}
+
+TEST_CASE("rows of which none repeats another are drawn as they were before repeats were looked for") {
+  std::string text = "n,m,c\n";
+  for (int i = 0; i < 50; ++i) text += std::to_string(i) + "," + std::to_string(i * i % 7) + "," + (i % 2 ? "odd\n" : "even\n");
+  std::vector<int> rows(50);
+  std::iota(rows.begin(), rows.end(), 0);
+  RandomStream random(sub_seed(5, "split"), 0);
+  for (std::size_t i = 0; i < 50; ++i) std::swap(rows[i], rows[i + random.below(static_cast<std::uint32_t>(50 - i))]);
+  CHECK(held_out_rows(table_of(text, "c"), 5) == std::vector<int>(rows.begin(), rows.begin() + 10));
 }
 
 TEST_CASE("a table's content is part of the identity, its place is not") {

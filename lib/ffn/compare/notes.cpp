@@ -157,6 +157,21 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
                         " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
 }
 
+// Seeds of a table are no fresh data, as they are where a task draws its examples.
+void note_same_rows(const std::vector<FoundRun>& runs, Comparison& out) {
+  std::set<std::string> files;
+  bool drawn = false;
+  for (const auto& run : runs) {
+    if (value_of(run, "task.kind") != "table") continue;
+    const std::string file = value_of(run, "task.file");
+    files.insert(file.substr(file.rfind('/') + 1));
+    drawn = drawn || value_of(run, "task.split") == "per_seed";
+  }
+  if (!files.empty())
+    out.notes.push_back("verdicts are about the rows of " + join({files.begin(), files.end()}, " and ") + ": seeds " +
+                        (drawn ? "draw other splits of them, not other rows" : "share one split of them, and draw no other rows"));
+}
+
 void note_unmeasured(Comparison& out) {
   std::set<std::string> values;
   for (const auto& facet : out.facets) {
@@ -182,6 +197,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
   note_baseline(runs, out);
+  note_same_rows(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);
     note_lost_after_hit(out);

@@ -94,14 +94,18 @@ void TableConfig::describe(FieldVisitor& v) {
           "val/rmse in the column's unit. Set label or target"},
          target);
   v.json({"columns", "names of the columns, in order, of a file without a line of names"}, *columns, Shape::list);
-  v.json({"types",
-          "column → \"number\" or \"category\"; otherwise a column of which every cell is a number has numbers, any other categories"},
-         *types, Shape::object);
+  v.json(
+      {"types",
+       "column → \"number\" or \"category\", in which words such as NA are values; otherwise a column of which every cell is a number has "
+       "numbers, one of which nine tenths are is refused, any other has categories"},
+      *types, Shape::object);
   v.json({"ignore", "columns to leave out"}, *ignore, Shape::list);
-  v.text({"split",
-          "which rows are held out for validation: per_seed: a random draw per seed, the same for all variants: intervals cover the rows; "
-          "fixed: one random draw for all seeds: intervals do not cover other rows; or a column whose cells say train or validation"},
-         split);
+  v.text(
+      {"split",
+       "which rows are held out for validation: per_seed: a random draw per seed, the same for all variants: intervals cover other splits of "
+       "these rows, not other rows; fixed: one random draw for all seeds: intervals cover this split alone; or a column whose cells say "
+       "train or validation"},
+      split);
   v.optional_real({"validation_fraction", "fraction of the rows that a random draw holds out; default 0.2"}, validation_fraction,
                   between(0.01, 0.9));
   v.require(!file.empty(), "file", "no table given; set task.file to a CSV or TSV file");

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "ffn/base/error.hpp"
-#include "ffn/base/random.hpp"
 
 namespace ffn {
 
@@ -67,18 +67,51 @@ TableTask::TableTask(const TableConfig& config, std::vector<DataSeeds> seeds)
 
 TaskShape TableTask::shape() const { return shape_of_table(*table_); }
 
+// Those held out first. Rows that are alike stay together: of those that the fraction cuts apart, the rest are left out.
+std::vector<std::uint32_t> TableTask::drawn_rows(RandomStream& random) const {
+  std::vector<std::uint32_t> rows(static_cast<std::size_t>(table_->num_rows())), place(rows.size());
+  std::iota(rows.begin(), rows.end(), 0u);
+  for (std::size_t i = 0; i < rows.size(); ++i)  // all, so that the first of those held out are a draw, too
+    std::swap(rows[i], rows[i + random.below(static_cast<std::uint32_t>(rows.size() - i))]);
+  for (std::size_t i = 0; i < rows.size(); ++i) place[rows[i]] = static_cast<std::uint32_t>(i);
+  const auto& first = table_->first_alike;
+  std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return std::pair(place[first[a]], a) < std::pair(place[first[b]], b); });
+  const auto cut = rows.begin() + held_out_;
+  rows.erase(cut, std::find_if(cut, rows.end(), [&](auto row) { return first[row] != first[cut[-1]]; }));
+  return rows;
+}
+
+bool TableTask::can_train(const std::vector<std::uint32_t>& rows) const {
+  const std::vector<std::uint32_t> training(rows.begin() + held_out_, rows.end());
+  const auto counts = class_counts(training);
+  return !training.empty() && std::find(counts.begin(), counts.end(), 0) == counts.end();
+}
+
+// None of numbers.
+std::vector<std::int64_t> TableTask::class_counts(const std::vector<std::uint32_t>& rows) const {
+  std::vector<std::int64_t> counts(table_->target.values.size());
+  if (!counts.empty()) {
+    for (const auto row : rows) ++counts[static_cast<std::size_t>(table_->target.cells[row])];
+  }
+  return counts;
+}
+
 TableTask::Split TableTask::split_of(std::uint64_t seed) const {
   Split out;
-  out.rows.resize(static_cast<std::size_t>(table_->num_rows()));
-  std::iota(out.rows.begin(), out.rows.end(), 0u);
   if (config_.is_drawn()) {
     RandomStream random(sub_seed(seed, "split"), 0);
-    for (std::size_t i = 0; i < out.rows.size(); ++i)  // all, so that the first of those held out are a draw, too
-      std::swap(out.rows[i], out.rows[i + random.below(static_cast<std::uint32_t>(out.rows.size() - i))]);
+    out.rows = drawn_rows(random);
+    constexpr int kDraws = 100;
+    for (int draw = 1; config_.split == "per_seed" && draw < kDraws && !can_train(out.rows); ++draw) out.rows = drawn_rows(random);
   } else {
+    out.rows.resize(static_cast<std::size_t>(table_->num_rows()));
+    std::iota(out.rows.begin(), out.rows.end(), 0u);
     std::stable_partition(out.rows.begin(), out.rows.end(), [&](std::uint32_t row) { return table_->held_out[row] != 0; });
   }
   const std::vector<std::uint32_t> training(out.rows.begin() + held_out_, out.rows.end());
+  if (training.empty())
+    throw DataError(config_.file + ": no training row is left: all that are not held out repeat one that is",
+                    "change task.validation_fraction, or add rows");
   for (const auto& column : table_->inputs) out.inputs.push_back(scale_of(column, training));
   out.target = scale_of(table_->target, training);
   if (!table_->target.is_number()) out.constant_answer = static_cast<double>(most_frequent_class(training));
@@ -90,26 +123,26 @@ TableTask::Scale TableTask::scale_of(const DataColumn& column, const std::vector
   Scale out;
   if (!column.is_number()) return out;
   const auto count = static_cast<double>(rows.size());
-  for (const auto row : rows) out.mean += column.cells[row] / count;
-  double squares = 0;
-  for (const auto row : rows) squares += std::pow(column.cells[row] - out.mean, 2);
-  // What rounding leaves of a column that is constant is no deviation.
-  const double deviation = std::sqrt(squares / count);
-  if (deviation > 1e-12 * std::abs(out.mean)) out.deviation = deviation;
+  // From the first cell: exactly 0 for a constant, and precise for numbers that are far from 0, such as times.
+  const double first = column.cells[rows[0]];
+  double shift = 0, squares = 0;
+  for (const auto row : rows) shift += (column.cells[row] - first) / count;
+  for (const auto row : rows) squares += std::pow(column.cells[row] - first - shift, 2);
+  out.mean = first + shift;
+  if (squares > 0) out.deviation = std::sqrt(squares / count);
   return out;
 }
 
 // Throws where a class has none of these rows.
 std::int64_t TableTask::most_frequent_class(const std::vector<std::uint32_t>& rows_to_train) const {
   const DataColumn& label = table_->target;
-  std::vector<std::int64_t> counts(label.values.size());
-  for (const auto row : rows_to_train) ++counts[static_cast<std::size_t>(label.cells[row])];
+  const auto counts = class_counts(rows_to_train);
   const auto absent = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), 0) - counts.begin());
   if (absent == counts.size()) return std::max_element(counts.begin(), counts.end()) - counts.begin();
   const auto rows = std::count(label.cells.begin(), label.cells.end(), static_cast<double>(absent));
   throw DataError(config_.file + ": task.label: the class " + label.values[absent] + " (" + std::to_string(rows) + " of " +
                       std::to_string(table_->num_rows()) + " rows) has no training row" +
-                      (config_.split == "per_seed" ? " in the draw of a seed" : ""),
+                      (config_.split == "per_seed" ? " in 100 draws of a seed" : ""),
                   config_.is_drawn() ? "leave its rows out of the file, hold fewer rows out, or make task.split a column that says which"
                                      : "change the column " + config_.split);
 }
@@ -131,7 +164,7 @@ void TableTask::write(const Split& split, std::uint32_t row, std::int64_t exampl
 
 void TableTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const {
   RandomStream random(seeds(run).train, static_cast<std::uint64_t>(step));
-  const auto training = static_cast<std::uint32_t>(table_->num_rows() - held_out_);
+  const auto training = static_cast<std::uint32_t>(split(run).rows.size() - static_cast<std::size_t>(held_out_));
   for (std::int64_t i = 0; i < batch_size; ++i)
     write(split(run), split(run).rows[static_cast<std::size_t>(held_out_ + random.below(training))], i, to);
 }

@@ -1,6 +1,7 @@
 // A column of a table from the others.
 #pragma once
 
+#include "ffn/base/random.hpp"
 #include "ffn/data/table_columns.hpp"
 #include "ffn/data/task.hpp"
 
@@ -17,7 +18,7 @@ std::vector<std::string> trained_table_classes(const std::map<std::string, std::
 
 class TableTask final : public Task {
  public:
-  /// Throws DataError as read_table() does, and for a class that a run has no training row of.
+  /// Throws DataError as read_table() does, and for a class without a training row (of a draw per seed: in 100 draws).
   TableTask(const TableConfig& config, std::vector<DataSeeds> seeds);
   TaskShape shape() const override;
   /// Training rows, each drawn for itself.
@@ -35,7 +36,7 @@ class TableTask final : public Task {
     double mean = 0, deviation = 1;
     double of(double x) const { return (x - mean) / deviation; }
   };
-  /// One run's rows, those held out first, and the scales of its training rows.
+  /// One run's rows, those held out first and perhaps without some that repeat them, and the scales of its training rows.
   struct Split {
     std::vector<std::uint32_t> rows;
     std::vector<Scale> inputs;
@@ -43,6 +44,10 @@ class TableTask final : public Task {
     double constant_answer = 0;  ///< the most frequent class; of standardised numbers 0, their mean
   };
 
+  std::vector<std::uint32_t> drawn_rows(RandomStream& random) const;
+  /// Whether rows are left to train on, and some of each class.
+  bool can_train(const std::vector<std::uint32_t>& rows) const;
+  std::vector<std::int64_t> class_counts(const std::vector<std::uint32_t>& rows) const;
   Split split_of(std::uint64_t seed) const;
   Scale scale_of(const DataColumn& column, const std::vector<std::uint32_t>& rows) const;
   std::int64_t most_frequent_class(const std::vector<std::uint32_t>& rows) const;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "ffn/base/error.hpp"
@@ -45,7 +46,7 @@ bool has_comma_in_number(const std::string& cell) {
 
 // What other programs write where nothing is.
 bool is_missing_word(const std::string& cell) {
-  static const std::set<std::string> words{"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?"};
+  static const std::set<std::string> words{"NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"};
   return words.count(cell) > 0;
 }
 
@@ -70,6 +71,7 @@ class TableReader {
       check_input(out.inputs.back(), out.target);
     }
     check_inputs(out);
+    out.first_alike = first_alike(out);
     return out;
   }
 
@@ -118,7 +120,9 @@ class TableReader {
     };
     require_input("split", config_.split);
     for (const auto& name : names_in(*config_.ignore)) require_input("ignore", name);
-    for (const auto& item : config_.types->items()) require_input("types", item.key());
+    for (const auto& item : config_.types->items()) {
+      if (item.key() != config_.label || item.value() != "category") require_input("types", item.key());
+    }
     if (csv_.rows.size() < 3)
       fail(std::to_string(csv_.rows.size()) + " rows are too few", "a table needs rows to train on and to hold out");
   }
@@ -127,22 +131,27 @@ class TableReader {
   DataColumn column_of(const std::string& name, const std::string& type) const {
     const auto index = static_cast<std::size_t>(std::find(csv_.columns.begin(), csv_.columns.end(), name) - csv_.columns.begin());
     DataColumn out{name, {}, std::vector<double>(csv_.rows.size())};
-    bool is_number = type != "category";
+    const bool may_be_any = config_.types->value(name, "") == "category";  // as the user says
+    std::size_t numbers = 0, first_text = csv_.rows.size();
     for (std::size_t row = 0; row < csv_.rows.size(); ++row) {
       const std::string& cell = csv_.rows[row][index];
-      if (cell.empty() || (type != "category" && is_missing_word(cell)))
+      if (cell.empty() || (!may_be_any && is_missing_word(cell)))
         fail_at(row, index, cell.empty() ? "the cell is empty" : quoted(cell) + " stands for a missing value", missing_remedy(name, cell));
       if (type != "category" && has_comma_in_number(cell))
         fail_at(row, index, "the number " + quoted(cell) + " has a comma",
                 "write decimals with a point and thousands without a sign, or call the column a category in task.types");
       const auto number = number_of(cell);
       if (!number && type == "number") fail_at(row, index, quoted(cell) + " is not a number", number_remedy(name));
-      if (number && is_number && std::abs(*number) > kLargest)
+      if (number && type != "category" && first_text == csv_.rows.size() && std::abs(*number) > kLargest)
         fail_at(row, index, "the number " + cell + " is too large", "scale the column");
-      is_number = is_number && number;
+      if (number) ++numbers;
+      else first_text = std::min(first_text, row);
       out.cells[row] = number.value_or(0);
     }
-    if (!is_number) make_category(index, out);
+    if (type.empty() && numbers < csv_.rows.size() && 10 * numbers >= 9 * csv_.rows.size())
+      fail_at(first_text, index, quoted(csv_.rows[first_text][index]) + " is not a number, but most cells of the column are",
+              "write the number, or say task.types='{" + dump_json(Json(name)) + ": \"category\"}'");
+    if (type == "category" || first_text < csv_.rows.size()) make_category(index, out);
     return out;
   }
 
@@ -150,7 +159,7 @@ class TableReader {
     const bool is_input = name != config_.target && name != config_.label;
     return std::string("write a value, or leave the row out") +
            (is_input ? ", or the column: task.ignore='[" + dump_json(Json(name)) + "]'" : "") +
-           (is_input && !cell.empty() ? "; or call the column a category in task.types" : "");
+           (name != config_.target && !cell.empty() ? "; or call the column a category in task.types" : "");
   }
 
   std::string number_remedy(const std::string& name) const {
@@ -175,7 +184,26 @@ class TableReader {
       if (cell != "train" && cell != "validation")
         fail_at(row, index, quoted(cell) + " is neither train nor validation",
                 "task.split=" + config_.split + " makes it say which rows are held out");
-      out.push_back(cell == "validation");
+      out.push_back(cell == "validation" ? 1 : 0);
+    }
+    return out;
+  }
+
+  static std::vector<std::uint32_t> first_alike(const DataTable& table) {
+    std::vector<const std::vector<double>*> columns{&table.target.cells};
+    for (const auto& column : table.inputs) columns.push_back(&column.cells);
+    const auto differing = [&](std::uint32_t a, std::uint32_t b) {
+      return std::find_if(columns.begin(), columns.end(), [&](const auto* cells) { return (*cells)[a] != (*cells)[b]; });
+    };
+    std::vector<std::uint32_t> rows(table.target.cells.size()), out(rows.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    std::sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto at = differing(a, b);
+      return at == columns.end() ? a < b : (**at)[a] < (**at)[b];
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool repeats = i > 0 && differing(rows[i - 1], rows[i]) == columns.end();
+      out[rows[i]] = repeats ? out[rows[i - 1]] : rows[i];
     }
     return out;
   }
@@ -271,10 +299,13 @@ std::string describe_table(const DataTable& table, const TableConfig& config) {
     else categories.push_back(column.name + " (" + std::to_string(column.values.size()) + ")");
   }
   const auto& target = table.target;
+  std::int64_t repeats = 0;
+  for (std::size_t row = 0; row < table.first_alike.size(); ++row) repeats += table.first_alike[row] != row;
   return std::to_string(table.num_rows()) + " rows" + (numbers.empty() ? "" : "; numbers: " + few_of(numbers)) +
          (categories.empty() ? "" : "; categories: " + few_of(categories)) +
          (target.is_number() ? "; target: " + target.name : "; label: " + target.name + " (" + few_of(target.values) + ")") +
-         (config.is_drawn() ? "" : "; split by " + config.split);
+         (config.is_drawn() ? "" : "; split by " + config.split) +
+         (repeats == 0 ? "" : "; " + std::to_string(repeats) + (repeats == 1 ? " row repeats" : " rows repeat") + " another one");
 }
 
 }  // namespace ffn

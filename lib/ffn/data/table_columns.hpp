@@ -21,7 +21,9 @@ struct DataTable {
   std::vector<DataColumn> inputs;
   DataColumn target;           ///< of the label or of the target
   std::vector<char> held_out;  ///< (rows) whether the split column says so; empty where rows are drawn
-  std::string sha256;          ///< of the file: part of a run's identity
+  /// (rows) The first row that has the same inputs and the same target: the row itself unless it repeats one.
+  std::vector<std::uint32_t> first_alike;
+  std::string sha256;  ///< of the file: part of a run's identity
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(target.cells.size()); }
   std::int64_t input_width() const;

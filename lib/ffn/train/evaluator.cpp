@@ -7,11 +7,14 @@ namespace ffn {
 
 namespace {
 
-// Σ (y − ȳ)²/count over each number of the targets, the mean over them.
+// Σ (y − ȳ)²/count over each number of the targets, the mean over them. Exactly 0 for constants, whatever rounding makes of their mean.
 double variance(const float* values, std::int64_t count, std::int64_t width) {
   double squares = 0;
   for (std::int64_t j = 0; j < width; ++j) {
     double mean = 0;
+    bool varies = false;
+    for (std::int64_t i = 0; i < count; ++i) varies = varies || values[i * width + j] != values[j];
+    if (!varies) continue;
     for (std::int64_t i = 0; i < count; ++i) mean += static_cast<double>(values[i * width + j]) / static_cast<double>(count);
     for (std::int64_t i = 0; i < count; ++i) squares += std::pow(static_cast<double>(values[i * width + j]) - mean, 2);
   }

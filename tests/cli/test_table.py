@@ -32,6 +32,14 @@ class Table(ProgramTest):
         self.assertRegex(" ".join(text.split()), r"note: without a model, the most frequent class of the training rows gives val/accuracy 0\.\d+ \(val/majority_accuracy, mean over the runs\)")
         self.assertIn("verdicts are about the rows of mine.csv: seeds draw other splits of them, not other rows", " ".join(text.split()))
 
+    def test_a_sure_answer_is_sure_of_these_rows_alone(self):
+        rows = [((i * 7 % 40 - 19.5) / 10, (i * 11 % 37 - 18) / 10) for i in range(120)]
+        (self.tmp / "signs.csv").write_text("x,y,same\n" + "".join(f"{x},{y},{'yes' if x * y > 0 else 'no'}\n" for x, y in rows))
+        answer = self.ok(self.config, "task={\"kind\": \"table\", \"file\": \"signs.csv\", \"label\": \"same\"}", "model.ffn.kind=none,positionwise",
+                         "compare.metric=val/accuracy", "seeds=10", "name=signs", "-q").stdout
+        self.assertIn("Sure of these rows: positionwise is better than none", " ".join(answer.split()))
+        self.assertNotIn("Sure:", answer)
+
     def test_r2_is_undefined_where_all_targets_held_out_are_equal(self):
         rows = "".join(f"{x},{x * 0.37},train\n" for x in range(30)) + "".join(f"{x},0.1,validation\n" for x in range(23))
         self.write("equal.csv", "x,y,part\n" + rows)

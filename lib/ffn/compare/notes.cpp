@@ -167,7 +167,8 @@ void note_same_rows(const std::vector<FoundRun>& runs, Comparison& out) {
     files.insert(file.substr(file.rfind('/') + 1));
     drawn = drawn || value_of(run, "task.split") == "per_seed";
   }
-  if (!files.empty())
+  out.same_rows = !files.empty();
+  if (out.same_rows)
     out.notes.push_back("verdicts are about the rows of " + join({files.begin(), files.end()}, " and ") + ": seeds " +
                         (drawn ? "draw other splits of them, not other rows" : "share one split of them, and draw no other rows"));
 }

@@ -10,43 +10,17 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/formula/activation_formula.hpp"
+#include "ffn/formula/formula_call.hpp"
 #include "ffn/formula/formula_graph.hpp"
 #include "ffn/formula/formula_parameters.hpp"
 #include "ffn/formula/formula_syntax.hpp"
 #include "ffn/formula/formula_text.hpp"
-#include "ffn/formula/functions.hpp"
-#include "ffn/kernels/expression_run.hpp"
 
 namespace ffn {
 
 namespace {
 
 std::string with_sizes(const std::vector<std::string>& texts) { return "[" + join(texts) + "]"; }
-
-// What a call of a function computes of those operands that are no numbers.
-struct CallOperands {
-  static constexpr int kValue = -1;
-  const ElementFunction* function;
-  std::vector<std::optional<double>> numbers;  // of each operand
-  int of;                                      // kValue, or the operand by which the slope is taken
-
-  Expression recorded(int what) {
-    of = what;
-    const auto variables = std::count(numbers.begin(), numbers.end(), std::nullopt);
-    Expression out = record(
-        [](const Symbol* variable, const void* state) {
-          const auto& call = *static_cast<const CallOperands*>(state);
-          std::vector<Symbol> x;
-          for (const auto& number : call.numbers) x.push_back(number ? Symbol(*number) : *variable++);
-          if (call.of == kValue) return call.function->value(x.data());
-          return call.function->has_slope() ? call.function->slope(x.data(), static_cast<std::size_t>(call.of)) : Symbol(0.0);
-        },
-        this, static_cast<int>(variables));
-    const ExpressionNode& last = out.nodes[out.count - 1];
-    if (of != kValue && last.operation == Operation::constant && last.value == 0) out.count = 0;
-    return out;
-  }
-};
 
 class Compiler {
  public:
@@ -371,15 +345,13 @@ class Compiler {
       return refused(problem);
     }
     FormulaNode out{FormulaOp::function, {}, false, 1};
-    CallOperands operands{row, {}, CallOperands::kValue};
-    std::string key = row->name;
+    CallOperands operands{row, {}};
     for (const auto& part : tree.parts) {
       const int operand = value(part);
       if (operand == kUnknown) return kUnknown;
       const FormulaNode& in = at(operand);
       const bool is_number = in.op == FormulaOp::number;
       operands.numbers.push_back(is_number ? std::optional<double>(in.number) : std::nullopt);
-      key += is_number ? " " + number_text(in.number) : " *";
       if (is_number) continue;
       if (in.width != out.width && in.width != 1 && out.width != 1)
         return refused({tree.begin, tree.end,
@@ -389,18 +361,8 @@ class Compiler {
       out.batched = out.batched || in.batched;
       out.inputs.push_back(operand);
     }
-    if (out.inputs.empty()) {
-      double result = 0;
-      run_in_double(operands.recorded(CallOperands::kValue), 1, nullptr, &result);
-      return number(result, tree);
-    }
-    auto made = std::make_shared<FunctionCall>();
-    made->key = std::move(key);
-    made->value = operands.recorded(CallOperands::kValue);
-    for (std::size_t i = 0; i < tree.parts.size(); ++i) {
-      if (!operands.numbers[i]) made->slopes.push_back(operands.recorded(static_cast<int>(i)));
-    }
-    out.function = std::move(made);
+    if (out.inputs.empty()) return number(value_of_numbers(operands), tree);
+    out.function = recorded_call(operands);
     out.text = written(tree);
     return node(std::move(out));
   }

@@ -27,7 +27,7 @@ std::unique_ptr<Report> make_report(
     const CompareQuestion& question, const std::function<void(int part)>& finished = [](int) {});
 constexpr int kReportParts = 4;
 
-/// Of networks of one or two numbers over all of their input, three seeds of each variant (report_surfaces.cpp).
+/// Networks of one or two numbers over all of their input, three seeds of each variant (report_surfaces.cpp).
 std::vector<pictures::Figure> surface_figures(const Comparison& comparison);
 
 /// Where a report goes that no option sends elsewhere: into the directory; here where there are several.

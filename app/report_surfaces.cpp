@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostSeeds = 3;
 
-// Of the first seeds of a group that left weights; `notes` says why others are not drawn.
+// The first seeds of a group that left weights; `notes` says why others are not drawn.
 inspect::SurfacePanel panel_of(const std::string& title, const GroupResult& group, std::vector<std::string>& notes) {
   inspect::SurfacePanel panel{title, {}, {}};
   for (const auto& run : group.runs) {

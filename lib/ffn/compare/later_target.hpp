@@ -6,7 +6,7 @@
 
 namespace ffn {
 
-/// Of "METRIC<=VALUE" or "METRIC>=VALUE". Throws UsageError.
+/// The target of "METRIC<=VALUE" or "METRIC>=VALUE". Throws UsageError.
 TargetConfig read_target(const std::string& text);
 
 /// Reads the curves of these runs and makes them runs of this target, as if they had been trained with it. Throws UsageError where a curve

@@ -133,7 +133,7 @@ void note_lost_after_hit(Comparison& out) {
   if (!counts.empty()) out.notes.push_back("some runs reached the target and diverged later; their hits count (" + join(counts) + ")");
 }
 
-// What tables give without a model: the mean of the runs, by file where there are several.
+// Baselines of tables without a model: the mean of the runs, by file where there are several.
 void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
   const bool of_classes = out.metric == metric::kValAccuracy.name;
   if (!of_classes && out.metric != metric::kValRmse.name) return;

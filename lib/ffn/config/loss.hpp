@@ -38,7 +38,7 @@ using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge>;
 /// Of a `train.loss` and a task. Throws std::invalid_argument for a loss of another target.
 Loss loss_of(const std::string& name, Target target);
 
-/// What an evaluation measures: the loss without smoothing.
+/// An evaluation measures the loss without smoothing.
 Loss measured_loss(const Loss& loss);
 
 /// What the loss called `name` is compared with; none for "auto".

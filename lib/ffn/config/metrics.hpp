@@ -52,7 +52,7 @@ inline constexpr MetricRow kValR2{"val/r2",
                                   "1 - mean squared error / variance of the validation targets: 0 for their mean, 1 for what is exact",
                                   -std::numeric_limits<double>::infinity(),
                                   1};
-// What a table gives without a model: the same at every evaluation.
+// A table's baseline without a model: the same at every evaluation.
 inline constexpr MetricRow kValMajorityAccuracy{
     "val/majority_accuracy",
     true,

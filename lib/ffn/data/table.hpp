@@ -10,7 +10,7 @@ namespace ffn {
 /// Reads the table.
 TaskShape shape_of(const TableConfig& config);
 
-/// Of a trained model, from TableTask::metadata(). Throws CheckpointError for another task's.
+/// The same of a trained model, from TableTask::metadata(). Throws CheckpointError for another task's.
 TaskShape trained_table_shape(const std::map<std::string, std::string>& metadata);
 
 /// The classes of its label, from the same; none of a target of numbers.

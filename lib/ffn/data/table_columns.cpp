@@ -44,7 +44,7 @@ bool has_comma_in_number(const std::string& cell) {
   return with_points != cell && cell.find_first_not_of("+-0123456789.,") == std::string::npos && number_of(with_points);
 }
 
-// What other programs write where nothing is.
+// Other programs write these where nothing is.
 bool is_missing_word(const std::string& cell) {
   static const std::set<std::string> words{"NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"};
   return words.count(cell) > 0;

@@ -53,7 +53,7 @@ class Task {
   virtual std::string data_hash() const { return ""; }
   /// What a user of the weights of run `run` has to know ("alphabet" of a text).
   virtual std::map<std::string, std::string> metadata(std::size_t /*run*/) const { return {}; }
-  /// What 1 of a target's numbers is in its own unit, where the network is given it standardised.
+  /// The size of 1 of a target's numbers in its own unit, where the network is given it standardised.
   virtual double target_unit(std::size_t /*run*/) const { return 1; }
   /// The class or the number that answers best whatever the inputs, by what run `run` trains on; none where that is not measured.
   virtual std::optional<double> constant_answer(std::size_t /*run*/) const { return {}; }
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> alphabet_of(const std::map<std::string, std::string>&
 /// How many different inputs the network sees at most; none where they are not few enough to count.
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config);
 
-/// What was found in the data, for a person; empty for a task without data to describe. Reads it.
+/// A description of the data for a person; empty for a task without any. Reads it.
 std::string describe_data(const TaskConfig& config);
 
 /// Whether the network sees bits alone, as -1 and 1.

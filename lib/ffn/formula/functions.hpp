@@ -1,4 +1,4 @@
-// What a formula can call, element by element: one table for layers, activations and tasks, values and derivatives.
+// Functions that formulas can call, element by element: one table for layers, activations and tasks, values and derivatives.
 // To add one, add a row in functions.cpp; scripts/ffn_train.py has PyTorch's function of the same name.
 #pragma once
 
@@ -27,7 +27,7 @@ struct ElementFunction {
 
 /// Operators first, then functions, then the activations of the catalogue.
 const std::vector<ElementFunction>& element_functions();
-/// Of that name; none for an unknown one.
+/// The function of that name; none for an unknown one.
 const ElementFunction* find_function(const std::string& name);
 /// The function of a call or an operator, with as many operands as it takes. Throws a SyntaxProblem; `where` ("an activation") has no
 /// other operators, and the functions `besides`.

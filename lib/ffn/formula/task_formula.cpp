@@ -13,7 +13,7 @@ namespace ffn {
 
 using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on a result may be
 
-/// What formulas/functions.hpp has not: whole numbers bit by bit, and what goes over columns.
+/// Functions of tasks alone (formula/functions.hpp has the others): whole numbers bit by bit, and over columns.
 struct TaskFunction {
   enum class Kind { bitwise, negation, reduction, concat } kind;
   const char* name;

@@ -1,4 +1,4 @@
-// What a trained network computes over the whole of its input, where that is one number or two: a curve, or classes on a plane.
+// A trained network over the whole of its input, where that is one number or two: a curve, or classes on a plane.
 #pragma once
 
 #include <array>

@@ -87,7 +87,7 @@ Symbol cos_(Symbol x);
 Symbol log_(Symbol x);
 Symbol pow_(Symbol x, Symbol exponent);
 
-/// What f does to its variables. Throws std::length_error for a formula of more than Expression::kMost operations.
+/// The operations of f on its variables. Throws std::length_error for a formula of more than Expression::kMost operations.
 Expression record(Symbol (*f)(Symbol));
 /// The same of a function of several variables with state.
 Expression record(Symbol (*f)(const Symbol* variables, const void* state), const void* state, int num_variables = 1);

@@ -151,7 +151,7 @@ Tensor computed(const Expression& expression, const std::vector<Tensor>& inputs,
   return y;
 }
 
-// Of as many of the inputs as the function has.
+// Takes as many of the inputs as the function has.
 struct Call : torch::autograd::Function<Call> {
   static Tensor forward(AutogradContext* ctx, const Tensor& a, const Tensor& b, const Tensor& c, const FunctionCall* function,
                         bool host_free) {

@@ -482,7 +482,7 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task; outputs: of a sequence.
     table: of a table task, its "inputs" and "output" as the weights describe them: columns with mean and deviation, or values.
     """
 
@@ -539,7 +539,11 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
     if task["kind"] == "function":
         inputs = inputs if task.get("features") else sum(map(function_width, task["inputs"].values()))
         return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
-    require(task["kind"], ("xor", "sequence_xor", "function", "table", "text"), "task")
+    if task["kind"] == "sequence":
+        return {"tokens": True, "inputs": task["alphabet"], "length": task["length"], "outputs": outputs}
+    if task["kind"] == "facts":
+        return {"tokens": True, "inputs": task["facts"], "length": 1, "outputs": task["values"]}
+    require(task["kind"], ("xor", "sequence_xor", "function", "sequence", "facts", "table", "text"), "task")
     if task["kind"] == "table":
         if table is None:
             raise RunError("the weights describe no columns, but the task is a table")

@@ -151,40 +151,59 @@ void print_named() {
 }
 
 void print_named_tasks() {
-  print_text("\ntasks of the kind function, by task.name; `ffn-train list tasks NAME` shows one\n\n", 0);
-  for (const auto& row : named_tasks()) print_text(std::string(row.name) + "\n    " + row.known + "\n    " + row.source);
+  print_text("\ntasks of the kinds function and sequence, by task.name; `ffn-train list tasks NAME` shows one\n\n", 0);
+  for (const auto& row : named_tasks()) print_text(std::string(row.name) + " (" + row.kind + ")\n    " + row.known + "\n    " + row.source);
+}
+
+template <class Config>
+TaskConfig task_called(const std::string& name) {
+  Config config;
+  config.name = name;
+  if (const std::string problem = resolve_task_name(config); !problem.empty())
+    throw UsageError(name + ": " + problem, "`ffn-train list tasks` shows them");
+  return config;
+}
+
+std::string shown_numbers(const float* from, std::int64_t count) {
+  std::string out;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 8); ++i) out += (i > 0 ? "  " : "") + format_significant(from[i], 3);
+  return out + (count > 8 ? "  … (" + std::to_string(count) + ")" : "");
+}
+
+// "·" for what is not scored.
+std::string shown_tokens(const std::int64_t* from, std::int64_t count) {
+  std::string out;
+  for (std::int64_t t = 0; t < count; ++t) out += (t > 0 ? " " : "") + (from[t] < 0 ? "·" : std::to_string(from[t]));
+  return out;
 }
 
 // Its config, three examples and what is known of it.
 int show_task(const std::string& name, const CommonOptions& common) {
-  FunctionConfig config;
-  config.name = name;
-  if (const std::string problem = resolve_task_name(config); !problem.empty())
-    throw UsageError(name + ": " + problem, "`ffn-train list tasks` shows them");
   const auto& rows = named_tasks();
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedTask& each) { return each.name == name; });
+  const bool is_sequence = row != rows.end() && row->kind == std::string(SequenceConfig::kKind);
+  const TaskConfig config = is_sequence ? task_called<SequenceConfig>(name) : task_called<FunctionConfig>(name);
   const auto task = make_task(config, {{0, 1}});
   constexpr std::int64_t kExamples = 3;
   const ExampleSet set = task->batch(0, 0, kExamples);
   const TaskShape shape = task->shape();
   if (common.json) {
-    Json out{{"task.name", name}, {"task", parse_json(row->keys)}, {"known", row->known}, {"source", row->source}};
+    Json out{
+        {"task.name", name}, {"task.kind", row->kind}, {"task", parse_json(row->keys)}, {"known", row->known}, {"source", row->source}};
     print_json(out);
     return 0;
   }
-  print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"function\", " + (row->keys + 1) +
-             "\n\n");
-  const auto numbers = [](const float* from, std::int64_t count) {
-    std::string out;
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 8); ++i) out += (i > 0 ? "  " : "") + format_significant(from[i], 3);
-    return out + (count > 8 ? "  … (" + std::to_string(count) + ")" : "");
-  };
+  print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"" + row->kind + "\", " +
+             (row->keys + 1) + "\n\n");
   const bool classes = shape.target == Target::classes;
-  Table table({{"the network sees", Align::left}, {classes ? "class" : "target", Align::right}});
-  for (std::int64_t i = 0; i < kExamples; ++i)
-    table.add_row({numbers(set.vectors.data() + i * shape.input_width, shape.input_width),
-                   classes ? std::to_string(set.labels[static_cast<std::size_t>(i)])
-                           : numbers(set.values.data() + i * shape.num_classes, shape.num_classes)});
+  Table table({{"the network sees", Align::left}, {is_sequence ? "class at each position" : classes ? "class" : "target", Align::right}});
+  for (std::int64_t i = 0; i < kExamples; ++i) {
+    const std::int64_t first = i * shape.sequence_length;
+    table.add_row({is_sequence ? shown_tokens(set.tokens.data() + first, shape.sequence_length)
+                               : shown_numbers(set.vectors.data() + i * shape.input_width, shape.input_width),
+                   classes ? shown_tokens(set.labels.data() + first, shape.sequence_length)
+                           : shown_numbers(set.values.data() + i * shape.num_classes, shape.num_classes)});
+  }
   print_table(table, common);
   return 0;
 }

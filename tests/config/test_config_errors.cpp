@@ -234,6 +234,24 @@ TEST_CASE("facts across fields name both values") {
         "x.json:1  /task/first_offset: offset (8) leaves no position to score in a sequence of length (8)");
 }
 
+TEST_CASE("a rate for a role that the model does not have is refused with those that it has") {
+  const auto with = [](const std::string& lr_scale, const std::string& model = "{}") {
+    return problems_in("{\"model\": " + model + ",\n\"train\": {\"optimizer\": {\"lr_scale\": " + lr_scale + "}}}");
+  };
+  CHECK(with(R"({"head": 0, "up": 2.5})") == "");
+  CHECK(with(R"({"heads": 0})") ==
+        "x.json:2  /train/optimizer/lr_scale: the model has no parameters of the role \"heads\"; did you mean \"head\"?; its roles: "
+        "embedding, position, up, down, head");
+  CHECK_THAT(with(R"({"gate": 0})"), ContainsSubstring("no parameters of the role \"gate\""));
+  CHECK(with(R"({"gate": 0})", R"({"ffn": {"kind": "gated"}})") == "");
+  CHECK(with(R"({"router": 0, "norm": 0, "query": 0})", R"({"ffn": {"kind": "moe"}, "norm": {"kind": "rms"}, "attention": {}})") == "");
+  CHECK(with(R"({"other": 0, "up": 0})",
+             R"({"ffn": {"kind": "formula", "formula": "x @ up @ V", "parameters": {"up": ["D", "F"], "V": ["F", "D"]}}})") == "");
+  CHECK(with(R"({"head": -1})") == "x.json:2  /train/optimizer/lr_scale: head: expected a factor of at least 0, got -1");
+  CHECK(with(R"({"head": "0"})") == "x.json:2  /train/optimizer/lr_scale: head: expected a factor of at least 0, got \"0\"");
+  CHECK(with("0") == "x.json:2  /train/optimizer/lr_scale: expected an object { … }, got 0");
+}
+
 TEST_CASE("a text task without a text says what to set") {
   CHECK(problems_in("{\"task\": {\"kind\": \"text\"}}") == "x.json:1  /task/file: no text given; set task.file to a UTF-8 file");
   CHECK(problems_in("{\"task\": {\"kind\": \"text\",\n\"file\": \"\"}}") ==

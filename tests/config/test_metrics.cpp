@@ -43,10 +43,10 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
   const std::string text = "{\"kind\": \"text\", \"file\": \"" + scratch.write("text.txt", "abc") + "\"}";
   std::map<std::string, int> accepted;
   const auto kinds = choices("model.ffn");
-  for (const std::string& task :
-       {std::string("{\"kind\": \"xor\"}"), text, std::string(R"({"kind": "function", "inputs": {"x": "bit"}, "target": "x"})"),
-        std::string(R"({"kind": "table", "file": "a.csv", "label": "x"})"),
-        std::string(R"({"kind": "table", "file": "a.csv", "target": "x"})")}) {
+  for (const std::string& task : {std::string("{\"kind\": \"xor\"}"), text, std::string("{\"kind\": \"facts\"}"),
+                                  std::string(R"({"kind": "function", "inputs": {"x": "bit"}, "target": "x"})"),
+                                  std::string(R"({"kind": "table", "file": "a.csv", "label": "x"})"),
+                                  std::string(R"({"kind": "table", "file": "a.csv", "target": "x"})")}) {
     for (const auto& ffn : kinds) {
       for (const auto& row : metric_catalogue()) {
         const std::string config = "{\"task\": " + task + ", \"model\": {\"ffn\": {\"kind\": \"" + ffn + "\"" +
@@ -58,18 +58,19 @@ TEST_CASE("a metric may be a target exactly where it is logged") {
     }
   }
   const int of_any_ffn = static_cast<int>(kinds.size());
-  const std::map<std::string, int> expected{{"train/loss", 5 * of_any_ffn},
-                                            {"train/balance_loss", 5},  // of a mixture, on any task
-                                            {"train/grad_norm", 5 * of_any_ffn},
-                                            {"val/loss", 5 * of_any_ffn},
-                                            {"val/accuracy", 3 * of_any_ffn},  // not of a target of numbers
+  const std::map<std::string, int> expected{{"train/loss", 6 * of_any_ffn},
+                                            {"train/balance_loss", 6},  // of a mixture, on any task
+                                            {"train/grad_norm", 6 * of_any_ffn},
+                                            {"val/loss", 6 * of_any_ffn},
+                                            {"val/accuracy", 4 * of_any_ffn},  // not of a target of numbers
                                             {"val/r2", 2 * of_any_ffn},
                                             {"val/majority_accuracy", of_any_ffn},  // of a label
                                             {"val/mean_rmse", of_any_ffn},          // of a target
                                             {"val/bits_per_char", of_any_ffn},      // on the text
                                             {"val/perplexity", of_any_ffn},
-                                            {"ffn/dead_units", 5 * 3},  // plain, gated, mixture
-                                            {"moe/load_entropy", 5}};
+                                            {"val/bits_per_param", of_any_ffn - 1},  // of facts, with a feed-forward layer
+                                            {"ffn/dead_units", 6 * 3},               // plain, gated, mixture
+                                            {"moe/load_entropy", 6}};
   for (const auto& [name, count] : accepted) {
     CAPTURE(name);
     CHECK(count > 0);

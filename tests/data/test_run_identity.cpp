@@ -47,6 +47,13 @@ TEST_CASE("name, logging and checkpoint interval do not change an identity") {
   CHECK(identity(R"({"log": {"tensorboard": true}})") == id);
 }
 
+TEST_CASE("rates by role count only where some are given, which is younger than identities; a sequence's name does not count") {
+  CHECK(identity(R"({"train": {"optimizer": {"lr_scale": {}}}})") == identity("{}"));
+  CHECK(identity("{}") == "IDENTITY");
+  CHECK(identity(R"({"task": {"kind": "sequence", "name": "sequence_xor"}})") ==
+        identity(R"({"task": {"kind": "sequence", "label": "s[t-1] ^ s[t-2]"}})"));
+}
+
 TEST_CASE("whatever changes the result changes the identity") {
   std::set<std::string> seen = {identity("{}")};
   std::size_t count = 1;
@@ -58,6 +65,12 @@ TEST_CASE("whatever changes the result changes the identity") {
            R"({"train": {"eval_examples": 511}})",
            R"({"train": {"clip_norm": 1}})",
            R"({"train": {"optimizer": {"lr": 0.0010000000000000002}}})",
+           R"({"train": {"optimizer": {"lr_scale": {"head": 0}}}})",
+           R"({"train": {"optimizer": {"lr_scale": {"head": 1}}}})",
+           R"({"task": {"kind": "facts"}})",
+           R"({"task": {"kind": "facts", "values": 33}})",
+           R"({"task": {"kind": "sequence", "label": "s[t-1]"}})",
+           R"({"task": {"kind": "sequence", "label": "s[t-1]", "scored": "t > 2"}})",
            R"({"train": {"optimizer": {"kind": "adam"}}})",
            R"({"train": {"optimizer": {"weight_decay": 0.02}}})",
            R"({"train": {"schedule": {"kind": "cosine"}}})",

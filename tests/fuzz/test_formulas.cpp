@@ -6,6 +6,7 @@
 #include "ffn/base/random.hpp"
 #include "ffn/config/function_task.hpp"
 #include "ffn/config/named_tasks.hpp"
+#include "ffn/config/sequence_task.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula.hpp"
@@ -93,8 +94,25 @@ TEST_CASE("a damaged formula of a task is a task or an error with its place, nev
 #endif
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
     RandomStream random(6, trial);
+    const NamedTask& named = named_tasks()[random.below(static_cast<std::uint32_t>(named_tasks().size()))];
+    if (named.kind != std::string(FunctionConfig::kKind)) {
+      SequenceConfig config;
+      config.name = named.name;
+      REQUIRE(resolve_task_name(config) == "");
+      config.name.clear();
+      std::string& text = !config.scored.empty() && random.below(2) == 0 ? config.scored : config.label;
+      text = damaged(text, random);
+      CAPTURE(trial, text);
+      const auto problem = check_sequence(config);
+      ++(problem.message.empty() ? tasks : refused);
+      if (!problem.message.empty()) continue;
+      const auto set = make_task(config, {{1, 2}})->batch(0, 0, 4);
+      const auto classes = task_shape(config).num_classes;
+      for (const auto label : set.labels) REQUIRE((label >= -1 && label < classes));
+      continue;
+    }
     FunctionConfig config;
-    config.name = named_tasks()[random.below(static_cast<std::uint32_t>(named_tasks().size()))].name;
+    config.name = named.name;
     REQUIRE(resolve_task_name(config) == "");
     config.name.clear();
     std::string& text = !config.features.empty() && random.below(2) == 0 ? config.features

@@ -63,6 +63,10 @@ inline FunctionConfig usable(FunctionConfig config) {
   config.target = "b * sin(2 * pi * x)";
   return config;
 }
+inline SequenceConfig usable(SequenceConfig config) {
+  config.label = "s[t-1] ^ s[t-2]";
+  return config;
+}
 inline TableConfig usable(TableConfig config) {
   config.file = FFN_SOURCE_DIR "/configs/data/iris.csv";
   config.label = "species";

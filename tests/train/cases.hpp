@@ -41,6 +41,17 @@ inline TaskConfig small(FunctionConfig task) {
   task.noise = 0.1;
   return task;
 }
+inline TaskConfig small(SequenceConfig task) {
+  task.alphabet = 3;
+  task.length = 7;
+  task.label = "(s[t-1] + 2 * s[t-2]) % 5";
+  return task;
+}
+inline TaskConfig small(FactsConfig task) {
+  task.facts = 24;
+  task.values = 5;
+  return task;
+}
 inline TaskConfig small(TextConfig task) {
   task.file = text_file();
   task.context = 5;

@@ -112,6 +112,16 @@ class Reference {
       const auto counts = torch::bincount(set.labels.flatten(), {}, 3);
       out["val/majority_accuracy"] = counts.min().item<double>() / counts.sum().item<double>();
     }
+    if (const auto* facts = std::get_if<FactsConfig>(&config_.task)) {
+      double parameters = 0;
+      for (const auto& entry : row_.layout().entries())
+        parameters += entry.name.find(".ffn.") != std::string::npos ? static_cast<double>(entry.count) : 0;
+      const auto keys = static_cast<double>(facts->facts), values = static_cast<double>(facts->values);
+      if (parameters > 0) {
+        out["val/bits_per_param"] = keys * std::log2(values * std::exp(-mean)) / parameters;
+        out["val/most_bits_per_param"] = keys * std::log2(values) / parameters;
+      }
+    }
     if (std::holds_alternative<TextConfig>(config_.task)) {
       out["val/bits_per_char"] = mean / std::log(2.0);
       out["val/perplexity"] = std::exp(mean);

@@ -1,4 +1,5 @@
 // How the parameters of a network start and what a weight file holds, against the rules written out once more.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -177,8 +178,8 @@ TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors
 }
 
 TEST_CASE("the role of a parameter follows from its name, in every part of a network") {
-  const std::map<std::string, Role> expected{{"embedding", Role::input},
-                                             {"projection.bias", Role::input},
+  const std::map<std::string, Role> expected{{"embedding", Role::embedding},
+                                             {"projection.bias", Role::embedding},
                                              {"position", Role::position},
                                              {"block0.attention.query.weight", Role::query},
                                              {"block0.attention.key.weight", Role::key},
@@ -272,6 +273,54 @@ TEST_CASE("an optimizer sees every parameter's role and matrices, and takes its 
   CHECK(with_matrices.count("block1.attention.query.weight") == 1);
   CHECK(with_matrices.count("block1.ffn.router.gate.weight") == 1);
   CHECK(with_matrices.count("embedding") + with_matrices.count("block0.ffn.experts.up.bias") == 0);
+}
+
+TEST_CASE("a model's roles are those of its parameters, whatever it is made of") {
+  std::size_t seen = 0;
+  for (const auto& [name, config] : test::cases_with({"gelu"})) {
+    if (!test::is_fused(config)) continue;
+    CAPTURE(name);
+    const auto layout = layout_of(config);
+    std::set<Role> expected;
+    for (const auto& entry : layout.entries()) expected.insert(entry.role);
+    expected.erase(Role::buffer);
+    auto roles = config.model.roles();
+    if (!task_shape(config.task).tokens) roles.erase(std::remove(roles.begin(), roles.end(), Role::position), roles.end());
+    CHECK(std::set<Role>(roles.begin(), roles.end()) == expected);
+    ++seen;
+  }
+  CHECK(seen > 100);
+}
+
+TEST_CASE("rates by role multiply the rate of that role alone, and 0 keeps parameters and state to the bit") {
+  auto config = test::base(test::some_ffn<MoeConfig>("gelu"), true);
+  const auto layout = layout_of(config);
+  const std::map<Role, double> scale{{Role::head, 0}, {Role::norm, 0}, {Role::router, 0.5}, {Role::embedding, 4}};
+  test::each_alternative(OptimizerConfig{}, [&](auto optimizer) {
+    CAPTURE(optimizer.kKind);
+    optimizer.weight_decay = 0.3;
+    optimizer.decay = "all";
+    auto scaled = optimizer;
+    for (const auto& [role, factor] : scale) (*scaled.lr_scale)[role_name(role)] = factor;
+    std::vector<float> gradient(static_cast<std::size_t>(layout.width()), 0.2f), row(gradient.size(), 0.7f);
+    RowOptimizer rows(layout, {scaled});
+    for (std::int64_t step = 1; step <= 3; ++step) rows.step(0, step, 0.5, 1, gradient.data(), row.data());
+    for (const auto& entry : layout.entries()) {
+      if (entry.role == Role::buffer) continue;
+      CAPTURE(entry.name);
+      const double factor = scale.count(entry.role) ? scale.at(entry.role) : 1;
+      auto alone = optimizer;  // as if all had this rate
+      alone.lr *= factor;
+      std::vector<float> expected(row.size(), 0.7f);
+      RowOptimizer other(layout, {alone});
+      for (std::int64_t step = 1; step <= 3 && factor > 0; ++step) other.step(0, step, 0.5, 1, gradient.data(), expected.data());
+      const auto begin = static_cast<std::ptrdiff_t>(entry.offset), end = begin + static_cast<std::ptrdiff_t>(entry.count);
+      CHECK(std::equal(row.begin() + begin, row.begin() + end, expected.begin() + begin));
+      CHECK((row[static_cast<std::size_t>(begin)] == 0.7f) == (factor == 0));
+      for (const auto& [name, state] : rows.state())
+        CHECK(std::all_of(state.row(0) + begin, state.row(0) + end, [&](float x) { return (x == 0) == (factor == 0); }));
+    }
+  });
 }
 
 TEST_CASE("an optimizer leaves buffers alone, also where everything decays") {

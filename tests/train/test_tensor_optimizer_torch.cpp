@@ -87,6 +87,8 @@ TEST_CASE("tensor optimizers give the kernels' bits over 20 steps", "[torch]") {
         return entry.role == Role::head ? Update{false, 0.3} : Update{rule(entry).decays, entry.shape.size() == 1 ? 1.7 : 1};
       };
       CHECK(differing_runs(three(config), by_role) == 0);
+      const auto frozen = [&](const RowEntry& entry) { return Update{true, entry.role == Role::head ? 0 : 1.0}; };
+      CHECK(differing_runs(three(config), frozen) == 0);
       if constexpr (std::is_same_v<decltype(config), SgdConfig>) {
         auto nesterov = config;
         nesterov.nesterov = true;

@@ -61,25 +61,39 @@ void for_each_element(const Piece& p, const F& f) {
 
 }  // namespace
 
+namespace {
+
+struct NamedRole {
+  const char* part;
+  Role role;
+};
+// Of two that occur in a name the first counts: router.gate is the router's.
+constexpr NamedRole kNamedRoles[] = {{"router", Role::router},       {"norm", Role::norm},
+                                     {"query", Role::query},         {"key", Role::key},
+                                     {"value", Role::value},         {"output", Role::attention_output},
+                                     {"scores", Role::scores},       {"up", Role::up},
+                                     {"gate", Role::gate},           {"down", Role::down},
+                                     {"embedding", Role::embedding}, {"projection", Role::embedding},
+                                     {"position", Role::position},   {"head", Role::head}};
+
+}  // namespace
+
 Role role_of(const std::string& name) {
-  struct Named {
-    const char* part;
-    Role role;
-  };
-  // Of two that occur in a name the first counts: router.gate is the router's.
-  static constexpr Named kNamed[] = {{"router", Role::router},     {"norm", Role::norm},       {"query", Role::query},
-                                     {"key", Role::key},           {"value", Role::value},     {"output", Role::attention_output},
-                                     {"scores", Role::scores},     {"up", Role::up},           {"gate", Role::gate},
-                                     {"down", Role::down},         {"embedding", Role::input}, {"projection", Role::input},
-                                     {"position", Role::position}, {"head", Role::head}};
   const auto has = [dotted = "." + name + "."](const std::string& part) {
     const bool suffix = part == "norm";  // "ffn_norm", "final_norm"
     return dotted.find((suffix ? "_" : ".") + part + ".") != std::string::npos;
   };
-  for (const auto& [part, role] : kNamed) {
+  for (const auto& [part, role] : kNamedRoles) {
     if (has(part)) return role;
   }
   return Role::other;
+}
+
+std::string role_name(Role role) {
+  for (const auto& row : kNamedRoles) {
+    if (row.role == role) return row.part;
+  }
+  return "other";
 }
 
 Init Init::fan_in(std::int64_t d_in) { return uniform(1.0 / std::sqrt(static_cast<double>(d_in))); }

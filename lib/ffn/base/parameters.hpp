@@ -33,9 +33,9 @@ enum class Export {
 
 /// What a parameter is for. How it starts, whether it decays and how it is updated may go by it.
 enum class Role {
-  other,     ///< of a formula: what has none of the names below
-  input,     ///< the map or the embedding that tokens enter by
-  position,  ///< added per position
+  other,      ///< of a formula: what has none of the names below
+  embedding,  ///< the map or the embedding that tokens enter by
+  position,   ///< added per position
   query,
   key,
   value,
@@ -51,6 +51,8 @@ enum class Role {
 };
 /// By its dotted name in a row: "block0.ffn.up.weight".
 Role role_of(const std::string& name);
+/// As configs name it: "up"; "buffer" has none.
+std::string role_name(Role role);
 
 /// Everything about a parameter but its place. Declared once, by the functions of config/parameters.hpp.
 struct ParameterSpec {

@@ -157,6 +157,26 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
                         " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
 }
 
+// What a layer that knew all facts would have; it depends on the layer's size.
+void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
+  if (out.metric != metric::kValBitsPerParam.name) return;
+  std::set<double> most;
+  for (const auto& run : runs) {
+    if (!run.summary) continue;
+    for (const auto& logged : run.summary->metrics) {
+      if (logged.name == metric::kValMostBitsPerParam.name) most.insert(logged.final_value);
+    }
+  }
+  if (most.empty()) return;
+  const auto shown = [](double bits) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", bits);
+    return std::string(text);
+  };
+  const std::string range = most.size() == 1 ? "" : " to " + shown(*most.rbegin()) + ", by the layer's size";
+  out.notes.push_back("all facts known would be " + shown(*most.begin()) + range + " (" + metric::kValMostBitsPerParam.name + ")");
+}
+
 // Seeds of a table are no fresh data, as they are where a task draws its examples.
 void note_same_rows(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> files;
@@ -198,6 +218,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
   note_baseline(runs, out);
+  note_most_bits(runs, out);
   note_same_rows(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);

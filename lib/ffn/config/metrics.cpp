@@ -32,6 +32,8 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kValMeanRmse,
                                               metric::kValBitsPerChar,
                                               metric::kValPerplexity,
+                                              metric::kValBitsPerParam,
+                                              metric::kValMostBitsPerParam,
                                               metric::kFfnZeroFraction,
                                               metric::kFfnNearZeroFraction,
                                               metric::kFfnDeadUnits,
@@ -71,6 +73,9 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
       return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::classes;
     case LoggedBy::number_tables:
       return std::holds_alternative<TableConfig>(config.task) && target_of(config.task) == Target::vectors;
+    case LoggedBy::facts:
+      return std::holds_alternative<FactsConfig>(config.task) && std::holds_alternative<CrossEntropy>(config.loss()) &&
+             !std::holds_alternative<NoFfnConfig>(config.model.ffn);
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
     case LoggedBy::measured_layers:
@@ -95,6 +100,8 @@ LoggedByText text_of(LoggedBy logged_by) {
       return {"tables with a label", "task.kind"};
     case LoggedBy::number_tables:
       return {"tables with a target", "task.kind"};
+    case LoggedBy::facts:
+      return {"facts tasks with a feed-forward layer", "task.kind"};
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
     case LoggedBy::measured_layers:

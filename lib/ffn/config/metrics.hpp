@@ -20,6 +20,7 @@ enum class LoggedBy {
   text_tasks,
   class_tables,
   number_tables,
+  facts,
   mixtures,
   measured_layers,
   measured_mixtures
@@ -64,6 +65,17 @@ inline constexpr MetricRow kValMeanRmse{"val/mean_rmse", false, LoggedBy::number
                                         "val/rmse of one answer to everything, the mean of the training targets; a model has to beat it"};
 inline constexpr MetricRow kValBitsPerChar{"val/bits_per_char", false, LoggedBy::text_tasks, "val/loss in bits, text only"};
 inline constexpr MetricRow kValPerplexity{"val/perplexity", false, LoggedBy::text_tasks, "exp(val/loss), text only", 1};
+
+// Allen-Zhu and Li 2024, "Physics of Language Models: Part 3.3", arXiv:2404.05405, count bits for each parameter. Right answers alone would
+// count chance, too.
+inline constexpr MetricRow kValBitsPerParam{
+    "val/bits_per_param", true, LoggedBy::facts,
+    "N · (log2(V) - val/loss in bits) / parameters of the feed-forward layers: what these know of N facts with V values; below 0 where the "
+    "model is surer of wrong values than chance",
+    -std::numeric_limits<double>::infinity()};
+inline constexpr MetricRow kValMostBitsPerParam{
+    "val/most_bits_per_param", true, LoggedBy::facts,
+    "N · log2(V) / parameters of the feed-forward layers: val/bits_per_param of all facts known"};
 
 // With train.layer_metrics, on up to 4,096 validation tokens; means over the blocks. h: what the map back reads, (tokens, F).
 inline constexpr MetricRow kFfnZeroFraction{"ffn/zero_fraction",

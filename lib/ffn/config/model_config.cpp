@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -127,6 +128,38 @@ void MoeConfig::describe(FieldVisitor& v) {
   v.require(top_k <= num_experts, "top_k", "top_k (" + number(top_k) + ") exceeds num_experts (" + number(num_experts) + ")",
             {"num_experts"});
   v.require(!(expert && gated), "gated", "set either gated or expert, not both", {"expert"});
+}
+
+namespace {
+
+std::vector<Role> roles_of(const FormulaText& text) {
+  std::vector<Role> out;
+  for (const auto& parameter : text.parameters->items()) out.push_back(role_of(parameter.key()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Role> FormulaConfig::roles() const { return roles_of(text); }
+
+std::vector<Role> MoeConfig::roles() const {
+  std::vector<Role> out = expert ? roles_of(*expert) : gated ? GatedConfig().roles() : FfnSize::roles();
+  out.push_back(Role::router);
+  return out;
+}
+
+std::vector<Role> ModelConfig::roles() const {
+  std::set<Role> out{Role::embedding, Role::head};
+  if (positions == "learned") out.insert(Role::position);
+  if (attention) {
+    out.insert({Role::value, Role::attention_output});
+    if (attention->scores == "position") out.insert(Role::scores);
+    else out.insert({Role::query, Role::key});
+  }
+  if (norm.kind != "none") out.insert(Role::norm);
+  const auto of_ffn = std::visit([](const auto& kind) { return kind.roles(); }, ffn);
+  out.insert(of_ffn.begin(), of_ffn.end());
+  return {out.begin(), out.end()};
 }
 
 const std::vector<NamedChoice>& attention_scores() {

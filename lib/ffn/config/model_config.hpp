@@ -3,6 +3,7 @@
 
 #include "ffn/base/field_visitor.hpp"
 #include "ffn/base/json.hpp"
+#include "ffn/base/parameters.hpp"
 #include "ffn/formula/formula_text.hpp"
 
 namespace ffn {
@@ -22,6 +23,8 @@ struct FfnSize {
 
   static constexpr double kDefaultExpansion = 4.0;  // Vaswani et al. 2017, arXiv:1706.03762: d_ff = 2048 at d_model = 512
   std::int64_t hidden_width(std::int64_t d_model) const;
+  /// Of the parameters of this layer. A kind that has others says so.
+  std::vector<Role> roles() const { return {Role::up, Role::down}; }
 
  protected:
   void describe_size(FieldVisitor& v);
@@ -43,6 +46,7 @@ struct GatedConfig : FfnSize {
   static constexpr const char* kDoc =
       "A gate multiplies the hidden layer: (φ(x W_gate) ⊙ x W_up) W_down. silu gives SwiGLU, gelu GEGLU, relu ReGLU.";
   void describe(FieldVisitor& v);
+  std::vector<Role> roles() const { return {Role::up, Role::gate, Role::down}; }
 };
 
 /// y = whatever the formula says
@@ -53,6 +57,7 @@ struct FormulaConfig : FfnSize {
       "have a name.";
   FormulaText text;
   void describe(FieldVisitor& v);
+  std::vector<Role> roles() const;
 };
 
 /// y = conv1d(φ(conv1d(x, W₁) + b₁), W₂) + b₂, kernels of width 1
@@ -89,12 +94,14 @@ struct MoeConfig : FfnSize {
   std::optional<FormulaText> expert;
   double balance_weight = 0.01;
   void describe(FieldVisitor& v);
+  std::vector<Role> roles() const;
 };
 
 struct NoFfnConfig {
   static constexpr const char* kKind = "none";
   static constexpr const char* kDoc = "No feed-forward layer: what attention can do alone.";
   void describe(FieldVisitor&) {}
+  std::vector<Role> roles() const { return {}; }
 };
 
 using FfnConfig = std::variant<PositionwiseConfig, GatedConfig, MoeConfig, FormulaConfig, Conv1x1Config, NoFfnConfig>;
@@ -162,6 +169,8 @@ struct ModelConfig {
   bool residual = false;
   FfnConfig ffn;
   void describe(FieldVisitor& v);
+  /// Of its parameters, each once; positions counted where they would be learned.
+  std::vector<Role> roles() const;
 };
 
 }  // namespace ffn

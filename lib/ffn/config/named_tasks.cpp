@@ -7,6 +7,28 @@
 
 namespace ffn {
 
+namespace {
+
+constexpr const char* kSequence = SequenceConfig::kKind;
+
+// The row of a name; the problem where there is none.
+const NamedTask* row_of(const std::string& name, const char* kind, std::string& problem) {
+  std::vector<std::string> names;
+  for (const auto& row : named_tasks()) {
+    if (row.kind != std::string(kind)) continue;
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  problem = "no task has this name" + did_you_mean(name, names) + "; known: " + join(names);
+  return nullptr;
+}
+
+std::string other_task(const std::string& name, const std::string& keys) {
+  return "\"" + name + "\" is what another task is called; leave out the name, or " + keys;
+}
+
+}  // namespace
+
 // name, keys, known ceilings, source
 const std::vector<NamedTask>& named_tasks() {
   // clang-format off
@@ -35,6 +57,12 @@ const std::vector<NamedTask>& named_tasks() {
        "a linear model gets all", "TensorFlow Playground, regression"},
       {"product", R"json({"inputs": {"x": {"uniform": [-1, 1], "size": 2}}, "target": "x[0] * x[1]"})json",
        "val/r2 of a linear model 0; one gated unit without activation gets all", "what gating computes"},
+      {"sequence_xor", R"json({"label": "s[t-1] ^ s[t-2]"})json",
+       "of bits: chance, and a feed-forward layer alone, 50 %; attention by position without one at most 75 %", "the labels of the kind sequence_xor", kSequence},
+      {"copy", R"json({"label": "s[t - length / 2]"})json",
+       "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first", kSequence},
+      {"reverse", R"json({"label": "s[length - 1 - t]", "scored": "t >= length / 2"})json",
+       "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first, backwards", kSequence},
   };
   // clang-format on
   return all;
@@ -47,13 +75,9 @@ bool is_named_task(const std::string& name) {
 std::string resolve_task_name(FunctionConfig& config) {
   if (config.name.empty()) return "";
   const bool has_formula = !config.label.empty() || !config.target.empty();
-  const auto& rows = named_tasks();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const NamedTask& each) { return each.name == config.name; });
-  if (row == rows.end()) {
-    std::vector<std::string> names;
-    for (const auto& each : rows) names.emplace_back(each.name);
-    return has_formula ? "" : "no task has this name" + did_you_mean(config.name, names) + "; known: " + join(names);
-  }
+  std::string problem;
+  const NamedTask* row = row_of(config.name, FunctionConfig::kKind, problem);
+  if (!row) return has_formula ? "" : problem;
   const Json keys = parse_json(row->keys);
   FunctionConfig meant;
   *meant.inputs = keys.at("inputs");
@@ -63,11 +87,25 @@ std::string resolve_task_name(FunctionConfig& config) {
   const bool is_same =
       *config.inputs == *meant.inputs && config.features == meant.features && config.label == meant.label && config.target == meant.target;
   if ((has_formula || !config.inputs->empty() || !config.features.empty()) && !is_same)
-    return "\"" + config.name + "\" is what another task is called; leave out the name, or inputs, features, label and target";
+    return other_task(config.name, "inputs, features, label and target");
   config.inputs = meant.inputs;
   config.features = meant.features;
   config.label = meant.label;
   config.target = meant.target;
+  return "";
+}
+
+std::string resolve_task_name(SequenceConfig& config) {
+  if (config.name.empty()) return "";
+  const bool has_formula = !config.label.empty() || !config.scored.empty();
+  std::string problem;
+  const NamedTask* row = row_of(config.name, kSequence, problem);
+  if (!row) return has_formula ? "" : problem;
+  const Json keys = parse_json(row->keys);
+  const std::string label = keys.at("label"), scored = keys.value("scored", "");
+  if (has_formula && (config.label != label || config.scored != scored)) return other_task(config.name, "label and scored");
+  config.label = label;
+  config.scored = scored;
   return "";
 }
 

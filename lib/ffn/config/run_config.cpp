@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ffn/base/marked_names.hpp"
+#include "ffn/base/suggest.hpp"
 #include "ffn/config/formula_names.hpp"
 #include "ffn/config/json_reader.hpp"
 #include "ffn/config/json_writer.hpp"
@@ -33,6 +34,18 @@ bool is_reserved(const std::string& name) {
   return is_moved_aside(name) || is_temporary(name) || std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
+// The first fault of a role → factor; "" if there is none.
+std::string lr_scale_problem(const Json& lr_scale, const ModelConfig& model) {
+  std::vector<std::string> known;
+  for (const Role role : model.roles()) known.push_back(role_name(role));
+  for (const auto& [role, factor] : lr_scale.items()) {
+    if (std::find(known.begin(), known.end(), role) == known.end())
+      return "the model has no parameters of the role " + shortened(role) + did_you_mean(role, known) + "; its roles: " + join(known);
+    if (!factor.is_number() || !(factor.get<double>() >= 0)) return role + ": expected a factor of at least 0, got " + shortened(factor);
+  }
+  return "";
+}
+
 }  // namespace
 
 void LogConfig::describe(FieldVisitor& v) {
@@ -57,6 +70,10 @@ void RunConfig::describe(FieldVisitor& v) {
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
+  const std::string of_rates =
+      std::visit([&](const auto& optimizer) { return lr_scale_problem(*optimizer.lr_scale, model); }, train.optimizer);
+  v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates,
+            {"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"});
   const Target target = target_of(task);
   const auto plural = [](Target of) { return std::string(of == Target::classes ? "classes" : "vectors"); };
   if (const auto of_loss = target_of_loss(train.loss); of_loss && *of_loss != target) {

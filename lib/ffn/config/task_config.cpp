@@ -6,6 +6,7 @@
 #include "ffn/base/json_document.hpp"
 #include "ffn/config/function_task.hpp"
 #include "ffn/config/named_tasks.hpp"
+#include "ffn/config/sequence_task.hpp"
 
 namespace ffn {
 
@@ -76,6 +77,28 @@ void FunctionConfig::describe(FieldVisitor& v) {
   if (!named.empty()) return;
   const FunctionProblem problem = check_function(*this);
   v.require(problem.message.empty(), problem.key, problem.message, {"inputs", "features", "label", "target"});
+}
+
+void SequenceConfig::describe(FieldVisitor& v) {
+  v.text({"name", "name of a task in `ffn-train list tasks`, in place of label and scored; together with them, their label"}, name);
+  v.integer({"alphabet", "number of different tokens; they are drawn evenly"}, alphabet, between(std::int64_t{2}, 65536));
+  v.integer({"length", "positions T of a sequence; validation draws new sequences"}, length, between(std::int64_t{2}, 4096));
+  v.text({"label",
+          "formula of the class at position t, counted from 0: s[t-1] is the token before, length is T; such as \"s[t-1] ^ s[t-2]\" or "
+          "\"(s[t] + s[0]) % 5\". Where it reads outside the sequence, or is undefined, a position is not scored"},
+         label);
+  v.text({"scored", "formula of whether a position is scored, such as \"t >= length / 2\"; all where it is empty"}, scored);
+  const std::string named = resolve_task_name(*this);
+  v.require(named.empty(), "name", named, {"label", "scored"});
+  if (!named.empty()) return;
+  const FunctionProblem problem = check_sequence(*this);
+  v.require(problem.message.empty(), problem.key, problem.message, {"alphabet", "length", "label", "scored"});
+}
+
+void FactsConfig::describe(FieldVisitor& v) {
+  v.integer({"facts", "number of keys N; each is a token, a sequence of length 1"}, facts, between(std::int64_t{2}, 1 << 20));
+  v.integer({"values", "number of values V; each fact's is drawn evenly, anew per seed, the same for all variants"}, values,
+            between(std::int64_t{2}, 65536));
 }
 
 namespace {

@@ -50,6 +50,20 @@ struct TextConfig {
   bool per_seed() const { return split == "per_seed"; }
 };
 
+/// A function of a sequence of random tokens at each of its positions, as a formula.
+struct SequenceConfig {
+  static constexpr const char* kKind = "sequence";
+  static constexpr const char* kDoc =
+      "A sequence of random tokens s; a formula gives the class at each position t, such as s[t-1] ^ s[t-2]. Something has to gather the tokens "
+      "that it reads, something has to combine them.";
+  static constexpr Target kTarget = Target::classes;
+  std::string name;
+  std::int64_t alphabet = 2;
+  std::int64_t length = 8;
+  std::string label, scored;
+  void describe(FieldVisitor& v);
+};
+
 /// A function of random inputs, as a formula: classes ("label") or numbers ("target").
 struct FunctionConfig {
   static constexpr const char* kKind = "function";
@@ -60,6 +74,18 @@ struct FunctionConfig {
   std::optional<std::int64_t> classes;
   double held_out = 0.0;
   double label_noise = 0.0, noise = 0.0, jitter = 0.0;
+  void describe(FieldVisitor& v);
+};
+
+/// Labels drawn at random, one for each of N keys: nothing but a memory has them.
+struct FactsConfig {
+  static constexpr const char* kKind = "facts";
+  static constexpr const char* kDoc =
+      "Random facts: each of N keys (a token) has one of V values, drawn by the seed. All are trained, and all are validated: how much does a "
+      "layer memorise? With lr_scale {\"embedding\": 0, \"head\": 0} the feed-forward layer alone does.";
+  static constexpr Target kTarget = Target::classes;
+  std::int64_t facts = 512;
+  std::int64_t values = 32;
   void describe(FieldVisitor& v);
 };
 
@@ -79,15 +105,17 @@ struct TableConfig {
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig>;
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig, SequenceConfig, FactsConfig>;
 
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
-/// Whether validation takes all of the data that is held out, unless fewer examples are asked for.
-inline bool holds_out_all(const TaskConfig& task) { return writes_text(task) || std::holds_alternative<TableConfig>(task); }
+/// Whether validation takes all of the data that there is for it, unless fewer examples are asked for.
+inline bool holds_out_all(const TaskConfig& task) {
+  return writes_text(task) || std::holds_alternative<TableConfig>(task) || std::holds_alternative<FactsConfig>(task);
+}
 
 /// What a model has to know about a task. Vectors: one token per example.
 struct TaskShape {

@@ -17,6 +17,15 @@ void describe_decay(FieldVisitor& v, std::string& decay) {
       {{"matrices", "weights of two or more dimensions; not biases and norms"}, {"all", "all parameters, the default of torch.optim"}});
 }
 
+void describe_lr_scale(FieldVisitor& v, JsonValue& lr_scale) {
+  v.json(
+      {"lr_scale",
+       "role of a parameter → factor on lr, such as {\"embedding\": 0, \"head\": 0}; 0 keeps its start, decay included. Roles: embedding "
+       "(also of vectors: the map that they enter by), position, query, key, value, output, scores, up, gate, down, router, norm, head; "
+       "other: parameters of a formula without such a name"},
+      *lr_scale, Shape::object);
+}
+
 void describe_warmup(FieldVisitor& v, std::int64_t& warmup_steps) {
   v.integer({"warmup_steps", "number of steps w of linear warm-up: lr/w at the first step, lr at step w"}, warmup_steps,
             at_least(std::int64_t{0}));
@@ -55,6 +64,7 @@ void AdamFields::describe_adam(FieldVisitor& v) {
   v.real({"beta1", "decay of the gradient's running mean"}, beta1, between(0.0, 0.9999999));
   v.real({"beta2", "decay of the squared gradient's running mean"}, beta2, between(0.0, 0.9999999));
   v.real({"epsilon", "added to the square root of the second moment"}, epsilon, at_least(1e-30));
+  describe_lr_scale(v, lr_scale);
 }
 
 void AdamWConfig::describe(FieldVisitor& v) {
@@ -71,6 +81,7 @@ void AdamConfig::describe(FieldVisitor& v) {
 
 void SgdConfig::describe(FieldVisitor& v) {
   v.real({"lr", "learning rate"}, lr, above(0.0));
+  describe_lr_scale(v, lr_scale);
   v.real({"momentum", "decay of the velocity; 0 is plain gradient descent"}, momentum, between(0.0, 0.9999999));
   v.flag({"nesterov", "Nesterov momentum"}, nesterov);
   v.real({"weight_decay", "weight_decay · parameter is added to the gradient"}, weight_decay, at_least(0.0));
@@ -121,7 +132,7 @@ void TrainConfig::describe(FieldVisitor& v) {
   v.optional_integer(
       {"eval_examples",
        "maximum number of validation examples (sequences, for sequence tasks); default: all that is held out of a text or a table, "
-       "512 for other tasks"},
+       "all facts, 512 for other tasks"},
       eval_examples, between(std::int64_t{1}, 1 << 24));
   v.integer({"checkpoint_every", "steps between checkpoints"}, checkpoint_every, at_least(std::int64_t{1}));
   v.real({"clip_norm", "clip the gradient to this global norm; 0 for no clipping"}, clip_norm, at_least(0.0));

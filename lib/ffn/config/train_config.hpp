@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/base/field_visitor.hpp"
+#include "ffn/base/json.hpp"
 
 namespace ffn {
 
@@ -11,6 +12,7 @@ struct AdamFields {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  JsonValue lr_scale = JsonValue::object();  ///< role → factor on lr
 
  protected:
   void describe_adam(FieldVisitor& v);
@@ -40,6 +42,7 @@ struct SgdConfig {
   double lr = 0.1;
   double momentum = 0.9;
   bool nesterov = false;
+  JsonValue lr_scale = JsonValue::object();
   double weight_decay = 0.0;
   std::string decay = "matrices";
   void describe(FieldVisitor& v);
@@ -92,7 +95,7 @@ struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
   std::int64_t eval_every = 100;
-  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for texts and tables alone
+  std::optional<std::int64_t> eval_examples = kEvalExamples;  ///< all if not set, which is for data that has an end
   std::int64_t checkpoint_every = 1000;
   double clip_norm = 0.0;
   bool layer_metrics = false;

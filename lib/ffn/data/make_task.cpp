@@ -3,7 +3,9 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/data/facts.hpp"
 #include "ffn/data/function.hpp"
+#include "ffn/data/sequence.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/table.hpp"
 #include "ffn/data/text.hpp"
@@ -20,6 +22,8 @@ struct Build {
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const FunctionConfig& c) const { return std::make_unique<FunctionTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TableConfig& c) const { return std::make_unique<TableTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const SequenceConfig& c) const { return std::make_unique<SequenceTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const FactsConfig& c) const { return std::make_unique<FactsTask>(c, seeds); }
 };
 
 }  // namespace

@@ -55,13 +55,15 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json["train"].erase("checkpoint_every");
   if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert)
-    json["model"]["ffn"].erase("expert");                       // as before there were any
-  if (same.model.init == "torch") json["model"].erase("init");  // likewise
-  if (same.train.loss == "auto") json["train"].erase("loss");   // likewise
+    json["model"]["ffn"].erase("expert");                                                            // as before there were any
+  if (same.model.init == "torch") json["model"].erase("init");                                       // likewise
+  if (same.train.loss == "auto") json["train"].erase("loss");                                        // likewise
+  if (json["train"]["optimizer"]["lr_scale"].empty()) json["train"]["optimizer"].erase("lr_scale");  // likewise
   if (const auto* task = std::get_if<FunctionConfig>(&config.task)) {
     json["task"].erase("name");                                  // what it stands for is there
     if (task->features.empty()) json["task"].erase("features");  // as before there were any
   }
+  if (std::holds_alternative<SequenceConfig>(config.task)) json["task"].erase("name");  // likewise
   if (same.train.label_smoothing == 0) json["train"].erase("label_smoothing");
   if (same.train.target && !same.train.target->stop) {  // likewise
     json["train"]["target"].erase("stop");

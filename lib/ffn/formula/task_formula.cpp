@@ -15,7 +15,7 @@ using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on
 
 /// Functions of tasks alone (formula/functions.hpp has the others): whole numbers bit by bit, and over columns.
 struct TaskFunction {
-  enum class Kind { bitwise, negation, reduction, concat } kind;
+  enum class Kind { bitwise, negation, reduction, concat, choice } kind;
   const char* name;
   const char* doc;
   double (*pair)(double, double);  // of a reduction: over the columns, from `start` on
@@ -51,6 +51,8 @@ const TaskFunction kOwn[] = {
      [](double a, double b) { return std::isnan(a) || std::isnan(b) ? kNaN : one_if((a != 0) != (b != 0)); }, 0},
     {TaskFunction::Kind::concat, "concat", "columns side by side", nullptr, 0},
 };
+
+const TaskFunction kChoice{TaskFunction::Kind::choice, "[]", "one column", nullptr, 0};
 
 // min and max of one value go over its columns, of two values they are those of every formula.
 const TaskFunction* find_own(const std::string& name, std::size_t operands) {
@@ -143,8 +145,10 @@ class TaskCompiler {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       known.push_back(inputs_[i].name);
       if (inputs_[i].name != tree.text) continue;
+      if (inputs_[i].number) return number(*inputs_[i].number);
       Step out;
       out.input = i + 1;
+      out.rows = inputs_[i].rows;
       out.width = out.stride = inputs_[i].width;
       out.values = inputs_[i].values;
       out.whole = out.values.has_value();
@@ -159,6 +163,7 @@ class TaskCompiler {
     Step out = steps_[step(of)];
     if (out.input == 0) fail(of, "only an input has columns to choose from");
     steps_.pop_back();  // the chosen columns take its place
+    if (out.rows > 1 && tree.is_index && out.width == out.stride) return chosen(std::move(out), tree.low[0]);
     const auto bound = [&](const std::vector<Syntax>& written, std::int64_t otherwise) {
       if (written.empty()) return otherwise;
       const Size size = evaluate_size(written[0], -1, -1, 0);
@@ -170,6 +175,15 @@ class TaskCompiler {
       fail(tree, "[" + std::to_string(low) + ":" + std::to_string(high) + "] of a value with " + std::to_string(out.width) + " columns");
     out.begin += low;
     out.width = high - low;
+    return add(std::move(out));
+  }
+
+  std::size_t chosen(Step out, const Syntax& index) {
+    out.own = &kChoice;
+    out.operands = {step(index)};
+    out.width = 1;
+    if (steps_[out.operands[0]].width != 1)
+      fail(index, "an index is one number, and this has " + std::to_string(steps_[out.operands[0]].width) + " columns");
     return add(std::move(out));
   }
 
@@ -185,6 +199,7 @@ class TaskCompiler {
     if (!out.own) {
       checked_function(tree, "a task", {"sum", "parity", "concat"});
       out.element = elementwise(function);
+      out.strict = function == "where" ? 1 : tree.parts.size();
     }
     const bool joins = out.own && out.own->kind == TaskFunction::Kind::concat,
                reduces = out.own && out.own->kind == TaskFunction::Kind::reduction;
@@ -223,8 +238,8 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
   try {
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
     TaskFormula out;
-    for (const auto& input : inputs) out.widths_.push_back(input.width);
     TaskCompiler(inputs, out.steps_).step(*parsed.tree);
+    out.chooses_ = std::any_of(out.steps_.begin(), out.steps_.end(), [](const Step& step) { return step.own == &kChoice; });
     return out;
   } catch (const SyntaxProblem& at) {
     problem = pointed_out(text, at.begin, at.end, at.begin, at.message);
@@ -233,15 +248,13 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
 }
 
 // Every step's value of so many examples at a time is kept.
-void TaskFormula::evaluate(std::vector<const double*> inputs, std::int64_t count, double* out) const {
+void TaskFormula::evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
   constexpr std::int64_t kBlock = 256;
-  for (std::int64_t first = 0; first < count; first += kBlock) {
-    evaluate_block(inputs, std::min(kBlock, count - first), out + first * width());
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] += kBlock * widths_[i];
-  }
+  for (std::int64_t first = 0; first < count; first += kBlock)
+    evaluate_block(inputs, first, std::min(kBlock, count - first), out + first * width());
 }
 
-void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::int64_t count, double* out) const {
+void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::int64_t first, std::int64_t count, double* out) const {
   std::vector<std::vector<double>> values(steps_.size());
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
@@ -262,13 +275,19 @@ void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::
         columns.push_back(operand(i).width == width ? values[step.operands[i]].data() : spread[i].data());
       }
       run_in_double(*step.element, to.size(), columns.data(), to.data());
+      for (std::size_t i = 0; chooses_ && i < step.strict; ++i) {
+        for (std::size_t j = 0; j < to.size(); ++j) to[j] = std::isnan(columns[i][j]) ? kNaN : to[j];
+      }
       continue;
     }
+    const auto input_of = [&](std::int64_t row) {
+      return inputs[step.input - 1] + (step.rows == 1 ? first + row : (first + row) / step.rows) * step.stride;
+    };
     for (std::int64_t row = 0; row < count; ++row) {
       double* place = to.data() + row * width;
       if (!step.own) {
         if (step.input == 0) *place = step.number;
-        else std::copy_n(inputs[step.input - 1] + row * step.stride + step.begin, width, place);
+        else std::copy_n(input_of(row) + step.begin, width, place);
         continue;
       }
       switch (step.own->kind) {
@@ -287,6 +306,12 @@ void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::
             for (std::int64_t col = 0; col < operand(i).width; ++col) *place++ = at(i, row, col);
           }
           break;
+        case TaskFunction::Kind::choice: {
+          const double index = at(0, row, 0);
+          const bool is_there = index >= 0 && index < static_cast<double>(step.stride) && index == std::floor(index);
+          *place = is_there ? input_of(row)[static_cast<std::int64_t>(index)] : kNaN;
+          break;
+        }
       }
     }
   }

@@ -18,6 +18,8 @@ struct FormulaInput {
   std::string name;
   std::int64_t width;                  ///< numbers per example
   std::optional<std::int64_t> values;  ///< whole numbers 0 … values - 1; none for other numbers
+  std::int64_t rows = 1;               ///< so many results in a row share one value; of more, x[any expression] is one of its columns
+  std::optional<double> number = {};   ///< of a constant, which is given no values
 };
 
 struct TaskFunction;
@@ -31,8 +33,9 @@ class TaskFormula {
   /// The result is one of the whole numbers 0 … values() - 1, as far as can be said without computing it.
   std::optional<std::int64_t> values() const { return steps_.back().values; }
 
-  /// `inputs[i]`: (count, width of input i); `out`: (count, width()). What is undefined is NaN.
-  void evaluate(std::vector<const double*> inputs, std::int64_t count, double* out) const;
+  /// `inputs[i]`: (count / rows, width of input i); `out`: (count, width()). What is undefined is NaN, and so is what follows from a column
+  /// that an input does not have.
+  void evaluate(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
 
  private:
   friend class TaskCompiler;
@@ -44,16 +47,17 @@ class TaskFormula {
     std::optional<std::int64_t> values = {};
     bool whole = false;     ///< whole numbers, negative ones among them
     std::size_t input = 0;  ///< 1 + the input, else 0; its columns from `begin` on
-    std::int64_t begin = 0, stride = 0;
+    std::int64_t begin = 0, stride = 0, rows = 1;
+    std::size_t strict = 0;  ///< so many operands, where one is NaN, make this NaN; in formulas with a chosen column alone
     double number = 0;
 
     bool is_number() const { return !element && !own && input == 0; }
   };
 
-  void evaluate_block(const std::vector<const double*>& inputs, std::int64_t count, double* out) const;
+  void evaluate_block(const std::vector<const double*>& inputs, std::int64_t first, std::int64_t count, double* out) const;
 
   std::vector<Step> steps_;
-  std::vector<std::int64_t> widths_;  // of the inputs
+  bool chooses_ = false;  // columns by expressions
 };
 
 /// Name and meaning of what a task's formula can call beside the functions of formula/functions.hpp.

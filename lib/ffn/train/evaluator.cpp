@@ -33,16 +33,16 @@ double share_of(std::int64_t label, const std::int64_t* labels, std::int64_t cou
 
 }  // namespace
 
-Evaluator::Evaluator(const Task& task, std::int64_t max_examples) : target_(task.shape().target) {
-  const auto shape = task.shape();
-  const bool of_classes = target_ == Target::classes;
+Evaluator::Evaluator(const Task& task, std::int64_t max_examples, std::int64_t ffn_parameters)
+    : shape_(task.shape()), ffn_parameters_(static_cast<double>(ffn_parameters)) {
+  const bool of_classes = shape_.target == Target::classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) target_unit_.push_back(task.target_unit(static_cast<std::size_t>(run)));
   if (of_classes && !task.constant_answer(0)) return;
   ExampleSet validation = task.validation(max_examples);
-  const std::int64_t positions = validation.count * shape.sequence_length, numbers = positions * shape.num_classes;
+  const std::int64_t positions = validation.count * shape_.sequence_length, numbers = positions * shape_.num_classes;
   for (std::int64_t run = 0; run < task.num_runs(); ++run) {
     const BatchPlace at = task.place(validation, run);
-    if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape.num_classes));
+    if (!of_classes && (run == 0 || !validation.shared)) target_variance_.push_back(variance(at.values, positions, shape_.num_classes));
     const auto answer = task.constant_answer(static_cast<std::size_t>(run));
     if (!answer) continue;
     if (of_classes) baseline_.push_back(share_of(static_cast<std::int64_t>(*answer), at.labels, positions));
@@ -53,7 +53,7 @@ Evaluator::Evaluator(const Task& task, std::int64_t max_examples) : target_(task
 MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const {
   const double mean = loss(sums);
   MeasuredMetrics out{{&metric::kValLoss, mean}};
-  if (target_ == Target::classes) {
+  if (shape_.target == Target::classes) {
     out.emplace_back(&metric::kValAccuracy, static_cast<double>(sums.correct) / static_cast<double>(sums.scored));
   } else {
     out.emplace_back(&metric::kValRmse, target_unit_[run] * std::sqrt(mean));
@@ -61,9 +61,12 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
     if (of_targets > 0) out.emplace_back(&metric::kValR2, 1 - mean / of_targets);  // undefined for constants
   }
   if (!baseline_.empty())
-    out.emplace_back(target_ == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
+    out.emplace_back(shape_.target == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);
   out.emplace_back(&metric::kValBitsPerChar, mean / std::log(2.0));
   out.emplace_back(&metric::kValPerplexity, std::exp(mean));
+  const double keys_per_parameter = static_cast<double>(shape_.input_width) / ffn_parameters_, bits = std::log2(shape_.num_classes);
+  out.emplace_back(&metric::kValBitsPerParam, keys_per_parameter * (bits - mean / std::log(2.0)));
+  out.emplace_back(&metric::kValMostBitsPerParam, keys_per_parameter * bits);
   return out;
 }
 

@@ -10,14 +10,15 @@ using MeasuredMetrics = std::vector<std::pair<const MetricRow*, double>>;
 
 class Evaluator {
  public:
-  /// On the task's validation set of at most so many examples.
-  Evaluator(const Task& task, std::int64_t max_examples);
+  /// On the task's validation set of at most so many examples; `ffn_parameters` of a model.
+  Evaluator(const Task& task, std::int64_t max_examples, std::int64_t ffn_parameters);
   double loss(const LossSums& sums) const { return sums.loss / static_cast<double>(sums.scored); }
   /// Every metric of the outputs, in the order in which they are logged; a run logs some of them (is_logged()).
   MeasuredMetrics metrics(std::size_t run, const LossSums& sums) const;
 
  private:
-  Target target_;
+  TaskShape shape_;
+  double ffn_parameters_;
   std::vector<double> baseline_;         ///< of Task::constant_answer(), one per run; none where the task has none
   std::vector<double> target_unit_;      ///< one per run
   std::vector<double> target_variance_;  ///< mean over the targets' numbers; one per run, or one for all; none for classes

@@ -74,7 +74,7 @@ void RowOptimizer::step(std::int64_t r, std::int64_t step_count, double rate_fac
     auto steps = steps_of(config, {step_count, rate_factor, grad_scale});
     for (const auto& group : groups_) {
       const std::int64_t first = std::max(begin, group.offset), last = std::min(end, group.offset + group.count);
-      if (first >= last) continue;
+      if (first >= last || group.update.rate == 0) continue;
       if (group.update.rate != rate) {
         rate = group.update.rate;
         steps = steps_of(config, {step_count, rate_factor * rate, grad_scale});

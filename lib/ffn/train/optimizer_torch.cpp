@@ -41,7 +41,9 @@ std::vector<std::string> state_of(const SgdConfig&) { return {"velocity"}; }
 double rounded(double x, const Tensor& like) { return like.scalar_type() == torch::kFloat32 ? static_cast<float>(x) : x; }
 
 struct TensorUpdate {
-  const Tensor &parameters, gradients, scale, coefficients, alive, decays, rate_of_parameter;
+  const Tensor &parameters, &gradients, &scale, &coefficients;
+  const Tensor moving;  ///< (R, 1) or (R, P) bool
+  const Tensor &decays, &rate_of_parameter;
   const std::vector<std::pair<std::string, Tensor>>& state;
   std::int64_t num_columns;
 
@@ -54,7 +56,7 @@ struct TensorUpdate {
   Tensor where_decaying(int index, double otherwise) const {
     return torch::where(decays, column(index), torch::full({}, otherwise, parameters.options()));
   }
-  void move(const Tensor& to, const Tensor& value) const { to.copy_(torch::where(alive, value, to)); }
+  void move(const Tensor& to, const Tensor& value) const { to.copy_(torch::where(moving, value, to)); }
 
   // No operation multiplies and adds at once: whether that is rounded once or twice would depend on an element's place.
   void operator()(const AdamFields& c) const {
@@ -85,14 +87,17 @@ struct TensorUpdate {
 
 TensorOptimizer::TensorOptimizer(const RowLayout& layout, const Tensor& rows, std::vector<OptimizerConfig> configs, const UpdateRule& rule)
     : configs_(std::move(configs)), num_rows_(rows.size(0)) {
-  Tensor decays = torch::zeros({layout.width()}, torch::kBool), rate_of = torch::zeros({layout.width()}, torch::kInt64);
+  Tensor decays = torch::zeros({layout.width()}, torch::kBool), moves = torch::ones_like(decays),
+         rate_of = torch::zeros({layout.width()}, torch::kInt64);
   for (const auto& group : parameter_groups(layout, rule)) {
     decays.narrow(0, group.offset, group.count).fill_(group.update.decays);
+    moves.narrow(0, group.offset, group.count).fill_(group.update.rate != 0);
     const auto found = std::find(rates_.begin(), rates_.end(), group.update.rate);
     rate_of.narrow(0, group.offset, group.count).fill_(found - rates_.begin());
     if (found == rates_.end()) rates_.push_back(group.update.rate);
   }
   decays_ = decays.to(rows.device());
+  if (std::count(rates_.begin(), rates_.end(), 0.0) > 0) moves_ = moves.to(rows.device());
   if (rates_.size() > 1) rate_of_parameter_ = rate_of.to(rows.device());
   for (auto& name : std::visit([](const auto& c) { return state_of(c); }, configs_[0]))
     state_.emplace_back(std::move(name), torch::zeros_like(rows));
@@ -117,7 +122,8 @@ Tensor TensorOptimizer::coefficients(std::int64_t step_count, double rate_factor
 void TensorOptimizer::step(const Tensor& parameters, const Tensor& gradients, const Tensor& scale, const Tensor& coefficients,
                            const Tensor& alive) {
   const auto num_columns = num_coefficients() / static_cast<std::int64_t>(rates_.size());
-  const TensorUpdate update{parameters, gradients, scale, coefficients, alive, decays_, rate_of_parameter_, state_, num_columns};
+  const TensorUpdate update{parameters, gradients,          scale,  coefficients, moves_.defined() ? alive.logical_and(moves_) : alive,
+                            decays_,    rate_of_parameter_, state_, num_columns};
   std::visit(update, configs_[0]);
 }
 

@@ -32,6 +32,7 @@ class TensorOptimizer {
   std::vector<OptimizerConfig> configs_;
   std::int64_t num_rows_;
   torch::Tensor decays_;             ///< (P) bool
+  torch::Tensor moves_;              ///< (P) bool, at a rate above 0; undefined where all are
   std::vector<double> rates_;        ///< those that occur among the parameters
   torch::Tensor rate_of_parameter_;  ///< (P) int64, which of them; undefined where there is one
   std::vector<std::pair<std::string, torch::Tensor>> state_;

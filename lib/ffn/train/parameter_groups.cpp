@@ -1,10 +1,16 @@
 #include "ffn/train/parameter_groups.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace ffn {
 
 UpdateRule update_rule(const OptimizerConfig& config) {
-  const bool all = std::visit([](const auto& c) { return c.decay == "all"; }, config);
-  return [all](const RowEntry& entry) { return Update{all || entry.decays}; };
+  const auto rule = [](const auto& c) -> UpdateRule {
+    return [all = c.decay == "all", scale = c.lr_scale](const RowEntry& entry) {
+      return Update{all || entry.decays, scale->value(role_name(entry.role), 1.0)};
+    };
+  };
+  return std::visit(rule, config);
 }
 
 Matrices matrices_of(const ParameterSpec& parameter) {

@@ -11,13 +11,13 @@ namespace ffn {
 /// How one parameter is updated.
 struct Update {
   bool decays;
-  double rate = 1;  ///< times the run's learning rate
+  double rate = 1;  ///< times the run's learning rate; 0: the parameter and its state stay as they are
 };
 inline bool operator==(const Update& a, const Update& b) { return a.decays == b.decays && a.rate == b.rate; }
 
 /// By name, role and shape.
 using UpdateRule = std::function<Update(const RowEntry&)>;
-/// All at the run's rate; see OptimizerConfig's `decay`.
+/// OptimizerConfig's `decay` and `lr_scale`.
 UpdateRule update_rule(const OptimizerConfig& config);
 
 /// The matrices (rows, columns) = (D_in, D_out) of a parameter, one after the other: of a mixture one per expert; none (count 0) where it

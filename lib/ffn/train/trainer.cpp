@@ -8,6 +8,7 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/config/accounting.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
@@ -43,7 +44,8 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       learner_(make_learner(runs_, *task_)),
       computed_by_(std::move(computed_by)),
       auxiliary_(auxiliary_losses(runs_[0].model)),
-      evaluator_(*task_, runs_[0].train.most_eval_examples()),
+      evaluator_(*task_, runs_[0].train.most_eval_examples(),
+                 runs_[0].model.blocks * ffn_cost(runs_[0].model.ffn, runs_[0].model.d_model).parameters),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
   observer_.prepared(task_->shape(), task_->data_hash());

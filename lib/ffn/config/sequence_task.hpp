@@ -1,0 +1,20 @@
+// What the config of a `sequence` task means: its compiled formulas.
+#pragma once
+
+#include "ffn/config/function_task.hpp"
+
+namespace ffn {
+
+struct SequenceTaskSpec {
+  std::optional<TaskFormula> label, scored;  ///< no `scored`: all positions are
+  std::int64_t classes = 0;
+
+  /// Tokens (examples, T) → labels (examples, T), -1 where a position is not scored.
+  void write_labels(const std::int64_t* tokens, std::int64_t examples, std::int64_t length, std::int64_t* labels) const;
+};
+
+FunctionProblem check_sequence(const SequenceConfig& config);
+/// The spec of a config that was checked.
+SequenceTaskSpec sequence_task(const SequenceConfig& config);
+
+}  // namespace ffn

@@ -1,0 +1,26 @@
+// Random tokens; a formula gives the class at each position.
+#pragma once
+
+#include "ffn/config/sequence_task.hpp"
+#include "ffn/data/task.hpp"
+
+namespace ffn {
+
+inline TaskShape shape_of(const SequenceConfig& c) { return {true, c.alphabet, c.length, sequence_task(c).classes}; }
+
+class SequenceTask final : public Task {
+ public:
+  SequenceTask(const SequenceConfig& config, std::vector<DataSeeds> seeds)
+      : Task(std::move(seeds)), spec_(sequence_task(config)), shape_{true, config.alphabet, config.length, spec_.classes} {}
+  TaskShape shape() const override { return shape_; }
+  void write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const override;
+  ExampleSet validation(std::int64_t max_examples) const override;
+
+ private:
+  void write_random(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const;
+
+  SequenceTaskSpec spec_;
+  TaskShape shape_;
+};
+
+}  // namespace ffn

@@ -482,7 +482,7 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task; outputs: of a sequence.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of functions and images; outputs: of a sequence.
     table: of a table task, its "inputs" and "output" as the weights describe them: columns with mean and deviation, or values.
     """
 
@@ -543,7 +543,9 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
         return {"tokens": True, "inputs": task["alphabet"], "length": task["length"], "outputs": outputs}
     if task["kind"] == "facts":
         return {"tokens": True, "inputs": task["facts"], "length": 1, "outputs": task["values"]}
-    require(task["kind"], ("xor", "sequence_xor", "function", "sequence", "facts", "table", "text"), "task")
+    require(task["kind"], ("xor", "sequence_xor", "function", "sequence", "facts", "table", "images", "text"), "task")
+    if task["kind"] == "images":
+        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
     if task["kind"] == "table":
         if table is None:
             raise RunError("the weights describe no columns, but the task is a table")
@@ -555,8 +557,8 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
 
 # ---- loading
 
-SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "bias", "dropout", "match", "match_tolerance"}
-FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas"}
+SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "activation_parameters", "bias", "dropout", "match", "match_tolerance"}
+FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas", "written_from"}
 FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},

@@ -105,7 +105,18 @@ struct TableConfig {
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig, SequenceConfig, FactsConfig>;
+/// MNIST and what has its format.
+struct ImagesConfig {
+  static constexpr const char* kKind = "images";
+  static constexpr const char* kDoc = "Labelled images in MNIST's format (IDX, as it is or with gzip): pixels from 0 to 1, as a vector.";
+  static constexpr Target kTarget = Target::classes;
+  std::string directory;
+  std::optional<std::int64_t> examples;
+  void describe(FieldVisitor& v);
+};
+
+using TaskConfig =
+    std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig, ImagesConfig, SequenceConfig, FactsConfig>;
 
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
@@ -114,7 +125,8 @@ inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<
 
 /// Whether validation takes all of the data that there is for it, unless fewer examples are asked for.
 inline bool holds_out_all(const TaskConfig& task) {
-  return writes_text(task) || std::holds_alternative<TableConfig>(task) || std::holds_alternative<FactsConfig>(task);
+  return writes_text(task) || std::holds_alternative<TableConfig>(task) || std::holds_alternative<ImagesConfig>(task) ||
+         std::holds_alternative<FactsConfig>(task);
 }
 
 /// What a model has to know about a task. Vectors: one token per example.

@@ -16,6 +16,7 @@ TEST_CASE("every metric has a name of its own and a meaning") {
     CHECK(names.insert(row.name).second);
     CHECK(std::string(row.doc).size() > 10);
     for (const char* word : {"loss", "perplexity", "bits", "norm", "accuracy"}) {
+      if (std::string(row.name).find("bits_per_param") != std::string::npos) continue;  // of what is known, not of what is not
       CAPTURE(row.name);
       if (std::string(row.name).find(word) != std::string::npos) CHECK(row.higher_is_better == (std::string(word) == "accuracy"));
     }

@@ -241,10 +241,10 @@ class Ending(ProgramTest):
         # 80 runs of 20,000 evaluations would write 400 MB; the first is begun, and the rest is left.
         self.write("large.json", {**STUDY, "seeds": 40, "train": {**STUDY["train"], "steps": 40000, "eval_every": 2}})
         process = subprocess.Popen(self.command("large.json", "-j", "1"), cwd=self.tmp, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        said = [process.stderr.readline() for _ in range(2)]
+        said = [process.stderr.readline() for _ in range(3)]  # the task, the engine
         process.terminate()
         process.communicate(timeout=60)
-        self.assertRegex(said[1], r"^80 runs to train: they will take about 4\d\d MB on disk, in runs/study$")
+        self.assertRegex(said[2], r"^80 runs to train: they will take about 4\d\d MB on disk, in runs/study$")
         self.assertNotIn("on disk", self.ok("large.json", "train.steps=40", "name=small").stderr)
 
     def test_what_is_one_is_no_plural(self):

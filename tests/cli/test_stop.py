@@ -70,7 +70,7 @@ class Stop(ProgramTest):
         self.assertEqual(self.weights("killed"), self.weights("whole"))
         self.assertIn("18 runs: 18 whole", self.ok("check", "whole/study").stdout)
         self.assertIn("all 18 done", self.ok("runs", "whole/study").stdout)
-        self.assertEqual([len(r["sessions"]) for r in self.records("killed").values() if r["updated"] in {d["updated"] for d in done}].count(2), 0)
+        self.assertEqual({len(r["sessions"]) for r in self.records("killed").values() if r["identity"] in {d["identity"] for d in done}}, {1})
 
     def test_patience_waits_for_further_evaluations_in_a_row_and_leaves_the_hit(self):
         for patience in (0, 3):

@@ -14,7 +14,7 @@ struct FormulaText {
   std::string formula;  ///< ends in D; resolved from the name if empty
   JsonValue let = JsonValue::object(), parameters = JsonValue::object(), init = JsonValue::object();
   double epsilon = 1e-5;
-  std::string file;  ///< with formulas of the user's own
+  std::string file;                              ///< with formulas of the user's own
   JsonValue written_from = JsonValue::object();  ///< see config/trained_activation.hpp
   void describe(FieldVisitor& v);
   /// Whether it calls phi, which is the config's activation.

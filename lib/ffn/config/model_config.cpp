@@ -184,6 +184,10 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
   v.choice({"positions", "position encoding for token tasks"}, positions, choices_of(position_encodings()));
   v.choice({"init", "initial weights"}, init, choices_of(initialisations()));
+  v.path({"init_from",
+          "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. "
+          "The file's content is part of the run's identity"},
+         init_from);
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);

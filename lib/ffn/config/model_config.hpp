@@ -157,6 +157,7 @@ struct ModelConfig {
   std::int64_t blocks = 1;
   std::string positions = "learned";
   std::string init = "torch";
+  std::string init_from;  ///< a run, or a file of weights, to start from in place of `init`; empty for none
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;

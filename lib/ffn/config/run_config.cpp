@@ -53,7 +53,9 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"compute", "engine, device and threads; not part of the run's identity"}, compute);
   v.group({"log", "further logs beside metrics.jsonl; not part of the run's identity"}, log);
   v.choice({"keep", "files that stay when a run has finished; not part of the run's identity"}, keep,
-           {{"all", "run.json, metrics and weights"}, {"summary", "run.json alone"}});
+           {{"all", "run.json, metrics and weights"},
+            {"state", "the same and the optimizer's state, from which a run of more train.steps goes on"},
+            {"summary", "run.json alone"}});
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");

@@ -81,6 +81,7 @@ void Trainer::train() {
     step = end;
   }
   if (!any_live()) return;
+  keep_states();
   if (!evaluate(t.steps)) return interrupt(t.steps, false);
   for (std::size_t run = 0; run < runs_.size(); ++run) finish_trained(run, t.steps);
 }
@@ -210,35 +211,48 @@ bool Trainer::evaluate(std::int64_t step) {
 }
 
 void Trainer::checkpoint(std::int64_t step, bool evaluated) {
-  const auto names = learner_->state_names();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (!live_[run]) continue;
-    const auto& state = states_[run];
-    Checkpoint out;
-    out.step = step;
-    out.computed_by = state.computed_by;
-    for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
-    out.numbers = {{"train_seconds", state.seconds},
-                   {"loss_sum", state.loss_sum},
-                   {"loss_count", static_cast<double>(state.loss_count)},
-                   {"grad_norm", state.grad_norm}};
-    for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
-    if (!evaluated) out.numbers["evaluation_pending"] = 1;
-    if (state.hit) {
-      out.numbers["hit_step"] = static_cast<double>(state.hit->step);
-      out.numbers["hit_time_s"] = state.hit->time_s;
-      out.numbers["times_met"] = static_cast<double>(state.times_met);
-    }
-    observer_.checkpointed(run, out);
+    if (live_[run]) checkpoint_run(run, step, evaluated);
   }
+}
+
+// From before the last evaluation: a longer run has none at this step, unless it is due.
+void Trainer::keep_states() {
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (live_[run] && runs_[run].keep == "state") checkpoint_run(run, runs_[run].train.steps, /*evaluated=*/false);
+  }
+}
+
+void Trainer::checkpoint_run(std::size_t run, std::int64_t step, bool evaluated) {
+  const auto names = learner_->state_names();
+  const auto& state = states_[run];
+  Checkpoint out;
+  out.step = step;
+  out.computed_by = state.computed_by;
+  for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
+  out.numbers = {{"train_seconds", state.seconds},
+                 {"loss_sum", state.loss_sum},
+                 {"loss_count", static_cast<double>(state.loss_count)},
+                 {"grad_norm", state.grad_norm}};
+  for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
+  if (!evaluated) out.numbers[kEvaluationPending] = 1;
+  if (state.hit) {
+    out.numbers["hit_step"] = static_cast<double>(state.hit->step);
+    out.numbers["hit_time_s"] = state.hit->time_s;
+    out.numbers["times_met"] = static_cast<double>(state.times_met);
+  }
+  observer_.checkpointed(run, out);
 }
 
 void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints) {
   if (checkpoints.size() != runs_.size()) throw std::invalid_argument("one checkpoint per run");
   start_ = checkpoints[0]->step;
+  start_evaluated_ = checkpoints[0]->is_evaluated();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (!checkpoints[run] || checkpoints[run]->step != start_) throw std::invalid_argument("runs of a cohort resume at one step");
-    restore_run(run, *checkpoints[run]);
+    const auto& saved = checkpoints[run];
+    if (!saved || saved->step != start_ || saved->is_evaluated() != start_evaluated_)
+      throw std::invalid_argument("runs of a cohort resume at one step, all before or all after its evaluation");
+    restore_run(run, *saved);
   }
 }
 
@@ -263,7 +277,6 @@ void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
   state.grad_norm = number("grad_norm");
   state.seconds = number("train_seconds");
   state.computed_by = saved.computed_by;
-  start_evaluated_ = saved.numbers.count("evaluation_pending") == 0;
   if (saved.numbers.count("hit_step")) {
     const auto step = static_cast<std::int64_t>(number("hit_step"));
     state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};

@@ -44,6 +44,8 @@ class Trainer {
   void add_report(std::size_t run, std::int64_t step, const StepReport& report);
   bool evaluate(std::int64_t step);
   void checkpoint(std::int64_t step, bool evaluated = true);
+  void checkpoint_run(std::size_t run, std::int64_t step, bool evaluated);
+  void keep_states();
   void interrupt(std::int64_t step, bool evaluated);
   void finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
   void finish_trained(std::size_t run, std::int64_t step);

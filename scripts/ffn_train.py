@@ -482,7 +482,7 @@ class Block(nn.Module):
 class Network(nn.Module):
     """tokens (B, T) int64 → outputs (B, T, classes); vectors (B, width) → (B, classes), of a target of numbers those (B, outputs).
 
-    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of a function task.
+    config: the run's whole config. alphabet: the characters in the order of their ids, of a text run. inputs, outputs: of functions and images.
     table: of a table task, its "inputs" and "output" as the weights describe them: columns with mean and deviation, or values.
     """
 
@@ -539,7 +539,9 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
     if task["kind"] == "function":
         inputs = inputs if task.get("features") else sum(map(function_width, task["inputs"].values()))
         return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
-    require(task["kind"], ("xor", "sequence_xor", "function", "table", "text"), "task")
+    require(task["kind"], ("xor", "sequence_xor", "function", "table", "images", "text"), "task")
+    if task["kind"] == "images":
+        return {"tokens": False, "inputs": inputs, "length": 1, "outputs": outputs}
     if task["kind"] == "table":
         if table is None:
             raise RunError("the weights describe no columns, but the task is a table")
@@ -551,8 +553,8 @@ def task_shape(task, alphabet, inputs, outputs, table=None):
 
 # ---- loading
 
-SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "bias", "dropout", "match", "match_tolerance"}
-FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas"}
+SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "activation_parameters", "bias", "dropout", "match", "match_tolerance"}
+FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas", "written_from"}
 FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},

@@ -18,6 +18,7 @@
 #include "ffn/config/schema.hpp"
 #include "ffn/config/study_config.hpp"
 #include "ffn/data/task.hpp"
+#include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula.hpp"
 #include "ffn/formula/functions.hpp"
 #include "ffn/formula/named_formulas.hpp"
@@ -216,6 +217,12 @@ Listing list(const std::string& what, const std::string& prefix) {
   return list_files(what);
 }
 
+void print_trained_activations() {
+  print_text("\nwith a trained parameter; model.ffn.activation_parameters sets its start, or trains one per unit\n\n", 0);
+  for (const auto& row : trained_activations())
+    print_text(std::string(row.name) + "  " + row.formula + ", " + row.parameter + " = " + number_text(row.start) + "\n    " + row.source);
+}
+
 void print_listing(const std::string& what, const Listing& listing, const CommonOptions& common) {
   if (common.json) {
     Json out = Json::array();
@@ -223,6 +230,11 @@ void print_listing(const std::string& what, const Listing& listing, const Common
       Json entry = Json::object();
       for (std::size_t i = 0; i < row.size(); ++i) entry[listing.headers[i]] = row[i];
       out.push_back(entry);
+    }
+    if (what == "activations") {
+      for (const auto& row : trained_activations())
+        out.push_back(
+            {{"activation", row.name}, {"φ(z)", row.formula}, {"source", row.source}, {"parameter", row.parameter}, {"start", row.start}});
     }
     if (what == "ffns") {
       for (const auto& [name, formula, source, expansion] : named())
@@ -242,6 +254,7 @@ void print_listing(const std::string& what, const Listing& listing, const Common
   const bool fits = widest_line(table.terminal_text(false)) <= terminal_width_of(1);
   if (what == "keys" && !fits) print_keys(listing.rows);
   else print_table(table, common);
+  if (what == "activations") print_trained_activations();
   if (what == "ffns") print_named();
   if (what == "tasks") print_named_tasks();
 }
@@ -251,11 +264,16 @@ struct ListOptions {
   bool plot = false;
 };
 
-// Every activation with its derivative: in the terminal, and as files.
+// Every activation with its derivative, or that of a formula: in the terminal, and as files.
 void plot_activations(const ListOptions& options, const CommonOptions& common) {
+  std::vector<Activation> rows = activations();
+  if (!options.prefix.empty()) {
+    if (const auto problem = activation_problem(options.prefix); !problem.empty()) throw UsageError(problem);
+    rows = {activation_called(options.prefix)};
+  }
   if (!options.figures.empty()) {
     const std::filesystem::path directory = expand_home(options.figures);
-    const auto files = pictures::svg_files(pictures::activation_figure(activations()));
+    const auto files = pictures::svg_files(pictures::activation_figure(rows));
     std::vector<NamedFile> named;  // what cannot be written is found before any is
     for (const auto& file : files) named.push_back({directory / file.name, {"picture", pictures::kFileMark}});
     make_directories(directory);
@@ -266,7 +284,7 @@ void plot_activations(const ListOptions& options, const CommonOptions& common) {
   constexpr int kColumns = 38, kRows = 9;
   const auto charset = process_charset();
   std::vector<Block> charts;
-  for (const auto& a : activations())
+  for (const auto& a : rows)
     charts.push_back(pictures::drawn(pictures::activation_chart(a), kColumns, kRows, charset, color_enabled(color_mode(common), 1)));
   print_text(pictures::in_charset("φ(z) as a line, its derivative φ′(z) as dots", charset));
   std::cout << "\n" << beside_each_other(charts, terminal_width_of(1));
@@ -278,9 +296,10 @@ int list_or_plot(const ListOptions& options, const CommonOptions& common) {
     throw UsageError("there are no pictures of " + options.what, "`ffn-train list activations --plot` draws activation functions");
   if (draws && common.json) throw UsageError("--json prints the list and draws nothing", "leave out --plot and --figures, or --json");
   if (options.what == "tasks" && !options.prefix.empty()) return show_task(options.prefix, common);
-  if (!options.prefix.empty() && options.what != "keys")
+  if (!options.prefix.empty() && options.what != "keys" && !draws)
     throw UsageError("`list " + options.what + "` lists all of them, so " + options.prefix + " would have no effect",
-                     "`ffn-train list keys PREFIX` takes the beginning of a key, `ffn-train list tasks NAME` a task");
+                     "`ffn-train list keys PREFIX` takes the beginning of a key, `ffn-train list tasks NAME` a task, `ffn-train list "
+                     "activations FORMULA --plot` an activation");
   if (draws) plot_activations(options, common);
   else print_listing(options.what, list(options.what, options.prefix), common);
   return 0;
@@ -294,7 +313,8 @@ void add_list(CommandLine program, CommonOptions& common) {
   command.option("what", options->what, "which list")
       .type("")
       .one_of({"activations", "ffns", "tasks", "functions", "metrics", "keys", "configs", "experiments"});
-  command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name").type("NAME");
+  command.option("prefix", options->prefix, "only keys that begin so; of tasks the one of this name; of activations the formula to draw")
+      .type("NAME");
   command.flag("--plot", options->plot, "draw the activations and their derivatives");
   command.option("--figures", options->figures, "write them as SVG").type("DIR").directory();
   add_output_options(command, common);

@@ -21,6 +21,7 @@ ffn_headers(CLI11::CLI11 CLI/CLI.hpp)
 find_package(Boost CONFIG QUIET)  # its own config: CMake 3.30 dropped the module
 ffn_headers(Boost::headers boost/math/distributions/normal.hpp)
 ffn_headers(xxHash::headers xxhash.h)
+find_package(ZLIB REQUIRED)
 find_package(spdlog QUIET)
 if(NOT TARGET spdlog::spdlog)
   ffn_headers(spdlog::spdlog spdlog/spdlog.h)

@@ -2,11 +2,31 @@
 """Layers in a line of JSON, from the config to the verdict."""
 import json
 import os
+import sys
 
-from program import ProgramTest, main, record
+import torch
+
+from program import ROOT, ProgramTest, main, record
+
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import ffn_train  # noqa: E402
 
 XOR = {"name": "xor", "task": {"kind": "xor"}, "train": {"steps": 60, "eval_every": 5, "target": {"metric": "val/accuracy", "at_least": 0.99}, "optimizer": {"lr": 0.02}}}
 MINE = {"kind": "formula", "name": "mine", "formula": "(relu(x @ a) * b) @ c", "parameters": {"a": ["D", "F"], "b": ["F"], "c": ["F", "D"]}, "init": {"b": 1}}
+
+
+PATTERNS = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+
+
+def by_hand(t):
+    """Outputs for PATTERNS of a plain or gated layer with an activation of one trained parameter."""
+    def mapped(x, name):
+        return x @ t[name + ".weight"].T + t.get(name + ".bias", torch.zeros(1))
+    x = mapped(PATTERNS, "projection")
+    z = mapped(x, "gate" if "gate.weight" in t else "up")
+    hidden = z * torch.sigmoid(t["beta"] * z) if "beta" in t else torch.where(z > 0, z, t["a"] * z)
+    return mapped(mapped(hidden * mapped(x, "up") if "gate.weight" in t else hidden, "down"), "head")
 
 
 def config(ffn, **more):
@@ -46,6 +66,63 @@ class Formulas(ProgramTest):
             self.assertIn("/model/ffn/activation: unknown value \"gleu\"; did you mean \"gelu\"?", error)
         error = self.fails(2, "validate", path, "model.ffn.activation=z * sinn(z)")
         self.assertIn("/model/ffn/activation: column 5: no function is called 'sinn'; did you mean \"sin\"?", error)
+
+    def test_an_activation_with_trained_parameters_makes_any_layer_the_formula_that_it_is(self):
+        path = self.write("phi.json", config({"kind": "positionwise"}))
+        swish = ["model.ffn.activation=z * sigmoid(beta * z)", "model.ffn.activation_parameters.beta=1"]
+        prelu = ["model.ffn.activation=prelu", 'model.ffn.activation_parameters={"a": {"start": 0.1, "size": "F"}}']
+        layers = (["kind=positionwise"], ["kind=positionwise", "bias=false"], ["kind=gated"], ["kind=moe", "gated=true"])
+        for layer in layers:
+            for activation in (swish, prelu):
+                keys = [path, *("model.ffn." + key for key in layer), *activation, f"name={'-'.join(layer)}-{'swish' if activation is swish else 'prelu'}"]
+                self.ok(*keys, "-q")
+                self.assertIn("the engines agree", self.ok("verify", *keys).stdout)
+                run = next((self.tmp / "runs" / keys[-1][5:]).glob("seed-*"))
+                tensors = {name.split("ffn.")[-1]: tensor for name, tensor in ffn_train.read_safetensors(run / "model.safetensors")[0].items()}
+                trained = next(tensor for name, tensor in tensors.items() if name.split(".")[-1] in ("beta", "a"))
+                start = 1 if activation is swish else 0.1
+                self.assertTrue((trained != start).any() and trained.shape[-1] == (1 if activation is swish else 32), keys)
+                if "kind=moe" not in layer:
+                    with torch.no_grad():
+                        self.assertLess((ffn_train.load(run)(PATTERNS) - by_hand(tensors)).abs().max(), 1e-5)
+
+    def test_an_activation_with_trained_parameters_is_written_out_at_every_call_of_phi(self):
+        layer = {"kind": "formula", "formula": "phi(phi(x @ p) * (x @ q) + g) @ r", "let": {"g": "phi(x @ q)"}, "activation": "snake",
+                 "parameters": {"p": ["D", "F"], "q": ["D", "F"], "r": ["F", "D"]}}
+        path = self.write("snake.json", config(layer))
+        self.ok(path, "-q")
+        run = next((self.tmp / "runs/xor").glob("seed-*"))
+        t = {name.split("ffn.")[-1]: tensor for name, tensor in ffn_train.read_safetensors(run / "model.safetensors")[0].items()}
+        snake = lambda z: z + torch.sin(t["a"] * z) ** 2 / t["a"]  # noqa: E731
+        x = PATTERNS @ t["projection.weight"].T + t["projection.bias"]
+        y = snake(snake(x @ t["p"].T) * (x @ t["q"].T) + snake(x @ t["q"].T)) @ t["r"].T
+        with torch.no_grad():
+            self.assertLess((ffn_train.load(run)(PATTERNS) - (y @ t["head.weight"].T + t["head.bias"])).abs().max(), 1e-5)
+        self.ok(run, "-o", "again", "-q")
+        self.assertEqual((run / "model.safetensors").read_bytes(), next((self.tmp / "again/xor").glob("seed-*")).joinpath("model.safetensors").read_bytes())
+
+    def test_parameters_of_activations_are_obeyed_or_refused(self):
+        path = self.write("phi.json", config({"kind": "positionwise"}))
+        clash = {"kind": "formula", "formula": "phi(x @ a) @ c", "parameters": {"a": ["D", "F"], "c": ["F", "D"]}, "activation": "prelu"}
+        for keys, expected in (
+                (["activation=z * sigmoid(beta * z)"], "column 13: nothing is called 'beta'; an activation is a formula in z. A trained parameter needs a "
+                                                       'start: activation_parameters={"beta": 1}'),
+                (["activation=gelu", "activation_parameters.beta=1"], "the activation \"gelu\" has no parameter 'beta'"),
+                (["activation=prelu", "activation_parameters.alpha=1"], "has no parameter 'alpha'"),
+                (["kind=conv1x1", "activation=prelu"], "a convolution takes no activation with trained parameters; kind positionwise is the same function"),
+                (["activation=prelu", 'activation_parameters={"a": {"size": "F"}}'], 'expected a number, or {"start": number, "size": "F"} for one per unit'),
+                (["activation=prelu", "activation_parameters.a=often"], "/model/ffn/init/a: expected a number"),
+                (["=" + json.dumps(clash)], "the layer has a value called 'a', too; choose another name")):
+            keys = ["model.ffn" + ("" if key[0] == "=" else ".") + key for key in keys]
+            self.assertIn(expected, " ".join(self.fails(2, "validate", path, *keys).split()))
+
+    def test_trained_and_fixed_activations_are_compared_by_their_names(self):
+        path = self.write("phi.json", config({"kind": "positionwise"}, seeds=6))
+        self.ok("--config", path, "model.ffn.activation=relu,prelu,z * sin(z)", "-q")
+        comparison = json.loads(self.ok("compare", "runs/xor", "--json").stdout)
+        self.assertEqual([group["value"] for group in comparison["facets"][0]["groups"]], ["relu", "prelu", "z * sin(z)"])
+        self.assertIn("with a trained parameter", self.ok("list", "activations").stdout)
+        self.assertIn("z * sin(z)", self.ok("list", "activations", "z * sin(z)", "--plot").stdout)
 
     def test_a_layer_calls_every_function_and_a_transposed_matrix_alone_and_as_an_expert(self):
         tied = {"formula": "max(x @ W, 0.1 * (x @ W)) * s @ W.T + clip(b, -1, 1) + where(x > 0, sin(x), log1p(abs(x))) % 0.7 + pow(abs(x) + 1, k)",

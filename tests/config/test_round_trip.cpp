@@ -46,7 +46,7 @@ std::size_t each_kind(const Visit& visit) {
 
 /// What has to fit the formula that stands beside it, and is written and read in test_formula.cpp.
 bool is_of_formula(const std::string& name) {
-  static const std::set<std::string> names{"let", "parameters", "init", "formulas", "expert"};
+  static const std::set<std::string> names{"let", "parameters", "init", "formulas", "expert", "activation_parameters", "written_from"};
   return names.count(name) > 0;
 }
 

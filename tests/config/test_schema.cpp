@@ -36,7 +36,8 @@ const Json& fitting(const Json& schema, const Json& value) {
 
 /// Whose keys are the user's own.
 bool is_free_form(const std::string& key) {
-  return key == "parameters" || key == "let" || key == "init" || key == "inputs" || key == "types";
+  static const std::set<std::string> names{"parameters", "let", "init", "inputs", "types", "activation_parameters", "written_from"};
+  return names.count(key) > 0;
 }
 
 /// Checks that the schema knows every key of a written value, and counts them.
@@ -76,6 +77,7 @@ std::vector<RunConfig> one_of_each() {
   each_alternative(TaskConfig{}, [&](auto task) {
     if constexpr (std::is_same_v<decltype(task), FunctionConfig>) task.classes = 2;              // what is not set is not written
     if constexpr (std::is_same_v<decltype(task), TableConfig>) task.validation_fraction = 0.25;  // likewise
+    if constexpr (std::is_same_v<decltype(task), ImagesConfig>) task.examples = 10;
     add().task = task;
   });
   each_alternative(OptimizerConfig{}, [&](auto optimizer) { add().train.optimizer = optimizer; });

@@ -1,7 +1,11 @@
 // What a run config lets one choose, from the lists that describe it.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -66,6 +70,26 @@ inline FunctionConfig usable(FunctionConfig config) {
 inline TableConfig usable(TableConfig config) {
   config.file = FFN_SOURCE_DIR "/configs/data/iris.csv";
   config.label = "species";
+  return config;
+}
+/// 20 images of 2 × 3 pixels in 3 classes to train on, 8 to validate on.
+inline ImagesConfig usable(ImagesConfig config) {
+  static const std::string directory = [] {
+    const auto made = std::filesystem::temp_directory_path() / ("ffn-images-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(made);
+    for (const auto& [name, count] : std::map<std::string, char>{{"train", 20}, {"t10k", 8}}) {
+      std::ofstream images(made / (name + "-images-idx3-ubyte"), std::ios::binary),
+          labels(made / (name + "-labels-idx1-ubyte"), std::ios::binary);
+      images << std::string{0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 2, 0, 0, 0, 3};
+      labels << std::string{0, 0, 8, 1, 0, 0, 0, count};
+      for (int i = 0; i < count; ++i) {
+        labels << static_cast<char>(i % 3);
+        for (int j = 0; j < 6; ++j) images << static_cast<char>((i % 3 == j / 2 ? 90 : 10) + 7 * i + j);
+      }
+    }
+    return made.string();
+  }();
+  config.directory = directory;
   return config;
 }
 /// One with everything that a config can change: the activation, ε and dropout. scripts/make-golden has it, too.

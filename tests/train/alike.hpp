@@ -32,6 +32,7 @@ inline RunConfig rich() {
 inline Json of_kind(const std::string& kind) {
   if (kind == TextConfig::kKind) return {{"kind", kind}, {"file", text_file()}};
   if (kind == TableConfig::kKind) return {{"kind", kind}, {"file", usable(TableConfig{}).file}, {"label", "species"}};
+  if (kind == ImagesConfig::kKind) return {{"kind", kind}, {"directory", usable(ImagesConfig{}).directory}};
   if (kind != FormulaConfig::kKind) return {{"kind", kind}};
   RunConfig config;
   config.model.ffn = usable(FormulaConfig{});

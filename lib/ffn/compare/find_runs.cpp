@@ -23,8 +23,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A layer that was written out as a formula (config/trained_activation.hpp) is compared as what its config said.
+Json as_it_was_written(Json config) {
+  const Json::json_pointer at("/model/ffn");
+  if (!config.contains(at)) return config;
+  Json& ffn = config[at];
+  Json expert = ffn.value("expert", Json());
+  for (Json* layer : {&ffn, &expert}) {
+    const Json written = layer->is_object() ? layer->value("written_from", Json::object()) : Json::object();
+    if (layer->is_object()) layer->erase("written_from");
+    if (written.contains("kind") && layer == &expert) expert = nullptr;
+    else if (written.contains("kind")) {
+      for (const char* key : {"name", "formula", "parameters", "let", "init", "epsilon", "formulas"}) ffn.erase(key);
+    }
+    ffn.update(written);
+  }
+  if (ffn.contains("expert")) ffn["expert"] = expert;
+  if (ffn.value("activation_parameters", Json()).empty()) ffn.erase("activation_parameters");
+  return config;
+}
+
 // What a config says, into a run.
-void take_config(const Json& config, const fs::path& path, FoundRun& run) {
+void take_config(const Json& found, const fs::path& path, FoundRun& run) {
+  const Json config = as_it_was_written(found);
   run.path = path;
   run.variant = path.parent_path().filename().string();
   run.keys = flat_keys(config);

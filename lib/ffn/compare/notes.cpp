@@ -157,20 +157,21 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
                         " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
 }
 
-// Seeds of a table are no fresh data, as they are where a task draws its examples.
-void note_same_rows(const std::vector<FoundRun>& runs, Comparison& out) {
+// Seeds of a table or of images are no fresh data, as they are where a task draws its examples.
+void note_same_data(const std::vector<FoundRun>& runs, Comparison& out) {
   std::set<std::string> files;
-  bool drawn = false;
+  std::string seeds_do;
   for (const auto& run : runs) {
-    if (value_of(run, "task.kind") != "table") continue;
-    const std::string file = value_of(run, "task.file");
-    files.insert(file.substr(file.rfind('/') + 1));
-    drawn = drawn || value_of(run, "task.split") == "per_seed";
+    const bool table = value_of(run, "task.kind") == "table";
+    if (!table && value_of(run, "task.kind") != "images") continue;
+    const std::string file = value_of(run, table ? "task.file" : "task.directory");
+    files.insert((table ? "rows of " : "images of ") + file.substr(file.rfind('/') + 1));
+    if (!table) seeds_do = "draw no other images";
+    else if (value_of(run, "task.split") == "per_seed") seeds_do = "draw other splits of them, not other rows";
+    else if (seeds_do.empty()) seeds_do = "share one split of them, and draw no other rows";
   }
-  out.same_rows = !files.empty();
-  if (out.same_rows)
-    out.notes.push_back("verdicts are about the rows of " + join({files.begin(), files.end()}, " and ") + ": seeds " +
-                        (drawn ? "draw other splits of them, not other rows" : "share one split of them, and draw no other rows"));
+  out.same_data = !files.empty();
+  if (out.same_data) out.notes.push_back("verdicts are about the " + join({files.begin(), files.end()}, " and ") + ": seeds " + seeds_do);
 }
 
 void note_unmeasured(Comparison& out) {
@@ -198,7 +199,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_what_goes_along(runs, varying, out);
   note_unmeasured(out);
   note_baseline(runs, out);
-  note_same_rows(runs, out);
+  note_same_data(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);
     note_lost_after_hit(out);

@@ -5,6 +5,7 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
+#include "ffn/config/trained_activation.hpp"
 #include "ffn/formula/activation_formula.hpp"
 #include "ffn/formula/formula.hpp"
 #include "ffn/formula/named_formulas.hpp"
@@ -47,7 +48,9 @@ class Resolver {
         problems_.push_back({document_.origin(pointer).text(), pointer, why});
       holder.erase(key);
     };
-    if (!text.calls_phi()) refuse("activation", "the formula calls no phi(…), so the activation would change nothing");
+    for (const char* key : {"activation", "activation_parameters"}) {
+      if (!text.calls_phi()) refuse(key, "the formula calls no phi(…), so the activation would change nothing");
+    }
     if (outer != pointer_) refuse("bias", "experts that are formulas have the biases that their formula says");
   }
 
@@ -189,6 +192,7 @@ void resolve_formula_names(Document& document, std::vector<Problem>& problems) {
   const Json& kind = document.tree()["model"]["ffn"].value("kind", Json());
   if (kind == FormulaConfig::kKind) Resolver(document, problems).resolve("/model/ffn", "/model/ffn");
   if (kind == MoeConfig::kKind && is_object("/model/ffn/expert")) Resolver(document, problems).resolve("/model/ffn/expert", "/model/ffn");
+  write_out_trained_activation(document, "/model/ffn", problems);
 }
 
 void require_formula(FieldVisitor& v, const ModelConfig& model) {

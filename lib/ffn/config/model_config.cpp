@@ -76,6 +76,11 @@ void FfnSize::describe_activation(FieldVisitor& v) {
   v.choice({"activation", "φ: a name, or a formula in z such as \"z * sin(z)\""}, activation, activation_choices());
   const std::string problem = activation_problem(activation);
   v.require(problem.empty(), "activation", problem);
+  v.json(
+      {"activation_parameters",
+       "trained parameters of the activation: name → start, as in {\"beta\": 1} for \"z * sigmoid(beta * z)\"; {\"beta\": {\"start\": 1, "
+       "\"size\": \"F\"}} trains one per hidden unit. The layer becomes the formula that it is"},
+      *activation_parameters, Shape::object);
 }
 
 void FfnSize::describe_dropout_and_match(FieldVisitor& v) {

@@ -13,6 +13,7 @@ struct FfnSize {
   std::optional<std::int64_t> d_ff;
   std::optional<double> expansion;
   std::string activation = "gelu";
+  JsonValue activation_parameters = JsonValue::object();  ///< of a config as it was written; see config/trained_activation.hpp
   bool bias = true;
   double dropout = 0.0;
   std::string match = "none";

@@ -121,6 +121,17 @@ void TableConfig::describe(FieldVisitor& v) {
   v.require(!split.empty(), "split", "expected per_seed, fixed or the name of a column");
 }
 
+void ImagesConfig::describe(FieldVisitor& v) {
+  v.path(
+      {"directory",
+       "directory with train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, on which is "
+       "validated; also with .gz. Debian's package dataset-fashion-mnist has such files"},
+      directory);
+  v.optional_integer({"examples", "so many training images, drawn anew for each seed; all if not set"}, examples,
+                     at_least(std::int64_t{1}));
+  v.require(!directory.empty(), "directory", "no images given; set task.directory to a directory with MNIST's four files");
+}
+
 Target target_of(const TableConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }
 
 Target target_of(const FunctionConfig& task) { return task.target.empty() ? Target::classes : Target::vectors; }

@@ -79,7 +79,17 @@ struct TableConfig {
   bool is_drawn() const { return split == "per_seed" || split == "fixed"; }
 };
 
-using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig>;
+/// MNIST and what has its format.
+struct ImagesConfig {
+  static constexpr const char* kKind = "images";
+  static constexpr const char* kDoc = "Labelled images in MNIST's format (IDX, as it is or with gzip): pixels from 0 to 1, as a vector.";
+  static constexpr Target kTarget = Target::classes;
+  std::string directory;
+  std::optional<std::int64_t> examples;
+  void describe(FieldVisitor& v);
+};
+
+using TaskConfig = std::variant<XorConfig, SequenceXorConfig, TextConfig, FunctionConfig, TableConfig, ImagesConfig>;
 
 /// What the task's examples are compared with; known without its data.
 Target target_of(const TaskConfig& task);
@@ -87,7 +97,9 @@ Target target_of(const TaskConfig& task);
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
 /// Whether validation takes all of the data that is held out, unless fewer examples are asked for.
-inline bool holds_out_all(const TaskConfig& task) { return writes_text(task) || std::holds_alternative<TableConfig>(task); }
+inline bool holds_out_all(const TaskConfig& task) {
+  return writes_text(task) || std::holds_alternative<TableConfig>(task) || std::holds_alternative<ImagesConfig>(task);
+}
 
 /// What a model has to know about a task. Vectors: one token per example.
 struct TaskShape {

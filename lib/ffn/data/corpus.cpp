@@ -11,6 +11,7 @@
 #include "ffn/base/random.hpp"
 #include "ffn/base/shell.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/data/images.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -104,6 +105,7 @@ std::string file_identity(const std::string& file) {
   };
   static std::map<std::string, Known> cache;
   std::error_code error;
+  if (fs::is_directory(file, error)) return read_images(file)->sha256;
   const auto time = fs::last_write_time(file, error);
   const auto size = fs::file_size(file, error);
   const auto found = cache.find(file);

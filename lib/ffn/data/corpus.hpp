@@ -28,7 +28,7 @@ std::string text_of_file(const std::string& file);
 /// Reads the file. Throws DataError as text_of_file() does, and for a part too short for one window.
 TextCorpus read_corpus(const TextConfig& config);
 
-/// SHA-256 of a text's bytes; a study asks once per run, so unchanged files (by size and time) are read once.
+/// SHA-256 of a text's bytes, or of the images in a directory; a study asks once per run, so unchanged files (by size and time) are read once.
 std::string file_identity(const std::string& file);
 
 }  // namespace ffn

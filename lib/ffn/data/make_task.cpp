@@ -3,7 +3,9 @@
 
 #include "ffn/base/error.hpp"
 #include "ffn/base/utf8.hpp"
+#include "ffn/data/ceiling.hpp"
 #include "ffn/data/function.hpp"
+#include "ffn/data/images.hpp"
 #include "ffn/data/sequence_xor.hpp"
 #include "ffn/data/table.hpp"
 #include "ffn/data/text.hpp"
@@ -20,6 +22,7 @@ struct Build {
   std::unique_ptr<Task> operator()(const TextConfig& c) const { return std::make_unique<TextTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const FunctionConfig& c) const { return std::make_unique<FunctionTask>(c, seeds); }
   std::unique_ptr<Task> operator()(const TableConfig& c) const { return std::make_unique<TableTask>(c, seeds); }
+  std::unique_ptr<Task> operator()(const ImagesConfig& c) const { return std::make_unique<ImagesTask>(c, seeds); }
 };
 
 }  // namespace
@@ -38,6 +41,7 @@ TaskShape trained(const TextConfig& c, const Metadata& metadata) {
 }
 
 TaskShape trained(const TableConfig&, const Metadata& metadata) { return trained_table_shape(metadata); }
+TaskShape trained(const ImagesConfig&, const Metadata& metadata) { return trained_images_shape(metadata); }
 
 // A task whose shape is in its data has an overload of its own.
 template <class Config>
@@ -58,8 +62,9 @@ std::vector<std::uint32_t> alphabet_of(const Metadata& metadata) {
 }
 
 std::string describe_data(const TaskConfig& config) {
+  if (const auto* images = std::get_if<ImagesConfig>(&config)) return describe_images(*read_images(images->directory), *images);
   const auto* table = std::get_if<TableConfig>(&config);
-  return table ? describe_table(*read_table(*table), *table) : "";
+  return table ? describe_table(*read_table(*table), *table) : known_ceiling(config);
 }
 
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config) {

@@ -53,8 +53,13 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   json.erase("log");
   json.erase("keep");
   json["train"].erase("checkpoint_every");
-  if (!same.train.layer_metrics) json["train"].erase("layer_metrics");  // as before there were any
-  if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); moe && !moe->expert)
+  if (!same.train.layer_metrics) json["train"].erase("layer_metrics");            // as before there were any
+  for (Json* layer : {&json["model"]["ffn"], &json["model"]["ffn"]["expert"]}) {  // written out: config/trained_activation.hpp
+    if (!layer->is_object()) continue;
+    layer->erase("activation_parameters");
+    layer->erase("written_from");
+  }
+  if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); !moe || !moe->expert)
     json["model"]["ffn"].erase("expert");                       // as before there were any
   if (same.model.init == "torch") json["model"].erase("init");  // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");   // likewise

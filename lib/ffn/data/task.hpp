@@ -76,7 +76,7 @@ std::vector<std::uint32_t> alphabet_of(const std::map<std::string, std::string>&
 /// How many different inputs the network sees at most; none where they are not few enough to count.
 std::optional<std::int64_t> distinct_inputs(const TaskConfig& config);
 
-/// A description of the data for a person; empty for a task without any. Reads it.
+/// A description of the data, or what is known of the task's ceiling, for a person; empty for a task without either. Reads the data.
 std::string describe_data(const TaskConfig& config);
 
 /// Whether the network sees bits alone, as -1 and 1.

@@ -33,7 +33,8 @@ class Recorder {
       case Syntax::Kind::name:
         if (tree.text == "z") return {z_, Symbol(1.0)};
         if (tree.text == "pi") return {Symbol(kPi), std::nullopt};
-        fail(tree, "nothing is called '" + tree.text + "'; an activation is a formula in z");
+        fail(tree, "nothing is called '" + tree.text + "'; an activation is a formula in z. A trained parameter needs a start: " +
+                       "activation_parameters={\"" + tree.text + "\": 1}");
       case Syntax::Kind::negate: {
         if (tree.text != "-") fail(tree, "an activation has no operator '" + tree.text + "'");
         const Dual x = value(tree.parts[0]);
@@ -93,10 +94,20 @@ bool names_z(const Syntax& tree) {
          std::any_of(tree.parts.begin(), tree.parts.end(), [](const Syntax& part) { return names_z(part); });
 }
 
-std::unique_ptr<Compiled> compiled(const std::string& text, std::string& problem) {
-  const auto parsed = parse_formula(text);
+// A trained parameter is some number.
+void put_numbers(Syntax& tree, const std::vector<std::string>& parameters) {
+  if (tree.kind == Syntax::Kind::name && std::find(parameters.begin(), parameters.end(), tree.text) != parameters.end()) {
+    tree.kind = Syntax::Kind::number;
+    tree.number = 1;
+  }
+  for (auto& part : tree.parts) put_numbers(part, parameters);
+}
+
+std::unique_ptr<Compiled> compiled(const std::string& text, std::string& problem, const std::vector<std::string>& parameters = {}) {
+  auto parsed = parse_formula(text);
   try {
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
+    put_numbers(*parsed.tree, parameters);
     if (!names_z(*parsed.tree))
       throw SyntaxProblem{0, text.size(), "an activation is a name of `ffn-train list activations` or a formula in z"};
     auto out = std::make_unique<Compiled>();
@@ -131,12 +142,22 @@ const Activation* find_or_compile(const std::string& text, std::string& problem)
 
 }  // namespace
 
-std::string activation_problem(const std::string& text) {
+std::string activation_problem(const std::string& text, const std::vector<std::string>& parameters) {
   std::string problem;
-  if (find_or_compile(text, problem)) return "";
+  if (parameters.empty() ? find_or_compile(text, problem) != nullptr : compiled(text, problem, parameters) != nullptr) return "";
   std::vector<std::string> names;
   for (const auto& row : activations()) names.emplace_back(row.name);
+  for (const auto& row : trained_activations()) names.emplace_back(row.name);
   return problem + (is_formula_name(text) ? did_you_mean(text, names) : "");
+}
+
+const std::vector<TrainedActivation>& trained_activations() {
+  static const std::vector<TrainedActivation> all{
+      {"prelu", "where(z > 0, z, a * z)", "a", 0.25, "He et al. 2015, arXiv:1502.01852"},
+      {"swish_beta", "z * sigmoid(beta * z)", "beta", 1, "Ramachandran et al. 2017, arXiv:1710.05941"},
+      {"snake", "z + pow(sin(a * z), 2) / a", "a", 1, "Ziyin et al. 2020, arXiv:2006.08195"},
+  };
+  return all;
 }
 
 const Activation& activation_called(const std::string& text) {

@@ -22,6 +22,9 @@ void FormulaText::describe(FieldVisitor& v) {
        "and of vectors added to a product"},
       *init, Shape::object);
   v.real({"epsilon", "added to the variance in layer_norm and rms_norm"}, epsilon, at_least(1e-30));
+  v.json({"written_from",
+          "set by the program: what the config said in place of this formula, for comparisons; not part of the run's identity"},
+         *written_from, Shape::object);
   v.path({"formulas", "JSON file with your own formulas: name → {formula, parameters, let, init, source}"}, file);
 }
 

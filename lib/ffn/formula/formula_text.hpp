@@ -15,6 +15,7 @@ struct FormulaText {
   JsonValue let = JsonValue::object(), parameters = JsonValue::object(), init = JsonValue::object();
   double epsilon = 1e-5;
   std::string file;  ///< with formulas of the user's own
+  JsonValue written_from = JsonValue::object();  ///< see config/trained_activation.hpp
   void describe(FieldVisitor& v);
   /// Whether it calls phi, which is the config's activation.
   bool calls_phi() const;

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Runs that are trained further (keep: state), started from others' weights (--init-from), and their best weights (keep: best)."""
+"""Runs that are trained further (keep: state), and that start from others' weights (--init-from)."""
 import json
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
-from program import ProgramTest, main, record, run_at
+from program import ROOT, ProgramTest, main, record, run_at
+
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import ffn_train  # noqa: E402
 
 ONE = {"name": "one", "task": {"kind": "xor"}, "model": {"ffn": {"kind": "moe", "num_experts": 4}},
        "train": {"steps": 60, "eval_every": 20, "batch_size": 8, "optimizer": {"lr": 0.002}}}
@@ -155,6 +160,32 @@ class GoingOn(ProgramTest):
         self.assertIn("damaged: its checksum differs; training from the start", self.ok(self.one, "train.steps=150").stderr)
         self.assertIn("the run is trained again", self.ok(self.one, "keep=state").stderr)
         self.assertEqual(state.read_bytes()[-64:], good[-64:])
+
+    def test_a_run_starts_from_the_weights_of_another_and_counts_them_by_their_content(self):
+        self.ok(self.one, "name=source")
+        (source,) = (self.tmp / "runs/source").glob("seed-*")
+        for engine in ("fused", "libtorch"):
+            self.ok(self.one, "--init-from", "runs/source/seed-0", f"name={engine}", "train.optimizer.lr=0", "--engine", engine)
+            (warm,) = (self.tmp / "runs" / engine).glob("seed-*")
+            last = [json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["val/loss"] for run in (source, warm)]
+            self.assertAlmostEqual(*last, delta=1e-6)
+            weights = [ffn_train.read_safetensors(run / "model.safetensors")[0] for run in (source, warm)]
+            self.assertTrue(all((weights[0][name] == weights[1][name]).all() for name in weights[0]), engine)
+        again = self.ok(warm, "-o", "again", "-q")
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=libtorch", "train.optimizer.lr=0").stderr)
+        self.ok(self.one, "name=source", "seed=1")
+        (other,) = (self.tmp / "runs/source").glob("seed-1*")
+        shutil.copy(other / "model.safetensors", source / "model.safetensors")
+        self.assertNotIn("already trained", self.ok(self.one, "model.init_from=runs/source/" + source.name, "name=libtorch", "train.optimizer.lr=0").stderr)
+        self.assertIn("holds other weights than when the run's config was made", self.fails(3, warm, "-o", "third"))
+
+    def test_weights_of_another_model_are_refused_with_the_differences(self):
+        self.ok(self.one, "name=source")
+        error = self.fails(3, self.one, "--init-from", "runs/source/seed-0", "name=wide", "model.d_model=48")
+        self.assertIn("model.safetensors: the weights do not fit the model", error)
+        self.assertIn("model.init_from starts from a run of the same task and model", error)
+        self.assertIn("/model/init_from", self.fails(2, self.one, "model.init_from=nowhere"))
 
 
 if __name__ == "__main__":

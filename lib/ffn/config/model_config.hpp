@@ -159,11 +159,14 @@ struct ModelConfig {
   std::string positions = "learned";
   std::string init = "torch";
   std::string init_from;  ///< a run, or a file of weights, to start from in place of `init`; empty for none
+  std::string init_hash;  ///< SHA-256 of that file
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;
   FfnConfig ffn;
   void describe(FieldVisitor& v);
+  /// The file of `init_from`.
+  std::string initial_weights() const;
 };
 
 }  // namespace ffn

@@ -61,7 +61,6 @@ struct RunSummary {
   std::vector<std::string> computed_by;  ///< as in RunResult
   /// metrics.jsonl and model.safetensors; empty where `keep` is "summary".
   std::map<std::string, FileFacts> files = {};
-  std::optional<BestEvaluation> best = {};  ///< as in RunResult
 
   const MetricSummary* find(const std::string& metric) const;  ///< null if it was never measured
 };

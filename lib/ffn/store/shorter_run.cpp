@@ -80,8 +80,11 @@ void log_shorter_runs(const std::vector<ShorterRun>& runs) {
   for (const auto& [obstacle, alike] : by_obstacle) {
     const std::string place = alike[0]->directory.string(), more = std::to_string(alike.size() - 1);
     if (obstacle.empty()) {
-      log_info("going on from step " + std::to_string(alike[0]->step) + " of " + place +
-               (alike.size() > 1 ? "; " + more + (alike.size() == 2 ? " more run goes on from a shorter one, too" : " more runs go on from shorter ones, too") : ""));
+      log_info(
+          "going on from step " + std::to_string(alike[0]->step) + " of " + place +
+          (alike.size() > 1
+               ? "; " + more + (alike.size() == 2 ? " more run goes on from a shorter one, too" : " more runs go on from shorter ones, too")
+               : ""));
     } else {
       log_warning("cannot go on from " + place + (alike.size() > 1 ? " and " + more + " more" : "") + ": " + obstacle +
                   "; training from the start");

@@ -54,13 +54,6 @@ struct Checkpoint {
   bool is_evaluated() const { return numbers.count(kEvaluationPending) == 0; }
 };
 
-/// An evaluation whose weights are kept in place of the last step's (keep: best).
-struct BestEvaluation {
-  std::string metric;
-  std::int64_t step = 0;
-  double value = 0;
-};
-
 struct RunResult {
   RunEnd end = RunEnd::done;
   std::int64_t steps = 0;
@@ -70,7 +63,6 @@ struct RunResult {
   std::vector<TensorData> weights;              ///< torch.nn.Linear layout and names
   std::map<std::string, std::string> metadata;  ///< what using the weights needs beside the config: a text's "alphabet"
   std::vector<std::string> computed_by = {};    ///< as in Checkpoint; more than one: it was resumed under another engine
-  std::optional<BestEvaluation> best = {};      ///< that the weights are of; none: they are of the last step
 };
 
 /// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.

@@ -7,7 +7,10 @@
 #include <stdexcept>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
 #include "ffn/train/cohort_config.hpp"
@@ -62,7 +65,20 @@ void Trainer::initialise() {
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     ffn::initialise(runs_[run].model, layout, sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
+    if (!runs_[run].model.init_from.empty()) take_weights(runs_[run].model, layout, row);
     learner_->write_state(run, 0, row.data());
+  }
+}
+
+void Trainer::take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row) {
+  const std::string path = model.initial_weights(), bytes = read_file(path, "file of weights", ExitCode::data, std::uintmax_t{1} << 36);
+  if (sha256_hex(bytes) != model.init_hash)
+    throw DataError(path + " holds other weights than when the run's config was made",
+                    "remove model.init_hash from the config to start from these");
+  try {
+    layout.import_row(row.data(), parse_safetensors(bytes, path).tensors);
+  } catch (const CheckpointError& error) {
+    throw CheckpointError(path + ": " + error.what(), "model.init_from starts from a run of the same task and model");
   }
 }
 

@@ -36,6 +36,7 @@ class Trainer {
   };
 
   void initialise();
+  static void take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
   void restore_run(std::size_t run, const Checkpoint& saved);
 

@@ -12,6 +12,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/report/fit.hpp"
+#include "ffn/store/run_directory.hpp"
 #include "load_config.hpp"
 
 namespace ffn::app {
@@ -94,6 +95,7 @@ void add_compute_options(CommandLine command, CommonOptions& common) {
       .type("NAME")
       .one_of({"auto", "fused", "libtorch"}, false);
   command.option("--device", common.device, "cpu, cuda or cuda:N").type("NAME");
+  command.option("--init-from", common.init_from, "start from the weights of this run (model.init_from)").type("RUN").directory();
   command
       .option("--threads", common.threads,
               "threads of each run of the fused engine; otherwise the cores that no worker needs. Results do not depend on it")
@@ -193,6 +195,9 @@ std::vector<std::string> all_overrides(const CommonOptions& common) {
   // In quotes: an override's comma would make a sweep, and an option names one.
   if (common.engine) overrides.push_back("compute.engine=" + dump_json_lossy(*common.engine));
   if (common.device) overrides.push_back("compute.device=" + dump_json_lossy(*common.device));
+  if (common.init_from)
+    overrides.push_back("model.init_from=" +
+                        dump_json_lossy(std::filesystem::absolute(named_directory(expand_home(*common.init_from))).string()));
   if (common.threads > 0) overrides.push_back("compute.threads=" + std::to_string(common.threads));
   return overrides;
 }

@@ -25,8 +25,8 @@ struct CommonOptions {
   bool json = false;
   int verbosity = 0;  ///< -q lowers, -v raises
   std::string color = "auto";
-  std::optional<std::string> engine, device;  ///< short for overrides of compute.engine and compute.device
-  int threads = 0;                            ///< likewise of compute.threads; 0: not given
+  std::optional<std::string> engine, device, init_from;  ///< short for overrides of compute.engine, compute.device and model.init_from
+  int threads = 0;                                       ///< likewise of compute.threads; 0: not given
   std::vector<std::string> argv;
   CommandDescription description;  ///< of the whole program
 };
@@ -92,7 +92,7 @@ void add_commands(CommandLine program, CommonOptions& common);
 /// -q/-v, --color, --json: for a command that prints results. Returns --json.
 Option add_output_options(CommandLine command, CommonOptions& common);
 
-/// --engine, --device, --threads: for a command that reads a config with overrides.
+/// --engine, --device, --init-from, --threads: for a command that reads a config with overrides.
 void add_compute_options(CommandLine command, CommonOptions& common);
 
 /// A config, as the first word or with --config, and overrides behind it.

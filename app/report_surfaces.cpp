@@ -1,9 +1,9 @@
 // Pictures of a study's networks over all of their input, where that is one number or two.
+#include "ffn/base/safetensors.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/report/format.hpp"
 #include "ffn/report/series.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "load_config.hpp"
 #include "report_facts.hpp"
 

@@ -21,6 +21,7 @@
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/run_recorder.hpp"
+#include "ffn/store/shorter_run.hpp"
 #include "ffn/study/train_cohort.hpp"
 #include "ffn/train/engine.hpp"
 #include "ffn/train/memory.hpp"
@@ -204,9 +205,8 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
     if (!computed_as_asked(config.compute, summary.computed_by))
       throw UsageError(path + " was trained by the engine " + engine_of(summary.computed_by) + ", not by " + config.compute.engine,
                        "name=... or -o DIR keeps both; --fresh renames the earlier result");
-    const bool lacks_files = config.keep == "all" && summary.files.empty();
-    log_info(lacks_files ? "already trained with keep: summary, so its weights and curves were not kept; --fresh trains again"
-                         : "already trained; --fresh trains again");
+    const std::string lacks = lacking_files(config, summary);
+    log_info("already trained" + (lacks.empty() ? "" : ", but " + lacks + " not kept") + "; --fresh trains again");
     print_summary(directory, config, summary, common);
     return exit_code(summary.end);
   }
@@ -218,7 +218,8 @@ int train_run(const RunConfig& config, const TrainOptions& options, const Common
   if (options.fresh && path_exists(directory.path())) log_info("earlier results renamed to " + move_aside(directory.path()).string());
   check = check_run(directory, identity);
   take_all_cores();
-  auto stored = make_ready(directory, config.train.steps, identity, check);
+  if (const auto shorter = find_shorter_run(directory, config, identity)) log_shorter_runs({*shorter});
+  auto stored = make_ready(directory, config, identity, check);
   std::optional<Checkpoint> checkpoint;
 
   const auto info = engine.info(config);

@@ -563,7 +563,7 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "attention", "norm", "residual", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "ffn"}
 
 
 def refuse_unknown_keys(model):

@@ -8,6 +8,7 @@
 #include "../load_config.hpp"
 #include "ffn/base/files.hpp"
 #include "ffn/base/named_file.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/base/utf8.hpp"
 #include "ffn/base/version.hpp"
 #include "ffn/inspect/inspection_json.hpp"
@@ -15,7 +16,6 @@
 #include "ffn/report/format.hpp"
 #include "ffn/report/html.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn::app {

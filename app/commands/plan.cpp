@@ -13,6 +13,7 @@
 #include "ffn/stats/power.hpp"
 #include "ffn/store/log.hpp"
 #include "ffn/store/run_directory.hpp"
+#include "ffn/store/shorter_run.hpp"
 #include "ffn/study/compare_plan.hpp"
 #include "ffn/study/estimate.hpp"
 #include "ffn/study/ledger.hpp"
@@ -45,6 +46,8 @@ struct PlanEstimate {
   double evaluation_seconds = 0;                    ///< of these
   double peak_bytes = 0;                            ///< likewise, of one worker; 0 where nothing is known
   std::size_t tuning_runs = 0, tuning_pending = 0;  ///< before these, and in bytes, flops and seconds
+  std::vector<ShorterRun> shorter_runs;             ///< beside pending ones
+  double left = 0;                                  ///< mean share of a pending run that no shorter one has trained
   std::optional<UsageError> refusal;                ///< what starting it would end with
 };
 
@@ -71,8 +74,15 @@ PlanEstimate counted(const Plan& plan, std::size_t jobs) {
       continue;
     }
     pending.push_back(i);
-    out.flops += line.flops;
+    double left = 1;
+    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity)) {
+      if (shorter->obstacle.empty()) left -= static_cast<double>(shorter->step) / static_cast<double>(run.config.train.steps);
+      out.shorter_runs.push_back(std::move(*shorter));
+    }
+    out.flops += left * line.flops;
+    out.left += left;
   }
+  if (!pending.empty()) out.left /= static_cast<double>(pending.size());
   auto cohorts = make_cohorts(plan, pending, jobs);
   out.runs = plan.runs.size();
   out.pending = pending.size();
@@ -90,8 +100,8 @@ void measure(const Plan& plan, PlanEstimate& out) {
     const auto least = least_memory(config, task_shape(config.task));
     return least.weights - sizeof(float) * least.parameters;  // all but a gradient of its own
   });
-  out.seconds = use.seconds;
-  out.evaluation_seconds = use.seconds * use.evaluation_share;
+  out.seconds = use.seconds * out.left;
+  out.evaluation_seconds = *out.seconds * use.evaluation_share;
   out.peak_bytes = use.peak_bytes;
 }
 
@@ -295,6 +305,7 @@ int plan_study(const CommonOptions& common, bool probe) {
     print_table(variants_table(found.lines), common);
     std::cout.flush();
   }
+  log_shorter_runs(found.shorter_runs);
   if (probe) measure(plan, found);
   if (tuning) add_tuning(tuning->plan, probe, found);
   found.refusal = refusal_of(study, plan, single, common);

@@ -5,8 +5,8 @@
 
 #include "../commands.hpp"
 #include "../load_config.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "ffn/train/sampler.hpp"
 
 namespace ffn::app {

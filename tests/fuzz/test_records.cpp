@@ -4,11 +4,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/safetensors.hpp"
 #include "ffn/compare/compare.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/run_check.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "fuzz/damage.hpp"
 #include "store/pretended_training.hpp"
 

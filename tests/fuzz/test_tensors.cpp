@@ -1,6 +1,6 @@
 // Damaged files: whatever the bytes, the reader either reads or throws CheckpointError. Most telling with sanitizers.
 #include "ffn/base/error.hpp"
-#include "ffn/store/safetensors.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "fuzz/damage.hpp"
 
 using namespace ffn;

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ffn/base/safetensors.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/run_recorder.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "store/runs.hpp"
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"

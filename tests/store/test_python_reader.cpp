@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/safetensors.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "store/runs.hpp"
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"

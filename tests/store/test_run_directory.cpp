@@ -4,9 +4,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/safetensors.hpp"
 #include "ffn/data/run_identity.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "store/runs.hpp"
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"

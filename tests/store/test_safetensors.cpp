@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ffn/base/error.hpp"
-#include "ffn/store/safetensors.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "store/scratch.hpp"
 #include "support/catch_plain.hpp"
 

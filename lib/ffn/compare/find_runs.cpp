@@ -68,6 +68,8 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
     }
   }
   run.keys.emplace("model.init", "torch");
+  run.keys.emplace("model.init_from", "");
+  run.keys.erase("model.init_hash");
   run.keys.emplace("train.loss", "auto");
   run.keys.emplace("train.label_smoothing", "0");
   if (run.keys.count("train.target.metric") > 0) {

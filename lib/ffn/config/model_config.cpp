@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -217,11 +218,23 @@ void NormConfig::describe(FieldVisitor& v) {
 
 NormPlacement NormConfig::places() const { return kind == "none" ? NormPlacement{} : row_named(norm_placements(), placement); }
 
+std::string ModelConfig::initial_weights() const {
+  std::error_code ignored;
+  return std::filesystem::is_directory(init_from, ignored) ? (std::filesystem::path(init_from) / "model.safetensors").string() : init_from;
+}
+
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
   v.choice({"positions", "position encoding for token tasks"}, positions, choices_of(position_encodings()));
   v.choice({"init", "initial weights"}, init, choices_of(initialisations()));
+  v.path({"init_from",
+          "start from the weights of this run (its directory, or a model.safetensors) instead of init's; names and shapes have to match. "
+          "The file's content is part of the run's identity"},
+         init_from);
+  v.text({"init_hash", "set by the program: SHA-256 of the file of init_from, which stands for it in the run's identity"}, init_hash);
+  v.require(init_hash.empty() || !init_from.empty(), "init_hash", "init_hash is of the weights of init_from, which is not set",
+            {"init_from"});
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);

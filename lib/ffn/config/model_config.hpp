@@ -165,6 +165,8 @@ struct ModelConfig {
   std::int64_t blocks = 1;
   std::string positions = "learned";
   std::string init = "torch";
+  std::string init_from;  ///< a run, or a file of weights, to start from in place of `init`; empty for none
+  std::string init_hash;  ///< SHA-256 of that file
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;
@@ -172,6 +174,8 @@ struct ModelConfig {
   void describe(FieldVisitor& v);
   /// Of its parameters, each once; positions counted where they would be learned.
   std::vector<Role> roles() const;
+  /// The file of `init_from`.
+  std::string initial_weights() const;
 };
 
 }  // namespace ffn

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/marked_names.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/formula_names.hpp"
@@ -66,7 +68,9 @@ void RunConfig::describe(FieldVisitor& v) {
   v.group({"compute", "engine, device and threads; not part of the run's identity"}, compute);
   v.group({"log", "further logs beside metrics.jsonl; not part of the run's identity"}, log);
   v.choice({"keep", "files that stay when a run has finished; not part of the run's identity"}, keep,
-           {{"all", "run.json, metrics and weights"}, {"summary", "run.json alone"}});
+           {{"all", "run.json, metrics and weights"},
+            {"state", "the same and the optimizer's state, from which a run of more train.steps goes on"},
+            {"summary", "run.json alone"}});
   v.require(is_path_safe(name), "name",
             shortened(name) + " is not a directory name; use up to 128 letters, digits and -_.+=, not starting with a dot or dash");
   v.require(!is_reserved(name), "name", shortened(name) + " is reserved: ffn-train uses it for its own files");
@@ -128,6 +132,21 @@ void keep_newer(Document& document) {
   keep_newer_of(document, "/train/target", "at_least", "at_most");
 }
 
+namespace {
+
+// Weights to start from count by their content, as data files do. A config that was resolved knows it.
+void hash_initial_weights(const Document& document, ModelConfig& model, std::vector<Problem>& problems) {
+  const Origin& origin = document.origin("/model/init_from");
+  if (model.init_from.empty() || (!model.init_hash.empty() && document.origin("/model/init_hash").layer >= origin.layer)) return;
+  try {
+    model.init_hash = sha256_hex(read_file(model.initial_weights(), "file of weights", ExitCode::data, std::uintmax_t{1} << 36));
+  } catch (const Error& error) {
+    problems.push_back({origin.text(), "/model/init_from", error.what()});
+  }
+}
+
+}  // namespace
+
 RunConfig read_run_config(const Document& document, const std::string& source) {
   RunConfig config;
   Document copy = document;
@@ -138,6 +157,7 @@ RunConfig read_run_config(const Document& document, const std::string& source) {
   JsonReader reader(copy);
   reader.read([&config](FieldVisitor& v) { config.describe(v); });
   resolve_widths(config.model);
+  hash_initial_weights(copy, config.model, reader.problems);
   const Json::json_pointer examples("/train/eval_examples");
   if (!copy.tree().contains(examples) || copy.tree()[examples].is_null()) {
     config.train.eval_examples = kEvalExamples;

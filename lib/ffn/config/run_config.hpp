@@ -25,7 +25,7 @@ struct RunConfig {
   TrainConfig train;
   ComputeConfig compute;
   LogConfig log;
-  std::string keep = "all";  ///< "summary": neither metrics nor weights stay; no part of a run's identity
+  std::string keep = "all";  ///< files that stay, no part of a run's identity; "summary": run.json alone
   void describe(FieldVisitor& v);
 
   Loss loss() const;

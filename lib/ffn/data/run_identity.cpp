@@ -60,7 +60,9 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     layer->erase("written_from");
   }
   if (const auto* moe = std::get_if<MoeConfig>(&same.model.ffn); !moe || !moe->expert)
-    json["model"]["ffn"].erase("expert");                                                            // as before there were any
+    json["model"]["ffn"].erase("expert");  // as before there were any
+  json["model"].erase("init_from");        // its hash stands for it
+  if (same.model.init_hash.empty()) json["model"].erase("init_hash");
   if (same.model.init == "torch") json["model"].erase("init");                                       // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");                                        // likewise
   if (json["train"]["optimizer"]["lr_scale"].empty()) json["train"]["optimizer"].erase("lr_scale");  // likewise

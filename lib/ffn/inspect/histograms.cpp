@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ffn/base/safetensors.hpp"
 #include "ffn/inspect/inspection.hpp"
 #include "ffn/store/event_records.hpp"
 #include "ffn/store/run_check.hpp"
 #include "ffn/store/run_directory.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "ffn/train/trained.hpp"
 
 namespace ffn::exports {

@@ -9,6 +9,7 @@
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/json_text.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/shorter_run.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -94,12 +95,12 @@ RunCheck check_run_closely(const RunDirectory& directory) {
   }
 }
 
-std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity,
+std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
                                            RunCheck& check) {
   if (check.verdict == RunCheck::Verdict::unfinished || check.verdict == RunCheck::Verdict::failed) {
     try {
-      auto stored = directory.read_checkpoint(steps, identity);
-      return stored && stored->checkpoint.step > 0 ? std::move(stored) : std::nullopt;
+      auto stored = directory.read_checkpoint(config.train.steps, identity);
+      if (stored && stored->checkpoint.step > 0) return stored;
     } catch (const CheckpointError& error) {
       check = {RunCheck::Verdict::damaged, {without_prefix(error.what(), directory.path())}};
     }
@@ -110,7 +111,15 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::i
                 ", the run is trained again");
     check = {};
   }
-  return std::nullopt;
+  return state_of_shorter_run(directory, config, identity, check);
+}
+
+std::string lacking_files(const RunConfig& config, const RunSummary& summary) {
+  if (config.keep == "summary") return "";
+  if (summary.files.empty()) return "its weights and curves were";
+  const bool has_state = summary.files.count("checkpoint.safetensors") > 0, can_go_on = summary.steps == config.train.steps;
+  const bool has_state = summary.files.count("checkpoint.safetensors") > 0, reached_the_end = summary.steps == config.train.steps;
+  return config.keep == "state" && !has_state && reached_the_end && summary.end == RunEnd::done ? "its state was" : "";
 }
 
 RunRecord require_trained(const RunDirectory& directory) {

@@ -31,9 +31,13 @@ RunCheck check_run(const RunDirectory& directory, const std::string& identity = 
 /// Opens the checkpoint of an unfinished run, too, and throws nothing.
 RunCheck check_run_closely(const RunDirectory& directory);
 
-/// For whoever holds the run's claim and is going to train it: where it goes on, or nothing if it begins. Renames the directory of a
-/// damaged run, with a warning.
-std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, std::int64_t steps, const std::string& identity, RunCheck& check);
+/// For whoever holds the run's claim and is going to train it: where it goes on, be it from a shorter run's state (shorter_run.hpp), or
+/// nothing if it begins. Renames the directory of a damaged run, with a warning.
+std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const RunConfig& config, const std::string& identity,
+                                           RunCheck& check);
+
+/// Which files a finished run lacks that its config's `keep` asks for, with their verb: it was trained with another. Empty for none.
+std::string lacking_files(const RunConfig& config, const RunSummary& summary);
 
 /// The record of a run whose weights are those that were trained. Throws DataError where they are not, or are not there.
 RunRecord require_trained(const RunDirectory& directory);

@@ -6,11 +6,11 @@
 
 #include "ffn/base/checksum.hpp"
 #include "ffn/base/marked_names.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/tuning.hpp"
 #include "ffn/data/task.hpp"
 #include "ffn/store/json_text.hpp"
-#include "ffn/store/safetensors.hpp"
 
 namespace ffn {
 namespace fs = std::filesystem;
@@ -138,8 +138,8 @@ FileFacts RunDirectory::write_weights(const Json& config, const std::string& ide
   return {bytes.size(), checksum_of(bytes)};
 }
 
-void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
-                                    FileGroup* group) const {
+FileFacts RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
+                                         FileGroup* group) const {
   // One JSON object in the metadata: it has its own version check, and the numbers keep their bits.
   Json state = {{"schema_version", kSchemaVersion},      {"identity", identity},      {"step", checkpoint.step},
                 {"computed_by", checkpoint.computed_by}, {"numbers", Json::object()}, {"metrics", record_detail::facts_json(metrics)}};
@@ -149,8 +149,10 @@ void RunDirectory::write_checkpoint(const Checkpoint& checkpoint, const std::str
   files.flush_first(metrics_path());
   TensorFile file{checkpoint.tensors, {{"state", dump_json(state)}}};
   add_checksum(file);
-  files.write(checkpoint_path(), safetensors_bytes(file));
+  const std::string bytes = safetensors_bytes(file);
+  files.write(checkpoint_path(), bytes);
   if (!group) files.commit();
+  return {bytes.size(), checksum_of(bytes)};
 }
 
 std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(std::int64_t steps, const std::string& identity) const {
@@ -173,7 +175,7 @@ std::optional<StoredCheckpoint> RunDirectory::read_checkpoint(std::int64_t steps
   try {
     record_detail::read_json_text(file.metadata["state"], source, read_state, /*sealed=*/false);
     if (found != identity) throw DataError(source + ": belongs to another run (identity " + found + ", this one is " + identity + ")");
-    if (checkpoint.step >= steps)
+    if (checkpoint.step > steps)  // a run may have been stopped before its last evaluation
       throw DataError(source + ": of step " + std::to_string(checkpoint.step) + " in a run of " + std::to_string(steps));
     stored.metrics = read_metrics_up_to(metrics_path(), metrics);
   } catch (const DataError& error) {

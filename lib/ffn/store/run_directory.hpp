@@ -71,8 +71,8 @@ class RunDirectory {
   FileFacts write_weights(const Json& config, const std::string& identity, std::int64_t step, std::vector<TensorData> weights,
                           const std::map<std::string, std::string>& more = {}, FileGroup* group = nullptr) const;
   /// `metrics` is of metrics.jsonl, on which the checkpoint rests: what was appended there reaches the disk first.
-  void write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
-                        FileGroup* group = nullptr) const;
+  FileFacts write_checkpoint(const Checkpoint& checkpoint, const std::string& identity, const FileFacts& metrics,
+                             FileGroup* group = nullptr) const;
   /// Nothing if there is none. Numbers come back bit for bit, tensors in the order of the file, not of writing.
   /// Throws CheckpointError for one that is damaged, of another run, or whose metrics.jsonl is not what it was.
   std::optional<StoredCheckpoint> read_checkpoint(std::int64_t steps, const std::string& identity) const;

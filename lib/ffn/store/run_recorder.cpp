@@ -48,7 +48,7 @@ RunRecorder::RunRecorder(std::vector<RecordedRun> runs, const std::vector<std::s
   const std::string started = utc_now();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const RecordedRun& run = runs_[i];
-    if (!make_directory(run.directory.path())) clear_for(i);
+    if (!make_directory(run.directory.path()) || run.resumed_at) clear_for(i);  // one that goes on from a shorter run has a new directory
     auto& progress = progress_[i];
     progress.has_checkpoint = run.resumed_at.has_value();
     RunRecord& record = progress.record = new_record(run.config, run.identity);
@@ -97,7 +97,7 @@ void RunRecorder::evaluated(std::size_t run, const Evaluation& evaluation) {
     progress.unwritten.push_back(evaluation);
     // The first is there at once, as a sign of life; more go out in batches, or where something relies on them.
     const bool due = first || std::chrono::steady_clock::now() - metrics_written_ > kMetricsBatch;
-    if (keeps_all(run) && (due || progress.unwritten.size() >= kMostUnwritten)) write_metrics(run);
+    if (keeps_files(run) && (due || progress.unwritten.size() >= kMostUnwritten)) write_metrics(run);
   }
   if (second_) second_->evaluated(run, evaluation);
 }
@@ -113,7 +113,7 @@ void RunRecorder::stepped(std::int64_t step, double loss) {
   commit();
   if (const auto now = std::chrono::steady_clock::now(); now - metrics_written_ > kMetricsBatch) {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (keeps_all(i) && !progress_[i].unwritten.empty()) write_metrics(i);
+      if (keeps_files(i) && !progress_[i].unwritten.empty()) write_metrics(i);
     }
     metrics_written_ = now;
   }
@@ -124,7 +124,7 @@ void RunRecorder::checkpointed(std::size_t run, const Checkpoint& checkpoint) {
   auto& progress = progress_.at(run);
   write_metrics(run, &files_);
   progress.has_checkpoint = true;
-  runs_[run].directory.write_checkpoint(checkpoint, runs_[run].identity, metrics_facts(run), &files_);
+  progress.checkpoint = runs_[run].directory.write_checkpoint(checkpoint, runs_[run].identity, metrics_facts(run), &files_);
   RunRecord record = progress.record;
   record.step = checkpoint.step;
   runs_[run].directory.write_record(record, Durability::cached, &files_);
@@ -139,7 +139,7 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
   Waiting waiting;
   waiting.record = waiting_.count(run) ? waiting_[run].record : progress.record;
   waiting.result = without_weights(result);
-  if (keeps_all(run) || result.end == RunEnd::interrupted) write_metrics(run, &files_);
+  if (keeps_files(run) || result.end == RunEnd::interrupted) write_metrics(run, &files_);
   if (progress.events) progress.events->end(session_end_of(result.end));
   RunRecord& record = waiting.record;
   record.state = state_of(result.end);
@@ -147,12 +147,14 @@ void RunRecorder::finished(std::size_t run, const RunResult& result) {
   if (result.end != RunEnd::interrupted) {
     record.step = result.steps;
     record.summary = summarize(recorded.identity, cost_, progress.tally, result);
-    if (keeps_all(run)) {
+    if (keeps_files(run)) {
       auto& files = record.summary->files;
       files_.flush_first(recorded.directory.metrics_path());
       files[recorded.directory.metrics_path().filename()] = metrics_facts(run);
       files[recorded.directory.weights_path().filename()] =
           recorded.directory.write_weights(*record.config, recorded.identity, result.steps, result.weights, result.metadata, &files_);
+      const bool has_state = recorded.config.keep == "state" && result.end == RunEnd::done && result.steps == recorded.config.train.steps;
+      if (has_state) files[recorded.directory.checkpoint_path().filename()] = progress.checkpoint;
     }
   }
   // They appear in this order: run.json comes last of what it vouches for.
@@ -178,8 +180,9 @@ void RunRecorder::commit() {
     if (!w.result) continue;
     // The checkpoint goes only when nobody can need it any more.
     if (w.result->end != RunEnd::interrupted && progress_[run].has_checkpoint) {
-      if (keeps_all(run)) runs_[run].directory.remove_checkpoint();
-      else runs_[run].directory.remove_results();
+      const auto& directory = runs_[run].directory;
+      if (!keeps_files(run)) directory.remove_results();
+      else if (progress_[run].record.summary->files.count(directory.checkpoint_path().filename()) == 0) directory.remove_checkpoint();
     }
     if (second_) second_->finished(run, *w.result);
   }
@@ -202,7 +205,7 @@ void RunRecorder::fail_unfinished(const std::string& reason) {
     if (progress.finished) continue;
     progress.finished = true;
     try {
-      if (keeps_all(i)) write_metrics(i);
+      if (keeps_files(i)) write_metrics(i);
     } catch (const std::exception&) {
       // Perhaps the very reason; run.json has to be written all the same.
     }

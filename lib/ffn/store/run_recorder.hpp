@@ -64,6 +64,7 @@ class RunRecorder final : public TrainObserver {
     std::vector<Evaluation> unwritten;  // of what is in the tally
     Checksum metrics;                   // of what is on file
     bool has_checkpoint = false;
+    FileFacts checkpoint;             // of the last one written here
     bool finished = false;            // and its files in place
     std::optional<EventFile> events;  // where the config asks for one
   };
@@ -76,7 +77,7 @@ class RunRecorder final : public TrainObserver {
   void write_metrics(std::size_t run, FileGroup* group = nullptr);
   FileFacts metrics_facts(std::size_t run) const;
   void clear_for(std::size_t run);
-  bool keeps_all(std::size_t run) const { return runs_[run].config.keep == "all"; }
+  bool keeps_files(std::size_t run) const { return runs_[run].config.keep != "summary"; }
   void commit();
   void commit_if_all_wait();
 

@@ -7,12 +7,12 @@
 
 #include "ffn/base/files.hpp"
 #include "ffn/base/marked_names.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/base/suggest.hpp"
 #include "ffn/config/json_writer.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/event_file.hpp"
 #include "ffn/store/run_check.hpp"
-#include "ffn/store/safetensors.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/study_lock.hpp"
 
@@ -79,10 +79,10 @@ struct Copy {
   RunRecord record;
 };
 
-// Of two finished ones, the one that kept its curves and weights.
+// Of two finished ones, the one that kept more: curves and weights, its state.
 bool is_better(const Copy& a, const Copy& b) {
   if (a.record.summary.has_value() != b.record.summary.has_value()) return a.record.summary.has_value();
-  if (a.record.summary) return b.record.summary->files.empty() && !a.record.summary->files.empty();
+  if (a.record.summary) return a.record.summary->files.size() > b.record.summary->files.size();
   return a.record.step > b.record.step;
 }
 

@@ -40,7 +40,7 @@ std::vector<Progress> progress_of(const std::vector<PlannedRun>& runs) {
 
 namespace {
 
-// The runs of a cohort that go on from the same step train together.
+// The runs of a cohort that go on from the same step, all before or all after its evaluation, train together.
 struct Session {
   std::vector<std::size_t> plan_index;
   std::vector<RecordedRun> runs;
@@ -98,7 +98,7 @@ std::optional<ReadyRun> ready_run(const PlannedRun& run, std::size_t index, cons
   if (check.is_whole()) return std::nullopt;  // by another process, since the cohort was formed
   try {
     ReadyRun out{{directory, run.config, run.identity, std::nullopt, {}}, std::nullopt};
-    auto stored = make_ready(directory, run.config.train.steps, run.identity, check);
+    auto stored = make_ready(directory, run.config, run.identity, check);
     if (check.record) out.run.sessions = std::move(check.record->sessions);
     if (stored) {
       out.run.resumed_at = stored->checkpoint.step;
@@ -167,8 +167,8 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
                     " changed since the study was started; put the file back, or start again to train on it as it is");
   give_back_freed_memory();
   CohortOutcome outcome;
-  std::vector<LockFile> claims;              // held until the cohort is through
-  std::map<std::int64_t, Session> sessions;  // by the step they go on from
+  std::vector<LockFile> claims;                               // held until the cohort is through
+  std::map<std::pair<std::int64_t, bool>, Session> sessions;  // by the step they go on from, and whether it was evaluated
   for (const auto index : cohort) {
     const PlannedRun& run = plan.runs[index];
     auto claim = claim_run(run.directory);
@@ -179,7 +179,7 @@ CohortOutcome train_cohort(const Plan& plan, const PlannedCohort& cohort, Engine
     auto ready = ready_run(run, index, hooks, outcome);
     if (!ready) continue;
     claims.push_back(std::move(*claim));
-    auto& session = sessions[ready->run.resumed_at.value_or(0)];
+    auto& session = sessions[{ready->run.resumed_at.value_or(0), !ready->checkpoint || ready->checkpoint->is_evaluated()}];
     session.plan_index.push_back(index);
     session.checkpoints.push_back(std::move(ready->checkpoint));
     session.runs.push_back(std::move(ready->run));

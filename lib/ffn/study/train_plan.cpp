@@ -9,6 +9,7 @@
 #include "ffn/base/files.hpp"
 #include "ffn/store/cleanup.hpp"
 #include "ffn/store/log.hpp"
+#include "ffn/store/shorter_run.hpp"
 #include "ffn/store/study_file.hpp"
 #include "ffn/study/ledger.hpp"
 #include "ffn/study/needs.hpp"
@@ -109,6 +110,28 @@ void refuse_other_engine(const Plan& plan, const std::vector<Progress>& found) {
                    "name=... or -o DIR keeps both; --fresh renames the earlier results");
 }
 
+std::vector<ShorterRun> shorter_runs(const Plan& plan, const std::vector<std::size_t>& pending) {
+  std::vector<ShorterRun> out;
+  for (const auto i : pending) {
+    const auto& run = plan.runs[i];
+    if (auto shorter = find_shorter_run(RunDirectory(run.directory), run.config, run.identity)) out.push_back(std::move(*shorter));
+  }
+  return out;
+}
+
+// Asked of states alone: a study that was kept as summaries is asked again for its answer, more often than for its files.
+void log_lacking_files(const Plan& plan, const std::vector<Progress>& found) {
+  std::size_t lacking = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto& run = plan.runs[i];
+    if (found[i] != Progress::finished || run.config.keep != "state") continue;
+    const auto record = read_record(run.directory);
+    lacking += record && record->summary && !lacking_files(run.config, *record->summary).empty();
+  }
+  if (lacking > 0)
+    log_warning(std::to_string(lacking) + " runs are finished, but their state was not kept (keep: state); --fresh trains them again");
+}
+
 // A study that several machines would train twice is refused before anything is written.
 void require_locks(const fs::path& directory) {
   const auto reach = locks_are_needed() ? lock_reach(directory) : LockReach();
@@ -144,6 +167,8 @@ StudyOutcome train_plan(const Plan& plan, const StudyRequest& request, StudyObse
     make_variant_directories(plan, pending);
   }
   observer.training(plan, runs, found);
+  log_shorter_runs(shorter_runs(plan, pending));
+  log_lacking_files(plan, found);
   keep_study_file(plan, !pending.empty(), std::find(found.begin(), found.end(), Progress::finished) != found.end());
   if (!pending.empty() && !is_stopped()) {
     log.emplace(plan.directory / "log.txt");

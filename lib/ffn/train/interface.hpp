@@ -41,6 +41,9 @@ struct Divergence {
   double loss = 0, learning_rate = 0, grad_norm = 0;
 };
 
+/// In Checkpoint::numbers: it was taken before the evaluation at its step.
+inline constexpr const char* kEvaluationPending = "evaluation_pending";
+
 /// Everything that a run needs to go on as if it had never stopped. Random numbers need no state: they are functions of
 /// the seed and the step.
 struct Checkpoint {
@@ -48,6 +51,7 @@ struct Checkpoint {
   std::map<std::string, double> numbers;      ///< counters and sums
   std::vector<TensorData> tensors;            ///< parameters and optimizer state, one row each
   std::vector<std::string> computed_by = {};  ///< EngineInfo::text() of all that worked on it, one after the other
+  bool is_evaluated() const { return numbers.count(kEvaluationPending) == 0; }
 };
 
 struct RunResult {
@@ -64,7 +68,7 @@ struct RunResult {
 /// Runs of one shape that train together: they may differ in seed, learning rate, weight decay and dropout rate.
 struct Cohort {
   std::vector<RunConfig> runs;
-  std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step
+  std::vector<std::optional<Checkpoint>> resume;  ///< empty, or one per run; all at the same step, evaluated or not
 };
 
 /// Receives what happens while a cohort trains; an observer overrides what it is about. `run` counts within the cohort.
@@ -199,6 +203,6 @@ void log_libtorch_with(std::function<void(LogLevel, const std::string&)> log);
 /// The symbol that the library exports; the text must equal the program's own, so that an old library is refused.
 using CreateLibTorch = LibTorch* (*)(const char* interface_version);
 inline constexpr const char* kCreateLibTorchSymbol = "ffn_create_libtorch";
-inline constexpr const char* kInterfaceVersion = "ffn-libtorch 7";
+inline constexpr const char* kInterfaceVersion = "ffn-libtorch 8";
 
 }  // namespace ffn

@@ -7,7 +7,10 @@
 #include <stdexcept>
 
 #include "ffn/base/error.hpp"
+#include "ffn/base/files.hpp"
+#include "ffn/base/hash.hpp"
 #include "ffn/base/random.hpp"
+#include "ffn/base/safetensors.hpp"
 #include "ffn/config/accounting.hpp"
 #include "ffn/config/metrics.hpp"
 #include "ffn/config/parameters.hpp"
@@ -64,7 +67,20 @@ void Trainer::initialise() {
   std::vector<float> row(static_cast<std::size_t>(layout.width()));
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     ffn::initialise(runs_[run].model, layout, sub_seed(static_cast<std::uint64_t>(runs_[run].seed), "init"), row.data());
+    if (!runs_[run].model.init_from.empty()) take_weights(runs_[run].model, layout, row);
     learner_->write_state(run, 0, row.data());
+  }
+}
+
+void Trainer::take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row) {
+  const std::string path = model.initial_weights(), bytes = read_file(path, "file of weights", ExitCode::data, std::uintmax_t{1} << 36);
+  if (sha256_hex(bytes) != model.init_hash)
+    throw DataError(path + " holds other weights than when the run's config was made",
+                    "remove model.init_hash from the config to start from these");
+  try {
+    layout.import_row(row.data(), parse_safetensors(bytes, path).tensors);
+  } catch (const CheckpointError& error) {
+    throw CheckpointError(path + ": " + error.what(), "model.init_from starts from a run of the same task and model");
   }
 }
 
@@ -83,6 +99,7 @@ void Trainer::train() {
     step = end;
   }
   if (!any_live()) return;
+  keep_states();
   if (!evaluate(t.steps)) return interrupt(t.steps, false);
   for (std::size_t run = 0; run < runs_.size(); ++run) finish_trained(run, t.steps);
 }
@@ -212,35 +229,48 @@ bool Trainer::evaluate(std::int64_t step) {
 }
 
 void Trainer::checkpoint(std::int64_t step, bool evaluated) {
-  const auto names = learner_->state_names();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (!live_[run]) continue;
-    const auto& state = states_[run];
-    Checkpoint out;
-    out.step = step;
-    out.computed_by = state.computed_by;
-    for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
-    out.numbers = {{"train_seconds", state.seconds},
-                   {"loss_sum", state.loss_sum},
-                   {"loss_count", static_cast<double>(state.loss_count)},
-                   {"grad_norm", state.grad_norm}};
-    for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
-    if (!evaluated) out.numbers["evaluation_pending"] = 1;
-    if (state.hit) {
-      out.numbers["hit_step"] = static_cast<double>(state.hit->step);
-      out.numbers["hit_time_s"] = state.hit->time_s;
-      out.numbers["times_met"] = static_cast<double>(state.times_met);
-    }
-    observer_.checkpointed(run, out);
+    if (live_[run]) checkpoint_run(run, step, evaluated);
   }
+}
+
+// From before the last evaluation: a longer run has none at this step, unless it is due.
+void Trainer::keep_states() {
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (live_[run] && runs_[run].keep == "state") checkpoint_run(run, runs_[run].train.steps, /*evaluated=*/false);
+  }
+}
+
+void Trainer::checkpoint_run(std::size_t run, std::int64_t step, bool evaluated) {
+  const auto names = learner_->state_names();
+  const auto& state = states_[run];
+  Checkpoint out;
+  out.step = step;
+  out.computed_by = state.computed_by;
+  for (std::size_t row = 0; row < names.size(); ++row) out.tensors.push_back(row_data(names[row], state_row(run, row)));
+  out.numbers = {{"train_seconds", state.seconds},
+                 {"loss_sum", state.loss_sum},
+                 {"loss_count", static_cast<double>(state.loss_count)},
+                 {"grad_norm", state.grad_norm}};
+  for (std::size_t i = 0; i < auxiliary_.size(); ++i) out.numbers[sum_of(auxiliary_[i])] = state.auxiliary_sums[i];
+  if (!evaluated) out.numbers[kEvaluationPending] = 1;
+  if (state.hit) {
+    out.numbers["hit_step"] = static_cast<double>(state.hit->step);
+    out.numbers["hit_time_s"] = state.hit->time_s;
+    out.numbers["times_met"] = static_cast<double>(state.times_met);
+  }
+  observer_.checkpointed(run, out);
 }
 
 void Trainer::restore(const std::vector<std::optional<Checkpoint>>& checkpoints) {
   if (checkpoints.size() != runs_.size()) throw std::invalid_argument("one checkpoint per run");
   start_ = checkpoints[0]->step;
+  start_evaluated_ = checkpoints[0]->is_evaluated();
   for (std::size_t run = 0; run < runs_.size(); ++run) {
-    if (!checkpoints[run] || checkpoints[run]->step != start_) throw std::invalid_argument("runs of a cohort resume at one step");
-    restore_run(run, *checkpoints[run]);
+    const auto& saved = checkpoints[run];
+    if (!saved || saved->step != start_ || saved->is_evaluated() != start_evaluated_)
+      throw std::invalid_argument("runs of a cohort resume at one step, all before or all after its evaluation");
+    restore_run(run, *saved);
   }
 }
 
@@ -265,7 +295,6 @@ void Trainer::restore_run(std::size_t run, const Checkpoint& saved) {
   state.grad_norm = number("grad_norm");
   state.seconds = number("train_seconds");
   state.computed_by = saved.computed_by;
-  start_evaluated_ = saved.numbers.count("evaluation_pending") == 0;
   if (saved.numbers.count("hit_step")) {
     const auto step = static_cast<std::int64_t>(number("hit_step"));
     state.hit = Hit{step, number("hit_time_s"), tokens_at(step)};

@@ -36,6 +36,7 @@ class Trainer {
   };
 
   void initialise();
+  static void take_weights(const ModelConfig& model, const RowLayout& layout, std::vector<float>& row);
   void restore(const std::vector<std::optional<Checkpoint>>& checkpoints);
   void restore_run(std::size_t run, const Checkpoint& saved);
 
@@ -44,6 +45,8 @@ class Trainer {
   void add_report(std::size_t run, std::int64_t step, const StepReport& report);
   bool evaluate(std::int64_t step);
   void checkpoint(std::int64_t step, bool evaluated = true);
+  void checkpoint_run(std::size_t run, std::int64_t step, bool evaluated);
+  void keep_states();
   void interrupt(std::int64_t step, bool evaluated);
   void finish(std::size_t run, std::int64_t step, RunEnd end, std::optional<Divergence> divergence = {});
   void finish_trained(std::size_t run, std::int64_t step);

@@ -1,5 +1,5 @@
 // Writes and reads safetensors. The reader trusts nothing: sizes and offsets are checked before a byte is copied.
-#include "ffn/store/safetensors.hpp"
+#include "ffn/base/safetensors.hpp"
 
 #include <algorithm>
 #include <array>

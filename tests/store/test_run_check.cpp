@@ -25,7 +25,7 @@ struct Trained {
   RunCheck check() const { return check_run(run.directory, run.identity); }
   std::optional<StoredCheckpoint> ready() const {
     auto found = check();
-    return make_ready(run.directory, run.config.train.steps, run.identity, found);
+    return make_ready(run.directory, run.config, run.identity, found);
   }
   bool was_renamed() const { return fs::exists(run.directory.path().string() + ".damaged-1") && !fs::exists(run.directory.path()); }
 };

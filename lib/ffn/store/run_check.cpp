@@ -117,7 +117,6 @@ std::optional<StoredCheckpoint> make_ready(const RunDirectory& directory, const 
 std::string lacking_files(const RunConfig& config, const RunSummary& summary) {
   if (config.keep == "summary") return "";
   if (summary.files.empty()) return "its weights and curves were";
-  const bool has_state = summary.files.count("checkpoint.safetensors") > 0, can_go_on = summary.steps == config.train.steps;
   const bool has_state = summary.files.count("checkpoint.safetensors") > 0, reached_the_end = summary.steps == config.train.steps;
   return config.keep == "state" && !has_state && reached_the_end && summary.end == RunEnd::done ? "its state was" : "";
 }

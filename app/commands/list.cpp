@@ -156,9 +156,16 @@ void print_named_tasks() {
   for (const auto& row : named_tasks()) print_text(std::string(row.name) + " (" + row.kind + ")\n    " + row.known + "\n    " + row.source);
 }
 
+// Sequences are shown with these sizes.
+constexpr std::int64_t kShownAlphabet = 8, kShownLength = 12;
+
 template <class Config>
 TaskConfig task_called(const std::string& name) {
   Config config;
+  if constexpr (std::is_same_v<Config, SequenceConfig>) {
+    config.alphabet = kShownAlphabet;
+    config.length = kShownLength;
+  }
   config.name = name;
   if (const std::string problem = resolve_task_name(config); !problem.empty())
     throw UsageError(name + ": " + problem, "`ffn-train list tasks` shows them");
@@ -196,6 +203,8 @@ int show_task(const std::string& name, const CommonOptions& common) {
   }
   print_text(name + ": " + row->known + "\n" + row->source + "\n\nwritten out: \"task\": {\"kind\": \"" + row->kind + "\", " +
              (row->keys + 1) + "\n\n");
+  if (is_sequence)
+    print_text("with an alphabet of " + std::to_string(kShownAlphabet) + " and a length of " + std::to_string(kShownLength) + ":\n\n");
   const bool classes = shape.target == Target::classes;
   Table table({{"the network sees", Align::left}, {is_sequence ? "class at each position" : classes ? "class" : "target", Align::right}});
   for (std::int64_t i = 0; i < kExamples; ++i) {

@@ -209,7 +209,7 @@ TEST_CASE("a sequence task is written and read back unchanged") {
   config.task = task;
   const auto written = resolved_json(config);
   CHECK(resolved_json(reread(config)) == written);
-  CHECK(written["task"].size() == 6);
+  CHECK(written["task"].size() == 7);
 }
 
 TEST_CASE("a table task is written and read back unchanged") {

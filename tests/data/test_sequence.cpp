@@ -21,12 +21,13 @@ Labels labels(const std::string& label, const Labels& tokens, const std::string&
   config.label = label;
   config.scored = scored;
   Labels out(tokens.size());
-  sequence_task(config).write_labels(tokens.data(), 1, config.length, out.data());
+  sequence_task(config).write_labels(tokens.data(), 1, out.data());
   return out;
 }
 
-std::string problem(const std::string& label, const std::string& scored = "") {
+std::string problem(const std::string& label, const std::string& scored = "", const std::string& tokens = "") {
   SequenceConfig config;
+  config.tokens = tokens;
   config.label = label;
   config.scored = scored;
   const FunctionProblem found = check_sequence(config);
@@ -75,6 +76,10 @@ TEST_CASE("labels read tokens at other positions; what reads outside is not scor
   CHECK(labels("s[t]", s, "s[t+1]") == Labels{3, -1, 0, 2, 2, -1});
   CHECK(labels("max(s)", s) == Labels{3, 3, 3, 3, 3, 3});
   CHECK(labels("sum(s[0:3]) % 3", s) == Labels{1, 1, 1, 1, 1, 1});
+  CHECK(labels("max(s[length / 2:length - 1])", s) == Labels{2, 2, 2, 2, 2, 2});
+  CHECK(labels("nth_smallest(s, t)", s) == Labels{0, 1, 1, 2, 2, 3});
+  CHECK(labels("nth_smallest(s, t - 1)", s) == Labels{-1, 0, 1, 1, 2, 2});
+  CHECK(labels("after_last(s, t)", s) == Labels{-1, -1, -1, -1, 2, 0});
   CHECK(labels("t % length == t", s) == Labels{1, 1, 1, 1, 1, 1});
 }
 
@@ -83,9 +88,38 @@ TEST_CASE("named sequences have the labels that loops give them") {
   check_labels(named("reverse", 5, 12), [](const std::int64_t* s, std::int64_t t) { return t < 6 ? -1 : s[11 - t]; });
   check_labels(named("sequence_xor", 8, 300),  // longer than the block of positions that is computed at once
                [](const std::int64_t* s, std::int64_t t) { return t < 2 ? -1 : s[t - 1] ^ s[t - 2]; });
+  check_labels(named("sort", 5, 12), [](const std::int64_t* s, std::int64_t t) {
+    Labels first(s, s + 6);
+    std::sort(first.begin(), first.end());
+    return t < 6 ? -1 : first[static_cast<std::size_t>(t - 6)];
+  });
+  const auto followed = [](const std::int64_t* s, std::int64_t t, std::int64_t every) {
+    std::map<std::int64_t, std::int64_t> next;  // what followed when it was last seen
+    for (std::int64_t i = 0; i < t; i += every) next[s[i]] = s[i + 1];
+    return next.count(s[t]) > 0 ? next[s[t]] : -1;
+  };
+  check_labels(named("induction", 5, 20), [&](const std::int64_t* s, std::int64_t t) { return followed(s, t, 1); });
+  check_labels(named("recall", 9, 20), [&](const std::int64_t* s, std::int64_t t) { return t % 2 == 1 ? -1 : followed(s, t, 2); });
   std::size_t seen = 0;
   for (const auto& row : named_tasks()) seen += row.kind == std::string(SequenceConfig::kKind);
-  CHECK(seen == 3);
+  CHECK(seen == 6);
+}
+
+TEST_CASE("recall's keys and values alternate, are drawn evenly and keep together in a sequence, not between them") {
+  constexpr std::int64_t kLength = 20, kExamples = 2000;
+  const ExampleSet set = make_task(named("recall", 8, kLength), {{5, 6}})->batch(0, 0, kExamples);
+  std::map<std::pair<std::int64_t, std::int64_t>, int> pairs;
+  for (std::int64_t i = 0; i < kExamples; ++i) {
+    std::map<std::int64_t, std::int64_t> value;
+    const std::int64_t* s = set.tokens.data() + i * kLength;
+    for (std::int64_t t = 0; t < kLength; t += 2) {
+      REQUIRE((s[t] >= 0 && s[t] < 4 && s[t + 1] >= 4 && s[t + 1] < 8));
+      REQUIRE(value.emplace(s[t], s[t + 1]).first->second == s[t + 1]);
+      ++pairs[{s[t], s[t + 1]}];
+    }
+  }
+  CHECK(pairs.size() == 16);
+  for (const auto& [pair, count] : pairs) CHECK(std::abs(count - 1250) < 250);  // of 20,000 draws, those of one sequence in common
 }
 
 TEST_CASE("sequence_xor as a formula is the same function as the kind") {
@@ -106,7 +140,7 @@ TEST_CASE("a fault of a sequence is named with its place") {
   CHECK(problem("s[t-1]") == "");
   CHECK_THAT(problem(""), ContainsSubstring("label: no formula of the label given"));
   CHECK_THAT(problem("s[t-1"), ContainsSubstring("label: column "));
-  CHECK_THAT(problem("s[u-1]"), ContainsSubstring("label: column 3: nothing is called 'u'; known: s, t, length, pi\n") &&
+  CHECK_THAT(problem("s[u-1]"), ContainsSubstring("label: column 3: nothing is called 'u'; known: s, t, length, alphabet, pi\n") &&
                                     ContainsSubstring("\n    s[u-1]\n      ^"));
   CHECK_THAT(problem("s[s]"), ContainsSubstring("label: column 3: an index is one number, and this has 8 columns"));
   CHECK(problem("s") == "label: this is one number, and has 8 columns");
@@ -115,16 +149,26 @@ TEST_CASE("a fault of a sequence is named with its place") {
   CHECK(problem("s[t-8]") == "label: no position is scored in a sequence of length 8: the label reads outside the sequence everywhere");
   CHECK_THAT(problem("s[t-7]", "t < 7"), ContainsSubstring("scored: no position is scored"));
   CHECK_THAT(problem("s[t]", "t <"), ContainsSubstring("scored: column "));
+  CHECK_THAT(problem("s[t]", "", "r[t] - 1"), ContainsSubstring("tokens: the formula does not show how many tokens there are"));
+  CHECK_THAT(problem("s[t]", "", "r[t] % 3"), ContainsSubstring("tokens: the formula gives 3 tokens, and the alphabet has 2"));
+  CHECK_THAT(problem("s[t]", "", "r[t-1] % 2"), ContainsSubstring("tokens: task.tokens is undefined for some draws"));
+  CHECK_THAT(problem("s[t]", "", "s[t] % 2"),
+             ContainsSubstring("tokens: column 1: nothing is called 's'; known: r, t, length, alphabet, pi"));
+  CHECK_THAT(problem("after_last(s)"), ContainsSubstring("label: column 1: after_last takes 2 values, got 1"));
+  CHECK_THAT(problem("nth_smallest(s, s)"), ContainsSubstring("n is one number, and this has 8 columns"));
+  CHECK_THAT(problem("sum(s[0:t])"), ContainsSubstring("this bound is no whole number of columns"));
 }
 
 TEST_CASE("the name of a sequence stands for its formulas, and for no others") {
   SequenceConfig config = named("reverse", 2, 8);
   CHECK(resolve_task_name(config) == "");  // of what it was resolved to
   config.scored = "t > 1";
-  CHECK_THAT(resolve_task_name(config), ContainsSubstring("is what another task is called; leave out the name, or label and scored"));
+  CHECK_THAT(resolve_task_name(config),
+             ContainsSubstring("is what another task is called; leave out the name, or tokens, label and scored"));
   config = SequenceConfig{};
   config.name = "revers";
-  CHECK(resolve_task_name(config) == "no task has this name; did you mean \"reverse\"?; known: sequence_xor, copy, reverse");
+  CHECK(resolve_task_name(config) ==
+        "no task has this name; did you mean \"reverse\"?; known: sequence_xor, copy, reverse, sort, induction, recall");
   FunctionConfig function;
   function.name = "reverse";
   CHECK_THAT(resolve_task_name(function), ContainsSubstring("no task has this name"));

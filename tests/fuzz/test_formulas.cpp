@@ -100,14 +100,23 @@ TEST_CASE("a damaged formula of a task is a task or an error with its place, nev
       config.name = named.name;
       REQUIRE(resolve_task_name(config) == "");
       config.name.clear();
-      std::string& text = !config.scored.empty() && random.below(2) == 0 ? config.scored : config.label;
+      config.alphabet = 8;
+      std::string& text = !config.tokens.empty() && random.below(2) == 0   ? config.tokens
+                          : !config.scored.empty() && random.below(2) == 0 ? config.scored
+                                                                           : config.label;
       text = damaged(text, random);
       CAPTURE(trial, text);
       const auto problem = check_sequence(config);
       ++(problem.message.empty() ? tasks : refused);
       if (!problem.message.empty()) continue;
-      const auto set = make_task(config, {{1, 2}})->batch(0, 0, 4);
+      ExampleSet set;
+      try {
+        set = make_task(config, {{1, 2}})->batch(0, 0, 4);
+      } catch (const DataError&) {  // tokens that the check found defined
+        continue;
+      }
       const auto classes = task_shape(config).num_classes;
+      for (const auto token : set.tokens) REQUIRE((token >= 0 && token < config.alphabet));
       for (const auto label : set.labels) REQUIRE((label >= -1 && label < classes));
       continue;
     }

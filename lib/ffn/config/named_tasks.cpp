@@ -63,6 +63,12 @@ const std::vector<NamedTask>& named_tasks() {
        "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first", kSequence},
       {"reverse", R"json({"label": "s[length - 1 - t]", "scored": "t >= length / 2"})json",
        "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first, backwards", kSequence},
+      {"sort", R"json({"label": "nth_smallest(s[0:length / 2], t - length / 2)"})json",
+       "chance 1 / alphabet, more by position alone, since small ones come first; attention and a feed-forward layer get all", "the second half asks for the first in ascending order", kSequence},
+      {"induction", R"json({"label": "after_last(s, t)"})json",
+       "chance 1 / alphabet, a feed-forward layer alone about 2 / alphabet; attention in two blocks gets all", "Olsson et al. 2022, arXiv:2209.11895: what followed this token when it was last seen; scored from its second time on", kSequence},
+      {"recall", R"json({"tokens": "where(t % 2 == 0, r[t] % floor(alphabet / 2), floor(alphabet / 2) + floor(r[r[t-1] % floor(alphabet / 2)] / 4096) % floor(alphabet / 2))", "label": "after_last(s, t)", "scored": "t % 2 == 0"})json",
+       "chance, and a feed-forward layer alone, 2 / alphabet; attention in two blocks gets all", "multi-query recall, after Poli et al. 2024, arXiv:2403.17844, and Arora et al. 2023, arXiv:2312.04927: keys, each followed by its value in this sequence; scored where a key is seen again", kSequence},
   };
   // clang-format on
   return all;
@@ -97,13 +103,15 @@ std::string resolve_task_name(FunctionConfig& config) {
 
 std::string resolve_task_name(SequenceConfig& config) {
   if (config.name.empty()) return "";
-  const bool has_formula = !config.label.empty() || !config.scored.empty();
+  const bool has_formula = !config.tokens.empty() || !config.label.empty() || !config.scored.empty();
   std::string problem;
   const NamedTask* row = row_of(config.name, kSequence, problem);
   if (!row) return has_formula ? "" : problem;
   const Json keys = parse_json(row->keys);
-  const std::string label = keys.at("label"), scored = keys.value("scored", "");
-  if (has_formula && (config.label != label || config.scored != scored)) return other_task(config.name, "label and scored");
+  const std::string tokens = keys.value("tokens", ""), label = keys.at("label"), scored = keys.value("scored", "");
+  if (has_formula && (config.tokens != tokens || config.label != label || config.scored != scored))
+    return other_task(config.name, "tokens, label and scored");
+  config.tokens = tokens;
   config.label = label;
   config.scored = scored;
   return "";

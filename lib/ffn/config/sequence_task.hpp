@@ -1,16 +1,20 @@
 // What the config of a `sequence` task means: its compiled formulas.
 #pragma once
 
+#include "ffn/base/random.hpp"
 #include "ffn/config/function_task.hpp"
 
 namespace ffn {
 
 struct SequenceTaskSpec {
-  std::optional<TaskFormula> label, scored;  ///< no `scored`: all positions are
+  std::int64_t alphabet = 0, length = 0;
+  std::optional<TaskFormula> tokens, label, scored;  ///< no `tokens`: drawn evenly; no `scored`: all positions are
   std::int64_t classes = 0;
 
+  /// Tokens (examples, T). Throws DataError where their formula is undefined.
+  void draw_tokens(RandomStream& random, std::int64_t examples, std::int64_t* tokens_out) const;
   /// Tokens (examples, T) → labels (examples, T), -1 where a position is not scored.
-  void write_labels(const std::int64_t* tokens, std::int64_t examples, std::int64_t length, std::int64_t* labels) const;
+  void write_labels(const std::int64_t* tokens_in, std::int64_t examples, std::int64_t* labels) const;
 };
 
 FunctionProblem check_sequence(const SequenceConfig& config);

@@ -80,19 +80,24 @@ void FunctionConfig::describe(FieldVisitor& v) {
 }
 
 void SequenceConfig::describe(FieldVisitor& v) {
-  v.text({"name", "name of a task in `ffn-train list tasks`, in place of label and scored; together with them, their label"}, name);
+  v.text({"name", "name of a task in `ffn-train list tasks`, in place of tokens, label and scored; together with them, their label"}, name);
   v.integer({"alphabet", "number of different tokens; they are drawn evenly"}, alphabet, between(std::int64_t{2}, 65536));
   v.integer({"length", "positions T of a sequence; validation draws new sequences"}, length, between(std::int64_t{2}, 4096));
+  v.text(
+      {"tokens",
+       "formula of the token at position t, of random whole numbers r below 2^24; such as \"where(t % 2 == 0, r[t] % 4, 4 + r[t] % 4)\", which "
+       "alternates two kinds. Empty: every token is drawn evenly from the alphabet"},
+      tokens);
   v.text({"label",
           "formula of the class at position t, counted from 0: s[t-1] is the token before, length is T; such as \"s[t-1] ^ s[t-2]\" or "
           "\"(s[t] + s[0]) % 5\". Where it reads outside the sequence, or is undefined, a position is not scored"},
          label);
   v.text({"scored", "formula of whether a position is scored, such as \"t >= length / 2\"; all where it is empty"}, scored);
   const std::string named = resolve_task_name(*this);
-  v.require(named.empty(), "name", named, {"label", "scored"});
+  v.require(named.empty(), "name", named, {"tokens", "label", "scored"});
   if (!named.empty()) return;
   const FunctionProblem problem = check_sequence(*this);
-  v.require(problem.message.empty(), problem.key, problem.message, {"alphabet", "length", "label", "scored"});
+  v.require(problem.message.empty(), problem.key, problem.message, {"alphabet", "length", "tokens", "label", "scored"});
 }
 
 void FactsConfig::describe(FieldVisitor& v) {

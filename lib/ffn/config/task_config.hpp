@@ -60,7 +60,7 @@ struct SequenceConfig {
   std::string name;
   std::int64_t alphabet = 2;
   std::int64_t length = 8;
-  std::string label, scored;
+  std::string tokens, label, scored;
   void describe(FieldVisitor& v);
 };
 

@@ -1,14 +1,11 @@
 #include "ffn/data/sequence.hpp"
 
-#include "ffn/base/random.hpp"
-
 namespace ffn {
 
 void SequenceTask::write_random(std::uint64_t seed, std::int64_t step, std::int64_t examples, const BatchPlace& to) const {
   RandomStream random(seed, static_cast<std::uint64_t>(step));
-  for (std::int64_t i = 0; i < examples * shape_.sequence_length; ++i)
-    to.tokens[i] = random.below(static_cast<std::uint32_t>(shape_.input_width));
-  spec_.write_labels(to.tokens, examples, shape_.sequence_length, to.labels);
+  spec_.draw_tokens(random, examples, to.tokens);
+  spec_.write_labels(to.tokens, examples, to.labels);
 }
 
 void SequenceTask::write_batch(std::size_t run, std::int64_t step, std::int64_t batch_size, const BatchPlace& to) const {

@@ -15,11 +15,12 @@ using Values = std::optional<std::int64_t>;  // how many whole numbers from 0 on
 
 /// Functions of tasks alone (formula/functions.hpp has the others): whole numbers bit by bit, and over columns.
 struct TaskFunction {
-  enum class Kind { bitwise, negation, reduction, concat, choice } kind;
+  enum class Kind { bitwise, negation, reduction, concat, choice, pick } kind;
   const char* name;
   const char* doc;
-  double (*pair)(double, double);  // of a reduction: over the columns, from `start` on
-  double start;
+  double (*pair)(double, double) = nullptr;  // of a reduction: over the columns, from `start` on
+  double start = 0;
+  double (*pick)(const double* columns, std::int64_t width, std::int64_t n) = nullptr;  // one of the columns, or NaN; 0 ≤ n < width
 };
 
 namespace {
@@ -30,6 +31,8 @@ constexpr std::int64_t kMostValues = 1 << 20, kMostColumns = 4096;
 
 constexpr double one_if(bool holds) { return holds ? 1 : 0; }
 
+bool is_column(double n, std::int64_t width) { return n >= 0 && n < static_cast<double>(width) && n == std::floor(n); }
+
 // & | ^ are defined for whole numbers that a double has exactly.
 template <class F>
 double bitwise(double a, double b, const F& f) {
@@ -37,11 +40,25 @@ double bitwise(double a, double b, const F& f) {
   return is_whole(a) && is_whole(b) ? static_cast<double>(f(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b))) : kNaN;
 }
 
+double nth_smallest(const double* columns, std::int64_t width, std::int64_t n) {
+  if (std::any_of(columns, columns + width, [](double x) { return std::isnan(x); })) return kNaN;
+  std::vector<double> sorted(columns, columns + width);
+  std::nth_element(sorted.begin(), sorted.begin() + n, sorted.end());
+  return sorted[static_cast<std::size_t>(n)];
+}
+
+double after_last(const double* columns, std::int64_t /*width*/, std::int64_t n) {
+  for (std::int64_t i = n - 1; i >= 0; --i) {
+    if (columns[i] == columns[n]) return columns[i + 1];
+  }
+  return kNaN;
+}
+
 const TaskFunction kOwn[] = {
-    {TaskFunction::Kind::bitwise, "&", "and, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_and<>()); }, 0},
-    {TaskFunction::Kind::bitwise, "|", "or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_or<>()); }, 0},
-    {TaskFunction::Kind::bitwise, "^", "exclusive or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_xor<>()); }, 0},
-    {TaskFunction::Kind::negation, "!", "not: 1 of 0, else 0", nullptr, 0},
+    {TaskFunction::Kind::bitwise, "&", "and, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_and<>()); }},
+    {TaskFunction::Kind::bitwise, "|", "or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_or<>()); }},
+    {TaskFunction::Kind::bitwise, "^", "exclusive or, bit by bit", [](double a, double b) { return bitwise(a, b, std::bit_xor<>()); }},
+    {TaskFunction::Kind::negation, "!", "not: 1 of 0, else 0"},
     {TaskFunction::Kind::reduction, "sum", "sum over the columns", [](double a, double b) { return a + b; }, 0},
     {TaskFunction::Kind::reduction, "min", "of one value its smallest column",
      [](double a, double b) { return std::isnan(a) ? a : std::min(b, a); }, kInfinity},
@@ -49,10 +66,13 @@ const TaskFunction kOwn[] = {
      [](double a, double b) { return std::isnan(a) ? a : std::max(b, a); }, -kInfinity},
     {TaskFunction::Kind::reduction, "parity", "1 if an odd number of columns is not 0, else 0",
      [](double a, double b) { return std::isnan(a) || std::isnan(b) ? kNaN : one_if((a != 0) != (b != 0)); }, 0},
-    {TaskFunction::Kind::concat, "concat", "columns side by side", nullptr, 0},
+    {TaskFunction::Kind::concat, "concat", "columns side by side"},
+    {TaskFunction::Kind::pick, "nth_smallest", "the n-th smallest column of the first value, from 0", nullptr, 0, nth_smallest},
+    {TaskFunction::Kind::pick, "after_last", "the column after the last one before column n that equals it: what followed then", nullptr, 0,
+     after_last},
 };
 
-const TaskFunction kChoice{TaskFunction::Kind::choice, "[]", "one column", nullptr, 0};
+const TaskFunction kChoice{TaskFunction::Kind::choice, "[]", "one column"};
 
 // min and max of one value go over its columns, of two values they are those of every formula.
 const TaskFunction* find_own(const std::string& name, std::size_t operands) {
@@ -122,6 +142,18 @@ class TaskCompiler {
     return steps_.size() - 1;
   }
 
+  // A value of numbers alone is a number: how far `%` reaches, and bounds, are known then.
+  std::size_t folded(Step step) {
+    const auto& of = step.operands;
+    if (!step.element || !std::all_of(of.begin(), of.end(), [&](std::size_t i) { return steps_[i].is_number(); }))
+      return add(std::move(step));
+    std::vector<const double*> values;
+    for (const std::size_t i : of) values.push_back(&steps_[i].number);
+    double out = 0;
+    run_in_double(*step.element, 1, values.data(), &out);
+    return number(out);
+  }
+
   std::size_t number(double x) {
     Step out;
     out.number = x;
@@ -136,7 +168,7 @@ class TaskCompiler {
     out.element = elementwise("*");
     out.width = steps_[out.operands[1]].width;
     out.whole = steps_[out.operands[1]].whole;
-    return add(std::move(out));
+    return folded(std::move(out));
   }
 
   std::size_t name(const Syntax& tree) {
@@ -166,9 +198,9 @@ class TaskCompiler {
     if (out.rows > 1 && tree.is_index && out.width == out.stride) return chosen(std::move(out), tree.low[0]);
     const auto bound = [&](const std::vector<Syntax>& written, std::int64_t otherwise) {
       if (written.empty()) return otherwise;
-      const Size size = evaluate_size(written[0], -1, -1, 0);
-      if (!size.problem.empty()) fail(written[0], "this bound " + size.problem);
-      return size.value;
+      const Step& size = steps_[step(written[0])];
+      if (!size.is_number() || !size.values) fail(written[0], "this bound is no whole number of columns");
+      return *size.values - 1;
     };
     const std::int64_t low = bound(tree.low, 0), high = tree.is_index ? low + 1 : bound(tree.high, out.width);
     if (low >= high || high > out.width)
@@ -187,6 +219,17 @@ class TaskCompiler {
     return add(std::move(out));
   }
 
+  // One column of the first operand, by what the second says.
+  std::size_t picked(Step out, const Syntax& tree) {
+    if (tree.parts.size() != 2) fail(tree, tree.text + " takes 2 values, got " + std::to_string(tree.parts.size()));
+    out.operands = {step(tree.parts[0]), step(tree.parts[1])};
+    if (steps_[out.operands[1]].width != 1)
+      fail(tree.parts[1], "n is one number, and this has " + std::to_string(steps_[out.operands[1]].width) + " columns");
+    out.values = steps_[out.operands[0]].values;
+    out.whole = steps_[out.operands[0]].whole;
+    return add(std::move(out));
+  }
+
   static std::shared_ptr<const Expression> elementwise(const std::string& name) {
     const ElementFunction* function = find_function(name);
     return std::make_shared<Expression>(record(value_of_call, function, static_cast<int>(function->operands)));
@@ -197,10 +240,11 @@ class TaskCompiler {
     Step out;
     out.own = find_own(function, tree.parts.size());
     if (!out.own) {
-      checked_function(tree, "a task", {"sum", "parity", "concat"});
+      checked_function(tree, "a task", {"sum", "parity", "concat", "nth_smallest", "after_last"});
       out.element = elementwise(function);
       out.strict = function == "where" ? 1 : tree.parts.size();
     }
+    if (out.own && out.own->kind == TaskFunction::Kind::pick) return picked(std::move(out), tree);
     const bool joins = out.own && out.own->kind == TaskFunction::Kind::concat,
                reduces = out.own && out.own->kind == TaskFunction::Kind::reduction;
     if (joins ? tree.parts.empty() : reduces && tree.parts.size() != 1)
@@ -226,7 +270,7 @@ class TaskCompiler {
     const bool keeps_whole = function == "+" || function == "-" || function == "*" || function == "sum" || function == "abs";
     out.whole = out.values || function == "floor" || function == "sign" ||
                 (keeps_whole && std::all_of(out.operands.begin(), out.operands.end(), [&](std::size_t i) { return steps_[i].whole; }));
-    return add(std::move(out));
+    return folded(std::move(out));
   }
 
   const std::vector<FormulaInput>& inputs_;
@@ -239,7 +283,8 @@ std::optional<TaskFormula> TaskFormula::compile(const std::string& text, const s
     if (!parsed.tree) throw SyntaxProblem(*parsed.problem);
     TaskFormula out;
     TaskCompiler(inputs, out.steps_).step(*parsed.tree);
-    out.chooses_ = std::any_of(out.steps_.begin(), out.steps_.end(), [](const Step& step) { return step.own == &kChoice; });
+    out.chooses_ = std::any_of(out.steps_.begin(), out.steps_.end(),
+                               [](const Step& step) { return step.own && step.own->kind >= TaskFunction::Kind::choice; });
     return out;
   } catch (const SyntaxProblem& at) {
     problem = pointed_out(text, at.begin, at.end, at.begin, at.message);
@@ -306,10 +351,14 @@ void TaskFormula::evaluate_block(const std::vector<const double*>& inputs, std::
             for (std::int64_t col = 0; col < operand(i).width; ++col) *place++ = at(i, row, col);
           }
           break;
-        case TaskFunction::Kind::choice: {
-          const double index = at(0, row, 0);
-          const bool is_there = index >= 0 && index < static_cast<double>(step.stride) && index == std::floor(index);
-          *place = is_there ? input_of(row)[static_cast<std::int64_t>(index)] : kNaN;
+        case TaskFunction::Kind::choice:
+          *place = is_column(at(0, row, 0), step.stride) ? input_of(row)[static_cast<std::int64_t>(at(0, row, 0))] : kNaN;
+          break;
+        case TaskFunction::Kind::pick: {
+          const std::int64_t columns = operand(0).width;
+          const double n = at(1, row, 0);
+          const double* from = values[step.operands[0]].data() + row * columns;
+          *place = is_column(n, columns) ? step.own->pick(from, columns, static_cast<std::int64_t>(n)) : kNaN;
           break;
         }
       }

@@ -57,7 +57,7 @@ class TaskFormula {
   void evaluate_block(const std::vector<const double*>& inputs, std::int64_t first, std::int64_t count, double* out) const;
 
   std::vector<Step> steps_;
-  bool chooses_ = false;  // columns by expressions
+  bool chooses_ = false;  // columns by expressions, which may not be there
 };
 
 /// Name and meaning of what a task's formula can call beside the functions of formula/functions.hpp.

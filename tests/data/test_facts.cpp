@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kFacts = 100, kValues = 7;
 
-std::unique_ptr<Task> facts(const std::vector<DataSeeds>& seeds) { return make_task(FactsConfig{kFacts, kValues}, seeds); }
+std::unique_ptr<Task> facts(const std::vector<DataSeeds>& seeds) { return make_task(FactsConfig{kFacts, kValues, {}}, seeds); }
 
 }  // namespace
 
@@ -40,6 +40,31 @@ TEST_CASE("every epoch has each fact once, in another order, however batches cut
     }
     CHECK(orders.size() == 5);
   }
+}
+
+TEST_CASE("drawn facts repeat, others are never trained, and an epoch has each draw once") {
+  constexpr std::int64_t kDraws = 100;
+  const auto task = make_task(FactsConfig{kFacts, kValues, kDraws}, {{1, 2}, {2, 3}});
+  const ExampleSet all = task->validation(1000);
+  CHECK(all.labels == facts({{1, 2}, {2, 3}})->validation(1000).labels);  // the same facts as without draws
+  std::vector<std::multiset<std::int64_t>> epochs;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const ExampleSet batch = task->batch(0, step, kDraws);
+    epochs.emplace_back(batch.tokens.begin(), batch.tokens.end());
+    for (std::size_t i = 0; i < batch.tokens.size(); ++i) CHECK(batch.labels[i] == all.labels[static_cast<std::size_t>(batch.tokens[i])]);
+  }
+  CHECK((epochs[1] == epochs[0] && epochs[2] == epochs[0]));
+  CHECK(task->batch(0, 0, kDraws).tokens != task->batch(0, 1, kDraws).tokens);
+  CHECK(task->batch(1, 0, kDraws).tokens != task->batch(0, 0, kDraws).tokens);
+  double seen = 0;
+  constexpr int kSeeds = 400;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto tokens = make_task(FactsConfig{kFacts, kValues, kDraws}, {{seed, 0}})->batch(0, 0, kDraws).tokens;
+    seen += static_cast<double>(std::set<std::int64_t>(tokens.begin(), tokens.end()).size()) / kFacts / kSeeds;
+  }
+  CHECK(std::abs(seen - 0.634) < 0.006);  // 1 - .99^100; 4 standard errors of 400 seeds
+  CHECK(describe_data(FactsConfig{kFacts, kValues, kDraws}) ==
+        "facts: of the facts 63.4 % are drawn in the mean; with chance on the others that is 68.6 % right");
 }
 
 TEST_CASE("a seed draws its values evenly, and another seed draws others") {

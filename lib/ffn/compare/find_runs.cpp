@@ -62,7 +62,7 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
     if (is_named_task(run.keys["task.name"])) {  // the name says the rest
       for (auto key = run.keys.lower_bound("task."); key != run.keys.end();) {
         const bool is_said = key->first == "task.features" || key->first == "task.label" || key->first == "task.target" ||
-                             key->first == "task.scored" || key->first.rfind("task.inputs", 0) == 0;
+                             key->first == "task.scored" || key->first == "task.tokens" || key->first.rfind("task.inputs", 0) == 0;
         key = is_said ? run.keys.erase(key) : std::next(key);
       }
     }

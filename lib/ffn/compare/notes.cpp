@@ -10,6 +10,7 @@
 #include "ffn/compare/run_keys.hpp"
 #include "ffn/compare/shown_names.hpp"
 #include "ffn/config/metrics.hpp"
+#include "ffn/config/named_tasks.hpp"
 
 namespace ffn {
 
@@ -157,6 +158,16 @@ void note_baseline(const std::vector<FoundRun>& runs, Comparison& out) {
                         " of the training rows gives " + out.metric + " " + join(parts) + " (" + name + ", mean over the runs)");
 }
 
+// What no model, or no linear one, can pass, of tasks with a name.
+void note_known(const std::vector<FoundRun>& runs, Comparison& out) {
+  if (out.metric.rfind("val/", 0) != 0) return;
+  std::set<std::string> names;
+  for (const auto& run : runs) names.insert(value_of(run, "task.name"));
+  for (const auto& row : named_tasks()) {
+    if (names.count(row.name) > 0) out.notes.push_back("known of the task " + std::string(row.name) + ": " + row.known);
+  }
+}
+
 // What a layer that knew all facts would have; it depends on the layer's size.
 void note_most_bits(const std::vector<FoundRun>& runs, Comparison& out) {
   if (out.metric != metric::kValBitsPerParam.name) return;
@@ -220,6 +231,7 @@ void add_notes(const std::vector<FoundRun>& runs, const std::vector<std::string>
   note_unmeasured(out);
   note_baseline(runs, out);
   note_most_bits(runs, out);
+  note_known(runs, out);
   note_same_data(runs, out);
   if (is_time) {
     note_coarse_times(runs, out);

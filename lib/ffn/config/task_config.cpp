@@ -104,6 +104,11 @@ void FactsConfig::describe(FieldVisitor& v) {
   v.integer({"facts", "number of keys N; each is a token, a sequence of length 1"}, facts, between(std::int64_t{2}, 1 << 20));
   v.integer({"values", "number of values V; each fact's is drawn evenly, anew per seed, the same for all variants"}, values,
             between(std::int64_t{2}, 65536));
+  v.optional_integer(
+      {"draws",
+       "train on so many facts, drawn with repetition by the seed: what is never drawn cannot be known, as in the memorization task of "
+       "MAD (Poli et al. 2024, arXiv:2403.17844; 4096 draws of 128 to 4096 facts). None: every fact once an epoch"},
+      draws, between(std::int64_t{1}, 1 << 24));
 }
 
 namespace {

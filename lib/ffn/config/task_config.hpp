@@ -86,6 +86,7 @@ struct FactsConfig {
   static constexpr Target kTarget = Target::classes;
   std::int64_t facts = 512;
   std::int64_t values = 32;
+  std::optional<std::int64_t> draws;
   void describe(FieldVisitor& v);
 };
 

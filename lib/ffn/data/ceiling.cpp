@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "ffn/config/named_tasks.hpp"
 
@@ -35,13 +36,22 @@ bool is_linearly_separable(const ExampleSet& patterns, std::int64_t bits) {
 }
 
 std::string known_ceiling(const TaskConfig& task) {
-  if (const auto* function = std::get_if<FunctionConfig>(&task)) {
-    for (const auto& row : named_tasks()) {
-      if (row.name == function->name) return function->name + ": " + row.known;
-    }
+  const auto* function = std::get_if<FunctionConfig>(&task);
+  const auto* sequence = std::get_if<SequenceConfig>(&task);
+  const std::string name = function ? function->name : sequence ? sequence->name : "";
+  for (const auto& row : named_tasks()) {
+    if (row.name == name) return name + ": " + row.known;
+  }
+  if (const auto* facts = std::get_if<FactsConfig>(&task); facts && facts->draws) {
+    const auto n = static_cast<double>(facts->facts), v = static_cast<double>(facts->values);
+    const double seen = -std::expm1(static_cast<double>(*facts->draws) * std::log1p(-1 / n));
+    char text[160];
+    std::snprintf(text, sizeof text, "facts: of the facts %.1f %% are drawn in the mean; with chance on the others that is %.1f %% right",
+                  100 * seen, 100 * (seen + (1 - seen) / v));
+    return text;
   }
   TaskConfig whole = task;
-  if (auto* function = std::get_if<FunctionConfig>(&whole)) function->held_out = 0;
+  if (auto* fresh = std::get_if<FunctionConfig>(&whole)) fresh->held_out = 0;
   const auto patterns = distinct_inputs(whole);
   if (!all_bits(whole) || !patterns || *patterns > std::int64_t{1} << kMostBits) return "";
   const auto made = make_task(whole, {{0, 1}});

@@ -7,7 +7,7 @@ namespace ffn {
 
 inline TaskShape shape_of(const FactsConfig& c) { return {true, c.facts, 1, c.values}; }
 
-/// Every epoch has each fact once, in an order of its own; validation has all of them.
+/// Every epoch has each fact, or each draw, once, in an order of its own; validation has all facts.
 class FactsTask final : public Task {
  public:
   FactsTask(const FactsConfig& config, std::vector<DataSeeds> seeds);
@@ -18,6 +18,7 @@ class FactsTask final : public Task {
  private:
   FactsConfig config_;
   std::vector<std::vector<std::int64_t>> values_;  // (R, N)
+  std::vector<std::vector<std::int64_t>> drawn_;   // (R, draws) facts; (R, 0) where each is trained once an epoch
 };
 
 }  // namespace ffn

@@ -221,9 +221,9 @@ double evaluate(const Syntax& tree, double d_model, double hidden_width) {
       if (std::nearbyint(tree.number) != tree.number) throw NoSize{"has " + tree.text + " in it; sizes use whole numbers"};
       return tree.number;
     case Syntax::Kind::name:
-      if (tree.text == "D" && d_model > 0) return d_model;
-      if (tree.text == "F" && d_model > 0) return hidden_width;
-      throw NoSize{"has '" + tree.text + "' in it; " + (d_model > 0 ? "sizes use D, F and numbers" : "here are only numbers")};
+      if (tree.text == "D") return d_model;
+      if (tree.text == "F") return hidden_width;
+      throw NoSize{"has '" + tree.text + "' in it; sizes use D, F and numbers"};
     case Syntax::Kind::negate:
       if (tree.text == "-") return -part(0);
       break;

@@ -70,6 +70,22 @@ class Regression(ProgramTest):
         self.assertTrue(abs(metrics["val/loss"]["final"] + math.log(0.95)) < 1e-3, metrics["val/loss"])
         self.assertIn("label_smoothing is for cross-entropy", self.fails(2, "xor", "train.loss=hinge", "train.label_smoothing=0.1"))
 
+    def test_huber_is_trained_on_and_measured_and_rmse_and_r2_stay_those_of_squared_errors(self):
+        self.assertIn("the engines agree", self.ok("verify", self.config, "train.loss=huber").stdout)
+        # Targets from -4 to 4, of which little is learned: errors on either side of 1.
+        more = ("task.target=4 * sin(2 * pi * x)", "train.loss=huber", "train.steps=40")
+        for engine in ("fused", "libtorch"):
+            self.ok(self.config, *more, f"name={engine}", "--engine", engine, "-q")
+            run = run_at(self.tmp / f"runs/{engine}/seed-0")
+            metrics = {name: value["final"] for name, value in record(run)["summary"]["metrics"].items()}
+            x = torch.linspace(-1, 1, 512, dtype=torch.float64).unsqueeze(1)
+            y, output = 4 * torch.sin(2 * math.pi * x), ffn_train.load(run).double()(x).detach()
+            self.assertTrue(0.1 < float((output - y).abs().gt(1).double().mean()) < 0.9)
+            squared = float(torch.nn.functional.mse_loss(output, y))
+            for name, value in (("val/loss", float(torch.nn.functional.huber_loss(output, y))), ("val/rmse", math.sqrt(squared)),
+                                ("val/r2", 1 - squared / float(y.var(unbiased=False)))):
+                self.assertTrue(abs(metrics[name] - value) < 1e-5, f"{engine} {name}: {value} here, {metrics[name]} there")
+
     def test_inspect_speaks_of_outputs_not_of_classes(self):
         self.ok(self.config, "-q")
         run = run_at(self.tmp / "runs/numbers/seed-0")

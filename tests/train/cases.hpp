@@ -211,6 +211,10 @@ inline void add_training(std::vector<Case>& out) {
     for (const bool attention : {false, true}) {
       auto config = base(some_ffn<PositionwiseConfig>("gelu"), attention);
       config.train.loss = loss;
+      if (target_of_loss(loss) == Target::vectors) {
+        if (attention) continue;  // no task of tokens has such targets
+        config.task = small(usable(FunctionConfig{}));
+      }
       out.emplace_back("loss " + loss + (attention ? " in blocks" : " alone"), config);
     }
   }

@@ -237,7 +237,12 @@ const float* Network::logits(const float* parameters, const Examples& examples, 
 LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   const float* outputs = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return compute_loss(measured_loss(loss_), rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
+  const auto measured = [&](const Loss& loss) {
+    return compute_loss(loss, rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
+  };
+  LossSums sums = measured(measured_loss(loss_));
+  if (task_.target == Target::vectors) sums.squared_error = measured(MeanSquaredError()).loss;
+  return sums;
 }
 
 }  // namespace ffn::fused

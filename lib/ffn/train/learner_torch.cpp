@@ -246,15 +246,19 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   context.margins = context_.margins;
   constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and no run's sums depend on its neighbours
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
-  Tensor sums = torch::zeros({3, width}, loss_.options());
+  Tensor sums = torch::zeros({4, width}, loss_.options());
   for (std::int64_t begin = 0; begin < validation_count_; begin += chunk) {
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(validation_count_))) return false;
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
-    const auto loss = nn::compute_loss(measured_loss(run_loss_), network_(inputs, context).outputs, targets);
+    const Tensor outputs = network_(inputs, context).outputs;
+    const auto loss = nn::compute_loss(measured_loss(run_loss_), outputs, targets);
+    const bool of_vectors = shape_.target == Target::vectors;
+    const Tensor squared_error = of_vectors ? nn::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
     const Tensor scored = loss.scored.to(torch::kFloat64);
-    sums += torch::stack({loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored});
+    sums += torch::stack(
+        {loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored, squared_error.to(torch::kFloat64) * scored});
   }
   const Tensor host = sums.to(torch::kCPU);
   const auto at = host.accessor<double, 2>();

@@ -2,11 +2,18 @@
 """A task of numbers through the whole program, and a loss and a start of weights other than the usual ones."""
 import json
 import math
+import pathlib
 import signal
 import subprocess
+import sys
 import time
 
-from program import ProgramTest, main, record, run_at
+import torch
+
+from program import ROOT, ProgramTest, main, record, run_at
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import ffn_train  # noqa: E402
 
 NUMBERS = {"name": "numbers", "task": {"kind": "function", "inputs": {"x": {"uniform": [-1, 1]}}, "target": "sin(2 * pi * x)", "noise": 0.1}, "model": {"d_model": 8, "ffn": {"activation": "tanh"}},
            "train": {"steps": 400, "eval_every": 40, "checkpoint_every": 40, "optimizer": {"lr": 0.01}}}
@@ -110,6 +117,18 @@ class LossesAndStarts(ProgramTest):
         for config in ("xor", "sequence-xor"):
             self.assertIn("the engines agree", self.ok("verify", config, *more).stdout)
         self.assertIn("reached at step", self.ok("xor", *more).stdout)
+
+    def test_a_tied_head_and_residual_dropout_agree_on_both_engines_and_are_refused_where_they_do_nothing(self):
+        for more in (("model.tie=true",), ("model.residual_dropout=0.3", "model.residual=true")):
+            self.assertIn("the engines agree", self.ok("verify", "sequence-xor", *more).stdout)
+        apart, tied = (json.loads(self.ok("params", "--config", "text", tie, "--json").stdout)["total"]["parameters"] for tie in ("model.tie=false", "model.tie=true"))
+        characters = set(pathlib.Path("/usr/share/common-licenses/GPL-3").read_text(encoding="utf-8"))
+        self.assertEqual(apart - tied, len(characters) * 64)
+        for config, why in (("xor", "inputs are vectors, which have no embedding"), ("facts", "it has 512 tokens and 32 classes")):
+            error = self.fails(2, "validate", config, "model.tie=true")
+            self.assertIn("model.tie", error)
+            self.assertIn(why, " ".join(error.split()))
+        self.assertIn("this model has none; set residual=true", " ".join(self.fails(2, "validate", "xor", "model.residual_dropout=0.1").split()))
 
     def test_named_tasks_are_listed_trained_side_by_side_and_read_in_again(self):
         shown = self.ok("list", "tasks", "moons").stdout

@@ -59,6 +59,10 @@ double expected_start(const RowLayout& layout, const RowEntry& entry, std::uint6
   const bool weight = ends_with(entry.name, ".weight"), bias = ends_with(entry.name, ".bias");
   if (is_norm(entry.name)) return weight ? 1 : 0;
   if (!weight && !bias && !is_of_formula(entry)) return normal(seed, entry.name, i);
+  const auto& weights = layout.entries();
+  const bool tied = entry.name == "head.bias" &&
+                    std::none_of(weights.begin(), weights.end(), [](const RowEntry& other) { return other.name == "head.weight"; });
+  if (tied) return uniform(seed, entry.name, i, 1 / std::sqrt(static_cast<double>(entry_of(layout, "embedding").shape.back())));
   const auto& shape = is_of_formula(entry) ? entry.shape : entry_of(layout, entry.name.substr(0, entry.name.rfind('.')) + ".weight").shape;
   return uniform(seed, entry.name, i, 1 / std::sqrt(static_cast<double>(shape[shape.size() - 2])));
 }

@@ -28,10 +28,8 @@ nn::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int64_t w
   auto context = nn::training_context(rates, seeds, 0);
   context.host_free = options.host_free;
   context.step_number = context.step_number.to(options.device);
-  if (context.rates.defined()) {
-    context.rates = context.rates.to(options.device);
-    context.seeds = context.seeds.to(options.device);
-  }
+  context.seeds = context.seeds.to(options.device);
+  if (context.rates.defined()) context.rates = context.rates.to(options.device);
   return context;
 }
 
@@ -265,7 +263,7 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   out.assign(num_runs_, {});
   for (std::size_t run = 0; run < num_runs_; ++run) {
     const auto r = static_cast<std::int64_t>(run);
-    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r])};
+    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r]), at[3][r]};
   }
   return true;
 }

@@ -102,7 +102,7 @@ class Words(CompletionTest):
         self.assertEqual(set(self.asked("xor", "--engine", "")), {"auto", "fused", "libtorch"})
         self.assertEqual(set(self.asked("xor", "--color=")), {"--color=auto", "--color=always", "--color=never"})
         self.assertLess({"val/loss", "steps_to_target"}, set(self.asked("compare", "runs", "--metric", "")))
-        self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.l")), {"train.optimizer.lr"})
+        self.assertEqual(set(self.asked("compare", "runs", "--by", "train.optimizer.lr")), {"train.optimizer.lr", "train.optimizer.lr_scale"})
         self.assertLess({"activations", "keys"}, set(self.asked("list", "")))
         self.assertEqual(set(self.asked("completion", "")), {"bash", "zsh", "fish"})
         self.assertEqual(set(self.asked("demo", "")), {row["demo"] for row in json.loads(self.ok("demo", "--json").stdout)})

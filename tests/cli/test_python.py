@@ -127,6 +127,12 @@ def table_data(task, train, seed):
     return torch.stack(columns, 1), torch.tensor([classes.index(rows[i][output]) for i in shown])
 
 
+def facts_data(task, train, seed):
+    words = random_words(sub_seed(seed, "data"))
+    values = torch.tensor([below(words, task["values"]) for _ in range(task["facts"])]).unsqueeze(-1)
+    return tuple(all_facts[:train["eval_examples"]] for all_facts in (torch.arange(len(values)).unsqueeze(-1), values))
+
+
 def below(words, n):
     return next(words) * n >> 32
 
@@ -155,7 +161,8 @@ def function_data(task, train, seed):
     return torch.tensor(x, dtype=torch.float64), torch.tensor(labels)
 
 
-DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data, "table": table_data}
+DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data, "table": table_data,
+        "facts": facts_data}
 
 # ---- golden values
 

@@ -70,7 +70,7 @@ class Changer final : public FieldVisitor {
   }
   void path(const Field& f, std::string& x) override {
     if (!is_of_formula(f.name)) {
-      x += ".other";
+      x = x.empty() ? "/other" : x + ".other";
       ++changed;
     }
   }

@@ -36,7 +36,8 @@ const Json& fitting(const Json& schema, const Json& value) {
 
 /// Whose keys are the user's own.
 bool is_free_form(const std::string& key) {
-  static const std::set<std::string> names{"parameters", "let", "init", "inputs", "types", "activation_parameters", "written_from", "lr_scale"};
+  static const std::set<std::string> names{"parameters",   "let",     "init", "inputs", "types", "activation_parameters",
+                                           "written_from", "lr_scale"};
   return names.count(key) > 0;
 }
 

@@ -10,7 +10,7 @@ namespace ffn {
 
 namespace {
 
-SequenceTaskSpec spec_of(const SequenceConfig& config) {
+SequenceTaskSpec sequence_spec(const SequenceConfig& config) {
   if (config.label.empty()) throw FunctionProblem{"label", R"(no formula of the label given; such as "s[t-1] ^ s[t-2]")"};
   const std::int64_t length = config.length;
   const std::vector<FormulaInput> names{
@@ -53,7 +53,7 @@ void SequenceTaskSpec::write_labels(const std::int64_t* tokens, std::int64_t exa
 
 FunctionProblem check_sequence(const SequenceConfig& config) {
   try {
-    const SequenceTaskSpec spec = spec_of(config);
+    const SequenceTaskSpec spec = sequence_spec(config);
     constexpr std::int64_t kExamples = 16;
     std::vector<std::int64_t> tokens(static_cast<std::size_t>(kExamples * config.length)), labels(tokens.size());
     RandomStream random(0, 0);
@@ -70,7 +70,7 @@ FunctionProblem check_sequence(const SequenceConfig& config) {
 
 SequenceTaskSpec sequence_task(const SequenceConfig& config) {
   try {
-    return spec_of(config);
+    return sequence_spec(config);
   } catch (const FunctionProblem& problem) {
     throw std::logic_error("task." + std::string(problem.key) + ": " + problem.message);  // configs are checked before they get here
   }

@@ -148,6 +148,28 @@ TEST_CASE("a run starts from its own seed's draw", "[train][parameters]") {
   CHECK(worst.error() < 1e-7);
 }
 
+TEST_CASE("a tied embedding and its positions start at a deviation of 1/√D, all else as untied", "[train][parameters]") {
+  for (const auto& init : test::choices("model.init")) {
+    auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), true);
+    config.model.init = init;
+    const auto start = [&](bool tie) {
+      config.model.tie = tie;
+      const auto layout = layout_of(config);
+      std::vector<float> row(static_cast<std::size_t>(layout.width()));
+      initialise(config.model, layout, 11, row.data());
+      return by_name(layout.export_row(row.data()));
+    };
+    const auto apart = start(false), tied = start(true);
+    CHECK(apart.size() == tied.size() + 1);
+    for (const auto& [name, tensor] : tied) {
+      INFO(init << " " << name);
+      const bool table = name == "embedding" || name == "position";
+      for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i)
+        CHECK(floats(tensor)[i] == Approx(floats(apart.at(name))[i] / (table ? std::sqrt(10.0f) : 1)).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors by their number", "[train][parameters]") {
   std::size_t files = 0, of_experts = 0;
   for (const auto& [name, config] : test::fused_cases()) {

@@ -247,8 +247,9 @@ void ModelConfig::describe(FieldVisitor& v) {
             "residual_dropout acts on what is added to the residual stream, and this model has none; set residual=true", {"residual"});
   v.flag(
       {"tie",
-       "the head's matrix is the transposed embedding (Press and Wolf 2017, arXiv:1608.05859; GPT-2): one matrix with the start, the decay and "
-       "the role of the embedding; the head's bias stays. For tasks whose classes are their tokens, as of text"},
+       "the head's matrix is the transposed embedding (Press and Wolf 2017, arXiv:1608.05859; GPT-2): one matrix with the role of the "
+       "embedding; it and learned positions start at a deviation of 1/√d_model. The head's bias stays. For tasks whose classes are their "
+       "tokens, as of text"},
       tie);
   v.one_of({"ffn", "the feed-forward layer"}, ffn);
   if (attention) {

@@ -452,6 +452,7 @@ class Block(nn.Module):
     def __init__(self, config, d_ff, length):
         super().__init__()
         self.residual, self.places = config["residual"], norm_places(config["norm"])
+        self.dropout = nn.Dropout(config.get("residual_dropout", 0))
         if config["attention"]:
             self.add("attention", Attention(config["d_model"], length, config["attention"]), config)
         if config["ffn"]["kind"] != "none":
@@ -468,7 +469,7 @@ class Block(nn.Module):
     def sublayer(self, name, x):
         if not hasattr(self, name):
             return x
-        y = getattr(self, name)(getattr(self, name + "_norm")(x) if "before" in self.places else x)
+        y = self.dropout(getattr(self, name)(getattr(self, name + "_norm")(x) if "before" in self.places else x))
         if "on_output" in self.places:
             y = getattr(self, name + "_post_norm")(y)
         if self.residual:
@@ -502,6 +503,8 @@ class Network(nn.Module):
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
         self.head = nn.Linear(d_model, self.task["outputs"])
+        if model.get("tie"):  # one parameter, under its first name
+            self.head.weight = self.embedding
 
     def forward(self, inputs):
         if self.task["tokens"]:
@@ -563,7 +566,7 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "residual_dropout", "tie", "ffn"}
 
 
 def refuse_unknown_keys(model):
@@ -720,7 +723,7 @@ def read_record(run):
 def load(run):
     """The trained network of a run's directory, as a torch.nn.Module in eval mode, by its run.json and model.safetensors.
 
-    Parameters have the names of the weight file. In train mode the FFN's dropout is that of the config. Raises RunError.
+    Parameters have the names of the weight file. In train mode dropout is that of the config. Raises RunError.
     """
     run = named_directory(run)
     record = read_record(run)
@@ -742,7 +745,7 @@ def load(run):
         d_ff = hidden_width(config["model"], {name: t.shape for name, t in tensors.items()})
         with torch.random.fork_rng(devices=[]):  # nn.Linear draws weights, which are overwritten
             inputs = tensors["projection.weight"].shape[1] if "projection.weight" in tensors else None
-            model = Network(config, metadata.get("alphabet"), d_ff, inputs, len(tensors["head.weight"]),
+            model = Network(config, metadata.get("alphabet"), d_ff, inputs, len(tensors["embedding" if config["model"].get("tie") else "head.weight"]),
                             json.loads(metadata["table"]) if "table" in metadata else None)
         fill(model, tensors)
     except RunError as error:

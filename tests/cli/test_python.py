@@ -437,11 +437,11 @@ class Runs(ProgramTest):
         ffn = {"kind": "moe", "d_ff": 8, "num_experts": 3, "top_k": 2, "expert": Layers.GATED}
         self.check_all(self.train("experts", {**self.BITS, "model": {**self.BITS["model"], "ffn": ffn}}), 1)
 
-    def text_run(self):
+    def text_run(self, *more):
         model = {**self.BITS["model"], "d_model": 16, "ffn": {"kind": "moe", "num_experts": 3, "top_k": 2, "d_ff": 16}}
         task = {"kind": "text", "file": "text.txt", "context": 12}
         train = {"steps": 80, "batch_size": 8, "optimizer": {"lr": 0.01}, "eval_examples": 30}
-        (run,) = self.train("text", {"task": task, "model": model, "train": train})
+        (run,) = self.train("text", {"task": task, "model": model, "train": train}, *more)
         return run
 
     def test_rows_of_a_table_are_predicted_as_the_program_validates_them(self):
@@ -496,6 +496,21 @@ class Runs(ProgramTest):
             ffn_train.generate(model, "Q")
         with self.assertRaisesRegex(ValueError, "13 tokens in a sequence; the run was trained on 12"):
             model(torch.zeros(1, 13, dtype=torch.int64))
+
+    def test_a_tied_head_is_the_embedding_and_residual_dropout_acts_in_train_mode_alone(self):
+        run = self.text_run("model.tie=true", "model.residual_dropout=0.4")
+        self.check(run)
+        model = ffn_train.load(run)
+        names = {name.removeprefix("model.") for name in ffn_train.read_safetensors(run / "model.safetensors")[0]}
+        self.assertTrue({"embedding", "head.bias"} < names and "head.weight" not in names, names)
+        self.assertIs(model.head.weight, model.embedding)
+        self.assertEqual(sum(p.numel() for p in model.parameters()), record(run)["summary"]["parameters"])
+        there = json.loads(self.ok("sample", run, "--prompt", "the ", "--temperature", 0, "--length", 40, "--json").stdout)["text"]
+        self.assertEqual(ffn_train.generate(model, "the ", 40), "the " + there)
+        x = torch.randint(0, len(model.alphabet), (2, 12))
+        self.assertTrue(torch.equal(model(x), model(x)))
+        model.train()
+        self.assertFalse(torch.equal(model(x), model(x)))
 
     def test_each_seed_of_a_text_is_judged_by_its_own_window_and_all_variants_by_the_same(self):
         task = {"kind": "text", "file": "text.txt", "context": 12, "split": "per_seed"}

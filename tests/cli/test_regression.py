@@ -2,11 +2,18 @@
 """A task of numbers through the whole program, and a loss and a start of weights other than the usual ones."""
 import json
 import math
+import pathlib
 import signal
 import subprocess
+import sys
 import time
 
-from program import ProgramTest, main, record, run_at
+import torch
+
+from program import ROOT, ProgramTest, main, record, run_at
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import ffn_train  # noqa: E402
 
 NUMBERS = {"name": "numbers", "task": {"kind": "function", "inputs": {"x": {"uniform": [-1, 1]}}, "target": "sin(2 * pi * x)", "noise": 0.1}, "model": {"d_model": 8, "ffn": {"activation": "tanh"}},
            "train": {"steps": 400, "eval_every": 40, "checkpoint_every": 40, "optimizer": {"lr": 0.01}}}
@@ -70,6 +77,22 @@ class Regression(ProgramTest):
         self.assertTrue(abs(metrics["val/loss"]["final"] + math.log(0.95)) < 1e-3, metrics["val/loss"])
         self.assertIn("label_smoothing is for cross-entropy", self.fails(2, "xor", "train.loss=hinge", "train.label_smoothing=0.1"))
 
+    def test_huber_is_trained_on_and_measured_and_rmse_and_r2_stay_those_of_squared_errors(self):
+        self.assertIn("the engines agree", self.ok("verify", self.config, "train.loss=huber").stdout)
+        # Targets from -4 to 4, of which little is learned: errors on either side of 1.
+        more = ("task.target=4 * sin(2 * pi * x)", "train.loss=huber", "train.steps=40")
+        for engine in ("fused", "libtorch"):
+            self.ok(self.config, *more, f"name={engine}", "--engine", engine, "-q")
+            run = run_at(self.tmp / f"runs/{engine}/seed-0")
+            metrics = {name: value["final"] for name, value in record(run)["summary"]["metrics"].items()}
+            x = torch.linspace(-1, 1, 512, dtype=torch.float64).unsqueeze(1)
+            y, output = 4 * torch.sin(2 * math.pi * x), ffn_train.load(run).double()(x).detach()
+            self.assertTrue(0.1 < float((output - y).abs().gt(1).double().mean()) < 0.9)
+            squared = float(torch.nn.functional.mse_loss(output, y))
+            for name, value in (("val/loss", float(torch.nn.functional.huber_loss(output, y))), ("val/rmse", math.sqrt(squared)),
+                                ("val/r2", 1 - squared / float(y.var(unbiased=False)))):
+                self.assertTrue(abs(metrics[name] - value) < 1e-5, f"{engine} {name}: {value} here, {metrics[name]} there")
+
     def test_inspect_speaks_of_outputs_not_of_classes(self):
         self.ok(self.config, "-q")
         run = run_at(self.tmp / "runs/numbers/seed-0")
@@ -94,6 +117,18 @@ class LossesAndStarts(ProgramTest):
         for config in ("xor", "sequence-xor"):
             self.assertIn("the engines agree", self.ok("verify", config, *more).stdout)
         self.assertIn("reached at step", self.ok("xor", *more).stdout)
+
+    def test_a_tied_head_and_residual_dropout_agree_on_both_engines_and_are_refused_where_they_do_nothing(self):
+        for more in (("model.tie=true",), ("model.residual_dropout=0.3", "model.residual=true")):
+            self.assertIn("the engines agree", self.ok("verify", "sequence-xor", *more).stdout)
+        apart, tied = (json.loads(self.ok("params", "--config", "text", tie, "--json").stdout)["total"]["parameters"] for tie in ("model.tie=false", "model.tie=true"))
+        characters = set(pathlib.Path("/usr/share/common-licenses/GPL-3").read_text(encoding="utf-8"))
+        self.assertEqual(apart - tied, len(characters) * 64)
+        for config, why in (("xor", "inputs are vectors, which have no embedding"), ("facts", "it has 512 tokens and 32 classes")):
+            error = self.fails(2, "validate", config, "model.tie=true")
+            self.assertIn("model.tie", error)
+            self.assertIn(why, " ".join(error.split()))
+        self.assertIn("this model has none; set residual=true", " ".join(self.fails(2, "validate", "xor", "model.residual_dropout=0.1").split()))
 
     def test_named_tasks_are_listed_trained_side_by_side_and_read_in_again(self):
         shown = self.ok("list", "tasks", "moons").stdout

@@ -77,6 +77,18 @@ TEST_CASE("attention's FLOPs grow with the sequence, its parameters by position 
   CHECK(position.flops == 4 * 64 + 2 * 16 * 8);
 }
 
+TEST_CASE("a tied head has the embedding's matrix: V·D parameters fewer, the same FLOPs") {
+  ModelConfig model;
+  model.d_model = 48;
+  const TaskShape text{true, 65, 64, 65};
+  const Cost apart = model_cost(model, text).total;
+  model.tie = true;
+  const Cost tied = model_cost(model, text).total;
+  CHECK(apart.parameters - tied.parameters == 65 * 48);
+  CHECK(apart.active_parameters - tied.active_parameters == 65 * 48);
+  CHECK(tied.flops == apart.flops);
+}
+
 TEST_CASE("the hidden width is d_ff, or a rounded multiple of d_model") {
   PositionwiseConfig ffn;
   CHECK(ffn.hidden_width(8) == 32);

@@ -68,6 +68,15 @@ TEST_CASE("zeros, rates, dead and always-on neurons of a layer are counted") {
   CHECK(report.effective_rank == Approx(1.9286).epsilon(1e-4));
 }
 
+TEST_CASE("with a tied head a value is read out by the embedding") {
+  ModelConfig model = model_with(PositionwiseConfig{}, 1, "relu");
+  model.positions = "none";
+  model.tie = true;
+  const Made made(model, TaskShape{true, 3, 1, 3}, {{"embedding", {1, 2, 0, -1, 3, 0.5f}}});
+  const float value[] = {1, 10};
+  CHECK(ReadOut(made.parameters(), model, 3).logits(value) == std::vector<double>{21, -10, 8});
+}
+
 TEST_CASE("keys, values, their angle and what a value writes are those of the weights") {
   auto made = four_neurons();
   const auto neuron = report_of(made).neurons.at(0);

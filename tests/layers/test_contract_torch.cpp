@@ -203,6 +203,65 @@ TEST_CASE("whole networks have the parameters of the closed formula", "[nn]") {
   CHECK(checked == 2 * 3 * 3 * 3 * static_cast<int>(all_ffns().size()));
 }
 
+TEST_CASE("residual dropout scales or zeroes what a sub-layer adds, before the norm on its output, and nothing in evaluation", "[nn]") {
+  constexpr double kRate = 0.25;
+  ModelConfig config;
+  config.d_model = kModel;
+  config.residual = true;
+  config.residual_dropout = kRate;
+  PositionwiseConfig ffn;
+  ffn.d_ff = 10;
+  config.ffn = ffn;
+  const Tensor x = some_input(1, 2000);
+  const auto added = [&](const ModelConfig& model, std::uint32_t index, bool training) {
+    nn::Block block(1, model, 1, index);
+    nn::ParameterRow row(*block, torch::kFloat64);
+    row.initialise({1});
+    auto context = nn::training_context({0}, {7}, 0);
+    context.training = training;
+    return block(x, 1, context).y.detach() - x;
+  };
+  const Tensor all = added(config, 0, false), some = added(config, 0, true);
+  const Tensor dropped = some.eq(0);
+  CHECK(dropped.to(torch::kFloat64).mean().item<double>() == Approx(kRate).margin(0.02));  // of 2,000 · D: standard error below 0.005
+  CHECK(torch::where(dropped, torch::zeros_like(all), some - all / (1 - kRate)).abs().max().item<double>() < 1e-6);  // masks are floats
+  CHECK_FALSE(torch::equal(added(config, 1, true).eq(0), dropped));  // each block has its own draws
+
+  ModelConfig normed = config;
+  normed.norm.kind = "rms";
+  normed.norm.placement = "sandwich";
+  normed.norm.epsilon = 1e-30;
+  const Tensor size = added(normed, 0, true).square().mean(-1).sqrt();
+  CHECK((size - 1).abs().max().item<double>() < 1e-12);  // normed after the dropout: each token adds a vector of size 1
+
+  ModelConfig attends = config;
+  attends.ffn = NoFfnConfig{};
+  attends.attention.emplace();
+  attends.attention->heads = 1;
+  const Tensor of_attention = added(attends, 0, true).eq(0);
+  CHECK(of_attention.to(torch::kFloat64).mean().item<double>() == Approx(kRate).margin(0.02));
+  CHECK_FALSE(torch::equal(of_attention, dropped));
+}
+
+TEST_CASE("a tied head multiplies by the embedding and adds its own bias", "[nn]") {
+  ModelConfig config;
+  config.d_model = 2;
+  config.ffn = NoFfnConfig{};
+  config.positions = "none";
+  config.tie = true;
+  nn::Network network(1, config, TaskShape{true, 3, 2, 3});
+  nn::ParameterRow row(*network, torch::kFloat64);
+  REQUIRE(row.entries().size() == 2);
+  const torch::NoGradGuard no_grad;
+  auto parameters = network->named_parameters();
+  parameters["embedding"].copy_(torch::tensor({1.0, 2.0, 0.0, -1.0, 3.0, 0.5}, torch::kFloat64).view({1, 3, 2}));
+  parameters["head.bias"].copy_(torch::tensor({10.0, 20.0, 30.0}, torch::kFloat64).view({1, 3}));
+  const Tensor tokens = torch::tensor({2, 0}, torch::kInt64).view({1, 1, 2});
+  // (3, 0.5) and (1, 2) times the rows (1, 2), (0, -1), (3, 0.5)
+  const Tensor expected = torch::tensor({14.0, 19.5, 39.25, 15.0, 18.0, 34.0}, torch::kFloat64).view({1, 2, 3});
+  CHECK(torch::equal(network(tokens, nn::ForwardContext{}).outputs, expected));
+}
+
 TEST_CASE("a block computes the formula of its norm placement", "[nn]") {
   // FFN and norms are taken out of the block and put together by hand.
   using Formula = std::function<Tensor(const Tensor& x, const Formula1& before, const Formula1& f, const Formula1& after)>;

@@ -49,6 +49,26 @@ TEST_CASE("the mean squared error and its gradient are those of a small case by 
   CHECK(o.grad().flatten().equal(torch::tensor({0.5, -1.0, 0.25, 0.0}, torch::kFloat64)));
 }
 
+TEST_CASE("the Huber loss and its gradient are those of a small case by hand and of torch.nn.HuberLoss", "[nn][loss]") {
+  // differences 2, -0.5; 1, -3: losses (1.5 + 0.125)/2 and (0.5 + 2.5)/2; the gradient is clamp(difference, -1, 1)/(rows·width)
+  const std::vector<float> outputs{3, 0.5f, 0, -1}, targets{1, 1, -1, 2};
+  const auto found = by_hand(Huber{}, 2, 2, outputs, {nullptr, targets.data()});
+  CHECK(found.sums.loss == 2.3125);
+  CHECK(found.sums.scored == 2);
+  CHECK(found.gradient == std::vector<float>{0.25f, -0.125f, 0.25f, -0.25f});
+  const auto part = by_hand(Huber{}, 2, 2, outputs, {nullptr, targets.data()}, /*mean_over=*/4);
+  CHECK(part.gradient == std::vector<float>{0.125f, -0.0625f, 0.125f, -0.125f});
+
+  Tensor ours = torch::tensor(outputs, torch::kFloat64).view({1, 2, 2}).requires_grad_(), theirs = ours.detach().clone().requires_grad_();
+  const Tensor t = torch::tensor(targets, torch::kFloat64).view({1, 2, 2});
+  const Tensor value = torch::huber_loss(theirs, t, at::Reduction::Mean, /*delta=*/1), mean = nn::compute_loss(Huber{}, ours, t).mean;
+  CHECK(mean.item<double>() == Approx(value.item<double>()).epsilon(1e-15));
+  CHECK(mean.item<double>() == 2.3125 / 2);
+  value.backward();
+  mean.sum().backward();
+  CHECK(ours.grad().allclose(theirs.grad(), 0, 1e-15));
+}
+
 TEST_CASE("the hinge loss and its gradient are those of a small case by hand and of torch.nn.MultiMarginLoss", "[nn][loss]") {
   // label 0: margins of 1 and 2 are 1 + 0.5 - 1 = 0.5 and 1 - 1 - 1 < 0; label 1: not scored; label 1 of (0, 2, 0): none
   const std::vector<float> outputs{1, 0.5f, -1, 5, 5, 5, 0, 2, 0};

@@ -62,6 +62,11 @@ inline RunConfig read_back(const Json& json, const std::string& what) {
 // `config` with the value of a choice at its path.
 inline RunConfig chosen(const RunConfig& config, const std::string& path, const std::string& value) {
   Json json = resolved_json(config);
+  if (path == "train.loss" && target_of_loss(value) == Target::vectors) {
+    RunConfig of_vectors;
+    of_vectors.task = usable(FunctionConfig{});
+    json["task"] = resolved_json(of_vectors)["task"];
+  }
   Json& at = at_path(json, path);
   if (value == "true" || value == "false") at = value == "true";
   else if (at.is_object()) at = of_kind(value);

@@ -211,6 +211,10 @@ inline void add_training(std::vector<Case>& out) {
     for (const bool attention : {false, true}) {
       auto config = base(some_ffn<PositionwiseConfig>("gelu"), attention);
       config.train.loss = loss;
+      if (target_of_loss(loss) == Target::vectors) {
+        if (attention) continue;  // no task of tokens has such targets
+        config.task = small(usable(FunctionConfig{}));
+      }
       out.emplace_back("loss " + loss + (attention ? " in blocks" : " alone"), config);
     }
   }
@@ -232,6 +236,20 @@ inline void add_training(std::vector<Case>& out) {
     config.model.init = init;
     out.emplace_back("init " + init, config);
   }
+  auto tied = base(some_ffn<PositionwiseConfig>("gelu"), true);
+  tied.model.tie = true;
+  out.emplace_back("tied, bits", tied);
+  tied.task = small(TextConfig{});
+  out.emplace_back("tied, text", tied);
+  for (const auto& placement : choices("model.norm.placement")) {
+    auto drops = base(some_ffn<PositionwiseConfig>("gelu"), true);
+    drops.model.norm.placement = placement;
+    drops.model.residual_dropout = 0.3;
+    out.emplace_back("residual dropout, norm " + placement, drops);
+  }
+  auto drops_alone = base(NoFfnConfig{}, true);  // no other dropout
+  drops_alone.model.residual_dropout = 0.3;
+  out.emplace_back("residual dropout alone", drops_alone);
   TextConfig windows;
   windows.split = "per_seed";
   auto of_windows = base(some_ffn<PositionwiseConfig>("gelu"), true);

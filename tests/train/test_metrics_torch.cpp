@@ -95,16 +95,17 @@ class Reference {
   Metrics validate() {
     const torch::NoGradGuard no_grad;
     const auto set = test::validation(*task_, config_.train.most_eval_examples());
-    const auto loss =
-        nn::compute_loss(config_.loss(), network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs, test::as_double(set.labels));
+    const torch::Tensor outputs = network_(test::as_double(set.inputs), nn::ForwardContext{}).outputs;
+    const auto loss = nn::compute_loss(config_.loss(), outputs, test::as_double(set.labels));
     const double mean = loss.mean.item<double>();
     Metrics out{{"val/loss", mean}};
     if (target_of(config_.task) == Target::vectors) {
       const bool is_table = std::holds_alternative<TableConfig>(config_.task);
       const double unit = is_table ? Json::parse(task_->metadata(0).at("table"))["output"]["deviation"].get<double>() : 1;
-      out["val/rmse"] = unit * std::sqrt(mean);
+      const double squared_error = torch::mse_loss(outputs, test::as_double(set.labels)).item<double>();
+      out["val/rmse"] = unit * std::sqrt(squared_error);
       if (is_table) out["val/mean_rmse"] = unit * std::sqrt(test::as_double(set.labels).square().mean().item<double>());
-      out["val/r2"] = 1 - mean / test::as_double(set.labels).var(/*unbiased=*/false).item<double>();
+      out["val/r2"] = 1 - squared_error / test::as_double(set.labels).var(/*unbiased=*/false).item<double>();
       return out;
     }
     out["val/accuracy"] = loss.correct.item<double>() / loss.scored.item<double>();

@@ -59,6 +59,10 @@ double expected_start(const RowLayout& layout, const RowEntry& entry, std::uint6
   const bool weight = ends_with(entry.name, ".weight"), bias = ends_with(entry.name, ".bias");
   if (is_norm(entry.name)) return weight ? 1 : 0;
   if (!weight && !bias && !is_of_formula(entry)) return normal(seed, entry.name, i);
+  const auto& weights = layout.entries();
+  const bool tied = entry.name == "head.bias" &&
+                    std::none_of(weights.begin(), weights.end(), [](const RowEntry& other) { return other.name == "head.weight"; });
+  if (tied) return uniform(seed, entry.name, i, 1 / std::sqrt(static_cast<double>(entry_of(layout, "embedding").shape.back())));
   const auto& shape = is_of_formula(entry) ? entry.shape : entry_of(layout, entry.name.substr(0, entry.name.rfind('.')) + ".weight").shape;
   return uniform(seed, entry.name, i, 1 / std::sqrt(static_cast<double>(shape[shape.size() - 2])));
 }
@@ -142,6 +146,28 @@ TEST_CASE("a run starts from its own seed's draw", "[train][parameters]") {
   for (std::size_t i = 0; i < 2; ++i)
     worst.add(static_cast<double>(floats(weights.at("head.bias"))[i]) - uniform(sub_seed(5, "init"), "head.bias", i, 1 / std::sqrt(10.0)));
   CHECK(worst.error() < 1e-7);
+}
+
+TEST_CASE("a tied embedding and its positions start at a deviation of 1/√D, all else as untied", "[train][parameters]") {
+  for (const auto& init : test::choices("model.init")) {
+    auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), true);
+    config.model.init = init;
+    const auto start = [&](bool tie) {
+      config.model.tie = tie;
+      const auto layout = layout_of(config);
+      std::vector<float> row(static_cast<std::size_t>(layout.width()));
+      initialise(config.model, layout, 11, row.data());
+      return by_name(layout.export_row(row.data()));
+    };
+    const auto apart = start(false), tied = start(true);
+    CHECK(apart.size() == tied.size() + 1);
+    for (const auto& [name, tensor] : tied) {
+      INFO(init << " " << name);
+      const bool table = name == "embedding" || name == "position";
+      for (std::size_t i = 0; i < tensor.bytes.size() / sizeof(float); ++i)
+        CHECK(floats(tensor)[i] == Approx(floats(apart.at(name))[i] / (table ? std::sqrt(10.0f) : 1)).epsilon(1e-6));
+    }
+  }
 }
 
 TEST_CASE("a weight file has torch.nn.Linear's layout, and each expert's tensors by their number", "[train][parameters]") {

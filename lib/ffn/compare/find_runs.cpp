@@ -70,6 +70,8 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   run.keys.emplace("model.init", "torch");
   run.keys.emplace("model.init_from", "");
   run.keys.erase("model.init_hash");
+  run.keys.emplace("model.residual_dropout", "0");
+  run.keys.emplace("model.tie", "false");
   run.keys.emplace("train.loss", "auto");
   run.keys.emplace("train.label_smoothing", "0");
   if (run.keys.count("train.target.metric") > 0) {

@@ -71,7 +71,7 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   } else {
     out.ends += dense(in * d + d, 2 * in * d);
   }
-  out.ends += dense(d * classes + classes, 2 * d * classes);
+  out.ends += dense((m.tie ? 0 : d * classes) + classes, 2 * d * classes);
 
   out.total += out.attention * m.blocks;
   out.total += out.ffn * m.blocks;

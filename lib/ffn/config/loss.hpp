@@ -32,8 +32,17 @@ struct Hinge {
   static constexpr bool kFused = true;
 };
 
+/// Mean over the outputs of ½d² where |d| ≤ 1 and |d| − ½ beyond, d = output − target: Huber 1964, "Robust Estimation of a Location
+/// Parameter"; torch.nn.HuberLoss with its delta of 1.
+struct Huber {
+  static constexpr const char* kName = "huber";
+  static constexpr const char* kDoc = "mean over the outputs of d²/2 where |d| ≤ 1 and |d| - 1/2 beyond, d = output - target (Huber 1964)";
+  static constexpr Target kTarget = Target::vectors;
+  static constexpr bool kFused = true;
+};
+
 /// The first one for a target is the one that `train.loss: auto` takes.
-using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge>;
+using Loss = std::variant<CrossEntropy, MeanSquaredError, Hinge, Huber>;
 
 /// Of a `train.loss` and a task. Throws std::invalid_argument for a loss of another target.
 Loss loss_of(const std::string& name, Target target);

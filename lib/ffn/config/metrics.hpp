@@ -43,7 +43,7 @@ inline constexpr MetricRow kTrainBalanceLoss{"train/balance_loss", false, Logged
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run, "gradient norm before clipping at the last step"};
 inline constexpr MetricRow kValLoss{
     "val/loss", false, LoggedBy::every_run,
-    "mean loss on the validation set: cross-entropy in nats per scored position, of vectors the mean squared error"};
+    "mean loss (train.loss) on the validation set, by default cross-entropy in nats per scored position, of vectors the mean squared error"};
 inline constexpr MetricRow kValAccuracy{
     "val/accuracy", true, LoggedBy::class_tasks, "share of scored validation positions whose most probable class is right", 0, 1};
 inline constexpr MetricRow kValRmse{"val/rmse", false, LoggedBy::vector_tasks, "root of the mean squared error on the validation set"};

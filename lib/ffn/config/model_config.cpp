@@ -238,6 +238,19 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
+  v.real(
+      {"residual_dropout",
+       "probability of zeroing, in training, an element of what attention and the feed-forward layer add to the residual stream (GPT-2's "
+       "resid_pdrop); before a norm on the output"},
+      residual_dropout, between(0.0, 0.95));
+  v.require(residual_dropout == 0 || residual, "residual_dropout",
+            "residual_dropout acts on what is added to the residual stream, and this model has none; set residual=true", {"residual"});
+  v.flag(
+      {"tie",
+       "the head's matrix is the transposed embedding (Press and Wolf 2017, arXiv:1608.05859; GPT-2): one matrix with the role of the "
+       "embedding; it and learned positions start at a deviation of 1/√d_model. The head's bias stays. For tasks whose classes are their "
+       "tokens, as of text"},
+      tie);
   v.one_of({"ffn", "the feed-forward layer"}, ffn);
   if (attention) {
     v.require(d_model % attention->heads == 0, "d_model",

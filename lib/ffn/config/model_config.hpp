@@ -135,7 +135,7 @@ struct AttentionConfig {
   void describe(FieldVisitor& v);
 };
 
-/// Where norms stand. A sub-layer f computes after_sum(x + on_output(f(before(x)))), in which a norm that is not there does
+/// Where norms stand. A sub-layer f computes after_sum(x + on_output(dropout(f(before(x))))), in which a norm that is not there does
 /// nothing; without residual the "x +" is left out.
 struct NormPlacement {
   const char* name = "none";
@@ -145,6 +145,9 @@ struct NormPlacement {
 
   std::int64_t per_sublayer() const { return before + on_output + after_sum; }
 };
+
+/// Numbers the dropout of a block's sub-layer (0 attention, 1 FFN) among the sites of dropout masks; those within FFNs have no such bit.
+constexpr std::uint32_t residual_site(std::uint32_t block, std::uint32_t sublayer) { return 0x80000000u | (2 * block + sublayer); }
 
 /// All of them, in the order in which they are documented.
 const std::vector<NormPlacement>& norm_placements();
@@ -170,6 +173,8 @@ struct ModelConfig {
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;
+  double residual_dropout = 0.0;
+  bool tie = false;
   FfnConfig ffn;
   void describe(FieldVisitor& v);
   /// Of its parameters, each once; positions counted where they would be learned.

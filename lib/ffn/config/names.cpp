@@ -68,6 +68,8 @@ std::string usual_path(const std::string& typed) {
       {"model.ffn.activation", {"act", "hidden_act", "act_fn", "nonlinearity", "activation_function"}},
       {"model.ffn.expansion", {"mlp_ratio", "ratio", "expansion_factor", "expansion_ratio"}},
       {"model.ffn.num_experts", {"experts", "n_experts", "num_local_experts"}},
+      {"model.residual_dropout", {"resid_pdrop", "hidden_dropout", "hidden_dropout_prob"}},
+      {"model.tie", {"tie_weights", "tie_word_embeddings", "tie_embeddings", "weight_tying"}},
       {"model.blocks", {"n_layer", "n_layers", "num_layers", "num_hidden_layers", "depth"}},
       {"model.attention.heads", {"n_head", "n_heads", "num_heads", "num_attention_heads"}},
       {"seed", {"random_seed", "random_state"}},

@@ -78,6 +78,11 @@ void RunConfig::describe(FieldVisitor& v) {
       std::visit([&](const auto& optimizer) { return lr_scale_problem(*optimizer.lr_scale, model); }, train.optimizer);
   v.require(of_rates.empty(), "train.optimizer.lr_scale", of_rates,
             {"model.ffn.kind", "model.ffn.parameters", "model.attention", "model.norm.kind"});
+  const std::string untied = model.tie ? why_not_tied(task) : "";
+  v.require(untied.empty(), "model.tie",
+            "the head can be the embedding only where the task's classes are its tokens, as of text; of this task " + untied +
+                "; set model.tie=false",
+            {"task.kind"});
   const Target target = target_of(task);
   const auto plural = [](Target of) { return std::string(of == Target::classes ? "classes" : "vectors"); };
   if (const auto of_loss = target_of_loss(train.loss); of_loss && *of_loss != target) {

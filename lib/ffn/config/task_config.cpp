@@ -174,6 +174,28 @@ Target target_of(const Config& /*task*/) {
   return Config::kTarget;
 }
 
+namespace {
+
+struct WhyNotTied {
+  std::string operator()(const TextConfig&) const { return ""; }
+  std::string operator()(const SequenceXorConfig&) const { return ""; }  // bits in, bits out
+  std::string operator()(const FactsConfig& c) const { return of(c.facts, c.values); }
+  std::string operator()(const SequenceConfig& c) const {
+    return check_sequence(c).message.empty() ? of(c.alphabet, sequence_task(c).classes) : "";
+  }
+  template <class Config>
+  std::string operator()(const Config&) const {
+    return "its inputs are vectors, which have no embedding";
+  }
+  static std::string of(std::int64_t tokens, std::int64_t classes) {
+    return tokens == classes ? "" : "it has " + std::to_string(tokens) + " tokens and " + std::to_string(classes) + " classes";
+  }
+};
+
+}  // namespace
+
+std::string why_not_tied(const TaskConfig& task) { return std::visit(WhyNotTied{}, task); }
+
 Target target_of(const TaskConfig& task) {
   return std::visit([](const auto& c) { return target_of(c); }, task);
 }

@@ -124,6 +124,9 @@ Target target_of(const TaskConfig& task);
 /// Whether the trained model writes text.
 inline bool writes_text(const TaskConfig& task) { return std::holds_alternative<TextConfig>(task); }
 
+/// Why a model of this task cannot have model.tie: a clause for a message; empty where its classes are its tokens, as of a text.
+std::string why_not_tied(const TaskConfig& task);
+
 /// Whether validation takes all of the data that there is for it, unless fewer examples are asked for.
 inline bool holds_out_all(const TaskConfig& task) {
   return writes_text(task) || std::holds_alternative<TableConfig>(task) || std::holds_alternative<ImagesConfig>(task) ||

@@ -31,7 +31,9 @@ ReadOut::ReadOut(const Parameters& parameters, const ModelConfig& model, std::in
       num_classes_(num_classes),
       centres_(model.norm.centres()),
       scale_(parameters.find("final_norm.weight")),
-      head_(parameters.find("head.weight")) {}
+      head_(parameters.find(model.tie ? "embedding" : "head.weight")),
+      of_row_(model.tie ? 1 : num_classes),
+      of_class_(model.tie ? d_model_ : 1) {}
 
 std::vector<double> ReadOut::logits(const float* value) const {
   std::vector<double> x(value, value + d_model_);
@@ -40,8 +42,9 @@ std::vector<double> ReadOut::logits(const float* value) const {
     for (std::size_t d = 0; d < x.size(); ++d) x[d] = (x[d] - mean) * static_cast<double>(scale_[d]);
   }
   std::vector<double> out(static_cast<std::size_t>(num_classes_), 0.0);
-  for (std::size_t d = 0; d < x.size(); ++d) {
-    for (std::size_t c = 0; c < out.size(); ++c) out[c] += x[d] * static_cast<double>(head_[d * out.size() + c]);
+  for (std::int64_t d = 0; d < d_model_; ++d) {
+    for (std::int64_t c = 0; c < num_classes_; ++c)
+      out[static_cast<std::size_t>(c)] += x[static_cast<std::size_t>(d)] * static_cast<double>(head_[d * of_row_ + c * of_class_]);
   }
   return out;
 }

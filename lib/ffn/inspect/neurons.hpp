@@ -94,7 +94,8 @@ class ReadOut {
  private:
   std::int64_t d_model_, num_classes_;
   bool centres_;
-  const float *scale_, *head_;  ///< (D), nullptr without a last norm; (D, classes)
+  const float *scale_, *head_;      ///< (D), nullptr without a last norm; (D, classes)
+  std::int64_t of_row_, of_class_;  ///< head's element (d, c) stands at d·of_row + c·of_class: tied, it is (classes, D)
 };
 
 /// `read_out` where what the layer writes gets to the head as it is; `all_tokens` 0 for those that `hidden` has.

@@ -28,11 +28,13 @@ struct Gemm {
 struct LossSums {
   double loss = 0;
   std::int64_t correct = 0, scored = 0;  ///< correct: of classes, those whose largest output is the label's
+  double squared_error = 0;              ///< of vectors: MeanSquaredError, whatever the loss; an evaluation's alone
 
   LossSums& operator+=(const LossSums& other) {
     loss += other.loss;
     correct += other.correct;
     scored += other.scored;
+    squared_error += other.squared_error;
     return *this;
   }
 };

@@ -258,4 +258,11 @@ Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t sit
   return h * dropout_mask(h, context, site, h.sizes());
 }
 
+Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site, double rate) {
+  if (!context.training || rate == 0) return h;
+  ForwardContext own = context;
+  own.rates = torch::full({h.size(0)}, rate, context.seeds.options().dtype(torch::kFloat64));
+  return dropout(h, own, site);
+}
+
 }  // namespace ffn::nn

@@ -19,6 +19,8 @@ Tensor call(const FunctionCall& function, std::vector<Tensor> inputs, const Forw
 /// (Srivastava et al. 2014, inverted). The mask is a function of the run's dropout seed, `site` (which layer), the step
 /// and the element's place in its run. Identity outside training. h: (R, …) → (R, …).
 Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site);
+/// The same with one rate for all runs, in place of the context's.
+Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t site, double rate);
 
 /// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
 Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);

@@ -1,37 +1,40 @@
 #include "ffn/layers/block_torch.hpp"
 
+#include "ffn/layers/activation_torch.hpp"
+
 namespace ffn::nn {
 
 BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : RunModule(num_runs), residual_(config.residual) {
+    : RunModule(num_runs), residual_(config.residual), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
     attention_ = register_module("attention", Attention(num_runs, config.d_model, sequence_length, *config.attention));
-    around_attention_ = make_sublayer("attention", config);
+    around_attention_ = make_sublayer("attention", config, residual_site(index, 0));
   }
   ffn_ = make_ffn(num_runs, config.d_model, config.ffn, index);
   if (ffn_) {
     register_module("ffn", ffn_);
-    around_ffn_ = make_sublayer("ffn", config);
+    around_ffn_ = make_sublayer("ffn", config, residual_site(index, 1));
   }
 }
 
-BlockImpl::SubLayer BlockImpl::make_sublayer(const std::string& name, const ModelConfig& config) {
+BlockImpl::SubLayer BlockImpl::make_sublayer(const std::string& name, const ModelConfig& config, std::uint32_t site) {
   const auto norm = [&](const std::string& suffix) {
     return register_module(name + suffix, Norm(num_runs(), config.d_model, config.norm));
   };
   const auto places = config.norm.places();
   SubLayer sublayer;
+  sublayer.site = site;
   if (places.before) sublayer.before = norm("_norm");
   if (places.on_output) sublayer.on_output = norm("_post_norm");
   if (places.after_sum) sublayer.after_sum = norm("_post_norm");
   return sublayer;
 }
 
-// after_sum(x + on_output(f(before(x))))
+// after_sum(x + on_output(dropout(f(before(x)))))
 template <class F>
-Tensor BlockImpl::apply(SubLayer& sublayer, const Tensor& x, const F& f) {
+Tensor BlockImpl::apply(SubLayer& sublayer, const Tensor& x, const ForwardContext& context, const F& f) {
   const auto maybe = [](Norm& norm, const Tensor& in) { return norm.is_empty() ? in : norm(in); };
-  Tensor y = maybe(sublayer.on_output, f(maybe(sublayer.before, x)));
+  Tensor y = maybe(sublayer.on_output, dropout(f(maybe(sublayer.before, x)), context, sublayer.site, residual_dropout_));
   if (residual_) y = x + y;
   return maybe(sublayer.after_sum, y);
 }
@@ -39,10 +42,10 @@ Tensor BlockImpl::apply(SubLayer& sublayer, const Tensor& x, const F& f) {
 FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context) {
   FfnOutput out{x, {}, {}};
   if (!attention_.is_empty()) {
-    out.y = apply(around_attention_, out.y, [&](const Tensor& in) { return attention_(in, sequence_length); });
+    out.y = apply(around_attention_, out.y, context, [&](const Tensor& in) { return attention_(in, sequence_length); });
   }
   if (ffn_) {
-    out.y = apply(around_ffn_, out.y, [&](const Tensor& in) {
+    out.y = apply(around_ffn_, out.y, context, [&](const Tensor& in) {
       FfnOutput inner = ffn_->forward(in, context);
       out.auxiliary = inner.auxiliary;
       out.load = inner.load;

@@ -12,6 +12,7 @@ namespace ffn::nn {
 ///   post:     norm(x + f(x))        Vaswani et al. 2017
 ///   sandwich: x + norm(f(norm(x)))  Ding et al. 2021 (CogView), arXiv:2105.13290
 /// without residual the "x +" is left out, without norm the norm. x: (R, N, D) → (R, N, D).
+/// residual_dropout acts on f(…), as in GPT-2 and in CogView's code.
 class BlockImpl final : public RunModule {
  public:
   BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
@@ -24,12 +25,14 @@ class BlockImpl final : public RunModule {
   /// Where NormPlacement has them.
   struct SubLayer {
     Norm before{nullptr}, on_output{nullptr}, after_sum{nullptr};
+    std::uint32_t site = 0;  ///< of its dropout
   };
-  SubLayer make_sublayer(const std::string& name, const ModelConfig& config);
+  SubLayer make_sublayer(const std::string& name, const ModelConfig& config, std::uint32_t site);
   template <class F>
-  Tensor apply(SubLayer& sublayer, const Tensor& x, const F& f);
+  Tensor apply(SubLayer& sublayer, const Tensor& x, const ForwardContext& context, const F& f);
 
   bool residual_;
+  double residual_dropout_;
   Attention attention_{nullptr};
   std::shared_ptr<FeedForward> ffn_;
   SubLayer around_attention_, around_ffn_;

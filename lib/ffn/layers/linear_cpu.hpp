@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ffn/layers/declare.hpp"
+#include "ffn/layers/matrix.hpp"
 #include "ffn/layers/pass.hpp"
 
 namespace ffn::fused {
@@ -10,6 +11,8 @@ namespace ffn::fused {
 class Linear {
  public:
   Linear(const Declare& declare, std::int64_t d_in, std::int64_t d_out, bool bias);
+  /// With Wᵀ (D_out, D_in) in a place that another layer declared, to whose gradient this one adds.
+  Linear(const Declare& declare, std::int64_t d_in, std::int64_t d_out, bool bias, Place transposed);
   /// x: (rows, D_in) → (rows, D_out), from the arena.
   float* forward(Pass& pass, std::int64_t rows, const float* x) const;
   /// Writes dW = xᵀ·dy and db = Σ dy into the gradient row.
@@ -20,7 +23,10 @@ class Linear {
   void add_input_gradient(Pass& pass, std::int64_t rows, const float* dy, float* dx) const;
 
  private:
+  ConstMatrix weight(const Pass& pass) const;
+
   std::int64_t d_in_, d_out_;
+  bool transposed_ = false;
   Place weight_, bias_;
 };
 

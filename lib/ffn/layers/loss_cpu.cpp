@@ -1,6 +1,7 @@
 #include "ffn/layers/loss_cpu.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -51,6 +52,21 @@ struct Compute {
       const float difference = outputs[i] - targets.values[i];
       sums.loss += static_cast<double>(difference) * static_cast<double>(difference);
       if (doutputs) doutputs[i] = scale * difference;
+    }
+    sums.loss /= static_cast<double>(width);
+    return sums;
+  }
+
+  // loss = Σ h(o − t)/width, h(d) = ½d² or |d| − ½   so   do = clamp(o − t, −1, 1)/width
+  LossSums operator()(const Huber&) const {
+    LossSums sums;
+    sums.scored = rows;
+    const float scale = 1.0f / static_cast<float>((mean_over > 0 ? mean_over : rows) * width);
+    for (std::int64_t i = 0; i < rows * width; ++i) {
+      const float difference = outputs[i] - targets.values[i];
+      const double size = std::abs(static_cast<double>(difference));
+      sums.loss += size <= 1 ? 0.5 * size * size : size - 0.5;
+      if (doutputs) doutputs[i] = scale * std::clamp(difference, -1.0f, 1.0f);
     }
     sums.loss /= static_cast<double>(width);
     return sums;

@@ -32,10 +32,18 @@ struct Compute {
     return of_classes(-log_probability + loss.smoothing * torch::where(targets.ge(0), above_mean, zero()));
   }
 
-  LossValue operator()(const MeanSquaredError&) const {
-    const Tensor mean = (outputs - targets).square().mean(-1).mean(-1);
+  // What all losses of vectors share. of_output: (R, N, width)
+  LossValue of_vectors(const Tensor& of_output) const {
+    const Tensor mean = of_output.mean(-1).mean(-1);
     const Tensor count = torch::full_like(mean, static_cast<double>(outputs.size(1))).to(torch::kInt64);
     return {mean, torch::zeros_like(count), count};
+  }
+
+  LossValue operator()(const MeanSquaredError&) const { return of_vectors((outputs - targets).square()); }
+
+  LossValue operator()(const Huber&) const {
+    const Tensor size = (outputs - targets).abs();
+    return of_vectors(torch::where(size.le(1.0), 0.5 * size.square(), size - 0.5));
   }
 
   LossValue operator()(const Hinge&) const {

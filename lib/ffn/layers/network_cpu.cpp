@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/kernels/dropout.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
 namespace ffn::fused {
@@ -31,30 +32,43 @@ const float* Norm::backward(Pass& pass, const float* dy) {
 }
 
 Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : d_model_(config.d_model), residual_(config.residual) {
+    : d_model_(config.d_model), residual_(config.residual), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
     attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention);
-    around_attention_ = make_sublayer(declare, "attention", config);
+    around_attention_ = make_sublayer(declare, "attention", config, residual_site(index, 0));
   }
   ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
-  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config);
+  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
 }
 
-Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config) {
+Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site) {
   const auto norm = [&](const std::string& suffix) { return Norm(declare.in(name + suffix), config.d_model, config.norm); };
   const auto places = config.norm.places();
   SubLayer sublayer;
+  sublayer.site = site;
   if (places.before) sublayer.before = norm("_norm");
   if (places.on_output) sublayer.on_output = norm("_post_norm");
   if (places.after_sum) sublayer.after_sum = norm("_post_norm");
   return sublayer;
 }
 
-// after_sum(x + on_output(f(before(x))))
+const float* Block::drop(SubLayer& around, Pass& pass, const float* y) const {
+  around.mask = nullptr;
+  if (!pass.training || residual_dropout_ == 0) return y;
+  const std::int64_t n = rows_ * d_model_;
+  around.mask = pass.arena.floats(n);
+  dropout_mask(static_cast<std::size_t>(n), residual_dropout_, pass.dropout_seed, around.site, static_cast<std::uint64_t>(pass.step),
+               around.mask, static_cast<std::size_t>(pass.first_row * d_model_));
+  float* out = pass.arena.floats(n);
+  kernels().multiply(n, y, around.mask, out);
+  return out;
+}
+
+// after_sum(x + on_output(dropout(f(before(x)))))
 template <class F>
 const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
-  const float* y = maybe(around.on_output, f(maybe(around.before, x)));
+  const float* y = maybe(around.on_output, drop(around, pass, f(maybe(around.before, x))));
   if (residual_) {
     float* sum = pass.arena.floats(rows * d_model_);
     kernels().add(rows * d_model_, x, y, sum);
@@ -67,7 +81,13 @@ template <class F>
 const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
   const float* dsum = maybe(around.after_sum, dy);
-  const float* dx = maybe(around.before, f(maybe(around.on_output, dsum)));
+  const float* dout = maybe(around.on_output, dsum);
+  if (around.mask) {
+    float* dropped = pass.arena.floats(rows_ * d_model_);
+    kernels().multiply(rows_ * d_model_, dout, around.mask, dropped);
+    dout = dropped;
+  }
+  const float* dx = maybe(around.before, f(dout));
   if (!residual_) return dx;
   float* both = pass.arena.floats(rows_ * d_model_);
   kernels().add(rows_ * d_model_, dsum, dx, both);
@@ -142,6 +162,11 @@ std::optional<Norm> make_final_norm(const Declare& declare, const ModelConfig& c
   return config.norm.places().at_end ? std::optional(Norm(declare, config.d_model, config.norm)) : std::nullopt;
 }
 
+Linear make_head(const Declare& declare, const ModelConfig& config, const TaskShape& task, Place embedding) {
+  return config.tie ? Linear(declare, config.d_model, task.num_classes, /*bias=*/true, embedding)
+                    : Linear(declare, config.d_model, task.num_classes, /*bias=*/true);
+}
+
 }  // namespace
 
 Network::Network(const ModelConfig& config, const TaskShape& task, const Loss& loss)
@@ -150,7 +175,7 @@ Network::Network(const ModelConfig& config, const TaskShape& task, const Loss& l
       embedding_(Declare(declared_), config, task),
       blocks_(make_blocks(Declare(declared_), config, task)),
       final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
-      head_(Declare(declared_).in("head"), config.d_model, task.num_classes, /*bias=*/true) {
+      head_(make_head(Declare(declared_).in("head"), config, task, embedding_.table())) {
   const auto losses = ffn::auxiliary_losses(config);
   for (std::size_t i = 0; i < losses.size(); ++i) auxiliary_weights_.at(i) = losses[i].weight / static_cast<double>(blocks_.size());
 }
@@ -237,7 +262,12 @@ const float* Network::logits(const float* parameters, const Examples& examples, 
 LossSums Network::evaluate(const float* parameters, const Examples& examples) {
   const float* outputs = logits(parameters, examples);
   const std::int64_t rows = examples.count * examples.sequence_length;
-  return compute_loss(measured_loss(loss_), rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
+  const auto measured = [&](const Loss& loss) {
+    return compute_loss(loss, rows, task_.num_classes, outputs, examples.targets, 0, nullptr, arena_);
+  };
+  LossSums sums = measured(measured_loss(loss_));
+  if (task_.target == Target::vectors) sums.squared_error = measured(MeanSquaredError()).loss;
+  return sums;
 }
 
 }  // namespace ffn::fused

@@ -54,8 +54,11 @@ class Block {
   /// Where NormPlacement has them.
   struct SubLayer {
     std::optional<Norm> before, on_output, after_sum;
+    std::uint32_t site = 0;  ///< of its dropout
+    float* mask = nullptr;   ///< (rows, D) of the pass at work; null where nothing is dropped
   };
-  static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config);
+  static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site);
+  const float* drop(SubLayer& around, Pass& pass, const float* y) const;
   template <class F>
   const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
   template <class F>
@@ -63,6 +66,7 @@ class Block {
 
   std::int64_t d_model_, rows_ = 0;
   bool residual_;
+  double residual_dropout_;
   std::optional<Attention> attention_;
   SubLayer around_attention_;
   std::unique_ptr<FeedForward> ffn_;
@@ -75,6 +79,8 @@ class InputEmbedding {
   InputEmbedding(const Declare& declare, const ModelConfig& config, const TaskShape& task);
   const float* forward(Pass& pass, const Examples& examples);
   void backward(Pass& pass, const Examples& examples, const float* dx);
+  /// Of tokens: (V, D); nowhere for vectors.
+  Place table() const { return embedding_; }
 
  private:
   std::int64_t d_model_;

@@ -5,6 +5,13 @@
 
 namespace ffn::nn {
 
+TiedHeadImpl::TiedHeadImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t vocabulary)
+    : RunModule(num_runs), bias_(parameter(linear_parameters(d_model, vocabulary, /*bias=*/true).bias)) {}
+
+Tensor TiedHeadImpl::forward(const Tensor& x, const Tensor& embedding) {
+  return torch::baddbmm(bias_.unsqueeze(1), x, embedding.transpose(1, 2));
+}
+
 NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task)
     : RunModule(num_runs), task_(task), positions_(config.positions) {
   if (task.tokens) {
@@ -18,7 +25,8 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
         register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
   }
   if (config.norm.places().at_end) final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
-  head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
+  if (config.tie) tied_head_ = register_module("head", TiedHead(num_runs, config.d_model, task.num_classes));
+  else head_ = register_module("head", Linear(num_runs, config.d_model, task.num_classes, /*bias=*/true));
 }
 
 Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
@@ -52,7 +60,7 @@ NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& c
   }
   for (auto& loss : network.auxiliary) loss = loss / static_cast<double>(blocks_.size());
   if (!final_norm_.is_empty()) x = final_norm_(x);
-  network.outputs = head_(x);
+  network.outputs = head_.is_empty() ? tied_head_(x, embedding_) : head_(x);
   return network;
 }
 

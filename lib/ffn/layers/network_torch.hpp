@@ -12,6 +12,17 @@ struct NetworkOutput {
   std::vector<Tensor> loads;      ///< FfnOutput::load of each block
 };
 
+/// The head of model.tie: y = x Eᵀ + b with the embedding E (R, V, D), and nothing but the bias of its own. x: (R, N, D) → (R, N, V)
+class TiedHeadImpl final : public RunModule {
+ public:
+  TiedHeadImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t vocabulary);
+  Tensor forward(const Tensor& x, const Tensor& embedding);
+
+ private:
+  Tensor bias_;
+};
+TORCH_MODULE(TiedHead);
+
 /// Tokens enter through an embedding (plus a learned vector per position), vectors through a linear map; the head is a
 /// linear map to the outputs. With norms before the sub-layers there is one more before the head.
 class NetworkImpl final : public RunModule {
@@ -29,6 +40,7 @@ class NetworkImpl final : public RunModule {
   std::string positions_;
   Tensor embedding_, position_;  ///< (R, V, D), (R, T, D)
   Linear projection_{nullptr}, head_{nullptr};
+  TiedHead tied_head_{nullptr};  ///< in place of head_
   std::vector<Block> blocks_;
   Norm final_norm_{nullptr};
 };

@@ -8,10 +8,9 @@ ForwardContext training_context(const std::vector<double>& rates, const std::vec
   ForwardContext context;
   context.training = true;
   context.step_number = torch::full({1}, step, torch::kInt64);
-  if (std::none_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; })) return context;
-  context.rates = torch::tensor(rates, torch::kFloat64);
   const std::vector<std::int64_t> bits(seeds.begin(), seeds.end());
   context.seeds = torch::tensor(bits, torch::kInt64);
+  if (std::any_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; })) context.rates = torch::tensor(rates, torch::kFloat64);
   return context;
 }
 

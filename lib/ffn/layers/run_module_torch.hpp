@@ -40,14 +40,14 @@ struct ForwardContext {
   bool host_free = false;  ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
   Tensor step_number;      ///< (1) int64: selects the dropout masks
   Tensor rates;            ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
-  Tensor seeds;            ///< (R) int64: the bits of the runs' dropout seeds
+  Tensor seeds;            ///< (R) int64: the bits of the runs' dropout seeds; defined in training
   /// Where every router leaves how far each token's last expert lies above the first one that it does not go to, as a share
   /// of the last one's score: (R, N), 0 where they tie.
   std::vector<Tensor>* margins = nullptr;
   bool drops() const { return training && rates.defined(); }
 };
 
-/// Training context on the CPU; no rate above 0 means no dropout.
+/// Training context on the CPU; no rate above 0 means no dropout in the feed-forward layers.
 ForwardContext training_context(const std::vector<double>& rates, const std::vector<std::uint64_t>& seeds, std::int64_t step);
 
 }  // namespace ffn::nn

@@ -56,9 +56,10 @@ MeasuredMetrics Evaluator::metrics(std::size_t run, const LossSums& sums) const 
   if (shape_.target == Target::classes) {
     out.emplace_back(&metric::kValAccuracy, static_cast<double>(sums.correct) / static_cast<double>(sums.scored));
   } else {
-    out.emplace_back(&metric::kValRmse, target_unit_[run] * std::sqrt(mean));
+    const double squared_error = sums.squared_error / static_cast<double>(sums.scored);
+    out.emplace_back(&metric::kValRmse, target_unit_[run] * std::sqrt(squared_error));
     const double of_targets = target_variance_[target_variance_.size() == 1 ? 0 : run];
-    if (of_targets > 0) out.emplace_back(&metric::kValR2, 1 - mean / of_targets);  // undefined for constants
+    if (of_targets > 0) out.emplace_back(&metric::kValR2, 1 - squared_error / of_targets);  // undefined for constants
   }
   if (!baseline_.empty())
     out.emplace_back(shape_.target == Target::classes ? &metric::kValMajorityAccuracy : &metric::kValMeanRmse, baseline_[run]);

@@ -28,10 +28,8 @@ nn::ForwardContext context_of(const std::vector<RunConfig>& runs, std::int64_t w
   auto context = nn::training_context(rates, seeds, 0);
   context.host_free = options.host_free;
   context.step_number = context.step_number.to(options.device);
-  if (context.rates.defined()) {
-    context.rates = context.rates.to(options.device);
-    context.seeds = context.seeds.to(options.device);
-  }
+  context.seeds = context.seeds.to(options.device);
+  if (context.rates.defined()) context.rates = context.rates.to(options.device);
   return context;
 }
 
@@ -246,22 +244,26 @@ bool TorchLearner::evaluate(const LiveRuns& live, std::vector<LossSums>& out, co
   context.margins = context_.margins;
   constexpr std::int64_t kTokensAtOnce = 4096;  // per run: bounds memory, and no run's sums depend on its neighbours
   const auto chunk = std::max<std::int64_t>(1, kTokensAtOnce / length);
-  Tensor sums = torch::zeros({3, width}, loss_.options());
+  Tensor sums = torch::zeros({4, width}, loss_.options());
   for (std::int64_t begin = 0; begin < validation_count_; begin += chunk) {
     if (begin > 0 && go_on && !go_on(static_cast<double>(begin) / static_cast<double>(validation_count_))) return false;
     const auto count = std::min(chunk, validation_count_ - begin);
     const Tensor inputs = validation_.inputs.narrow(1, begin, count).index_select(0, rows);
     const Tensor targets = validation_.targets.narrow(1, begin * length, count * length).index_select(0, rows);
-    const auto loss = nn::compute_loss(measured_loss(run_loss_), network_(inputs, context).outputs, targets);
+    const Tensor outputs = network_(inputs, context).outputs;
+    const auto loss = nn::compute_loss(measured_loss(run_loss_), outputs, targets);
+    const bool of_vectors = shape_.target == Target::vectors;
+    const Tensor squared_error = of_vectors ? nn::compute_loss(MeanSquaredError(), outputs, targets).mean : torch::zeros_like(loss.mean);
     const Tensor scored = loss.scored.to(torch::kFloat64);
-    sums += torch::stack({loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored});
+    sums += torch::stack(
+        {loss.mean.to(torch::kFloat64) * scored, loss.correct.to(torch::kFloat64), scored, squared_error.to(torch::kFloat64) * scored});
   }
   const Tensor host = sums.to(torch::kCPU);
   const auto at = host.accessor<double, 2>();
   out.assign(num_runs_, {});
   for (std::size_t run = 0; run < num_runs_; ++run) {
     const auto r = static_cast<std::int64_t>(run);
-    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r])};
+    if (live[run]) out[run] = {at[0][r], std::llround(at[1][r]), std::llround(at[2][r]), at[3][r]};
   }
   return true;
 }

@@ -71,10 +71,10 @@ def sub_seed(seed, role):
     return block[1] << 32 | block[0]
 
 
-def random_words(key):
+def random_words(key, stream=0):
     index = 0
     while True:
-        yield from philox([index, 0, 0, 0], key)
+        yield from philox([index, 0, stream & 0xFFFFFFFF, stream >> 32], key)
         index += 1
 
 
@@ -91,6 +91,30 @@ def sequence_xor_data(task, train, seed):
     x = [[word >> t & 1 for t in range(task["length"])] for word, _ in zip(words, range(train["eval_examples"]))]
     labels = [[-1 if t < max(first, second) else row[t - first] ^ row[t - second] for t in range(task["length"])] for row in x]
     return torch.tensor(x), torch.tensor(labels)
+
+
+def sequence_data(task, train, seed):
+    """The named sequences without their formulas."""
+    name, a, length, first = task["name"], task["alphabet"], task["length"], task["length"] // 2
+    words, fixed = random_words(sub_seed(seed, "validation")), random_words(sub_seed(seed, "data"), 2**64 - 1)
+    fixed = [below(fixed, 2**24) for _ in range(a)]
+    draws = [[below(words, 2**24 if task["tokens"] else a) for _ in range(length)] for _ in range(train["eval_examples"])]
+    keys = {"recall": a // 2, "memorization": (a - 1) // 2}.get(name)
+    tokens, labels = [], []
+    for r in draws:
+        s = [draw % keys if keys else draw for draw in r]
+        for t in range(1, length, 2) if keys else ():
+            s[t] = a - 1 if name == "memorization" else keys + (r[s[t - 1] % length] >> 12) % (a // 2)
+        seen, followed = {}, [-1] * length
+        for t in range(1, length):
+            seen[s[t - 1]] = s[t]
+            followed[t] = seen.get(s[t], -1)
+        labels.append({"copy": [-1] * first + s[:first], "reverse": [-1] * first + s[:first][::-1], "sort": [-1] * first + sorted(s[:first]),
+                       "induction": followed, "recall": [-1 if t % 2 else f for t, f in enumerate(followed)],
+                       "memorization": [keys + fixed[s[t - 1]] % (a // 2) if t % 2 else -1 for t in range(length)] if name == "memorization" else None,
+                       "sequence_xor": [-1, -1] + [x ^ y for x, y in zip(s[1:], s)][:-1]}[name])
+        tokens.append(s)
+    return torch.tensor(tokens), torch.tensor(labels)
 
 
 def text_data(task, train, seed):
@@ -162,7 +186,7 @@ def function_data(task, train, seed):
 
 
 DATA = {"xor": xor_data, "sequence_xor": sequence_xor_data, "text": text_data, "function": function_data, "table": table_data,
-        "facts": facts_data}
+        "facts": facts_data, "sequence": sequence_data}
 
 # ---- golden values
 
@@ -390,6 +414,13 @@ class Runs(ProgramTest):
     BITS = {"task": {"kind": "sequence_xor", "length": 7}, "train": {**XOR["train"], "eval_examples": 40},
             "model": {"d_model": 8, "blocks": 2, "residual": True, "attention": {"heads": 2},
                       "norm": {"kind": "layer", "epsilon": 0.3}, "ffn": {"d_ff": 8, "activation": "relu"}}}
+
+    def test_every_named_sequence(self):
+        names = re.findall(r"^(\w+) \(sequence\)$", self.ok("list", "tasks").stdout, re.M)
+        self.assertGreaterEqual(len(names), 6)
+        for name in names:
+            task = {"kind": "sequence", "name": name, "alphabet": 16, "length": 12}
+            self.check_all(self.train(name, {**self.BITS, "task": task}, "train.steps=20"), 1)
 
     def test_every_activation(self):
         activations = catalogue("activations", "activation")

@@ -48,4 +48,7 @@ TEST_CASE("a task of few bits says how often its most frequent class comes and w
   FunctionConfig named;
   named.name = "moons";
   CHECK(known_ceiling(named) == "moons: a linear model about 87 %");
+  SequenceConfig sequence;
+  sequence.name = "copy";
+  CHECK(known_ceiling(sequence) == "copy: chance 1 / alphabet; attention gets all, without a feed-forward layer");
 }

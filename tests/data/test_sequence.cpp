@@ -122,6 +122,13 @@ TEST_CASE("recall's keys and values alternate, are drawn evenly and keep togethe
   for (const auto& [pair, count] : pairs) CHECK(std::abs(count - 1250) < 250);  // of 20,000 draws, those of one sequence in common
 }
 
+TEST_CASE("recall takes more keys than there are positions") {
+  const auto config = named("recall", 64, 12);
+  const auto set = make_task(config, {{5, 6}})->batch(0, 0, 500);
+  CHECK(*std::max_element(set.tokens.begin(), set.tokens.end()) == 63);
+  CHECK(std::count_if(set.labels.begin(), set.labels.end(), [](auto label) { return label >= 32; }) > 100);
+}
+
 TEST_CASE("sequence_xor as a formula is the same function as the kind") {
   constexpr std::int64_t kLength = 8;
   const auto table = [](const TaskConfig& config) {

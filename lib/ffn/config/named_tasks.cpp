@@ -64,10 +64,10 @@ const std::vector<NamedTask>& named_tasks() {
       {"reverse", R"json({"label": "s[length - 1 - t]", "scored": "t >= length / 2"})json",
        "chance 1 / alphabet; attention gets all, without a feed-forward layer", "Grefenstette et al. 2015, arXiv:1506.02516; the second half asks for the first, backwards", kSequence},
       {"sort", R"json({"label": "nth_smallest(s[0:length / 2], t - length / 2)"})json",
-       "chance 1 / alphabet, more by position alone, since small ones come first; attention gets nearly all, without a feed-forward layer", "the second half asks for the first in ascending order", kSequence},
+       "chance 1 / alphabet, by position alone more, since small ones come first (37 % with 8 tokens in 12 positions); attention gets nearly all, without a feed-forward layer", "the second half asks for the first in ascending order", kSequence},
       {"induction", R"json({"label": "after_last(s, t)"})json",
-       "chance 1 / alphabet, a feed-forward layer alone about 2 / alphabet; attention in two blocks gets all", "Olsson et al. 2022, arXiv:2209.11895: what followed this token when it was last seen; scored from its second time on", kSequence},
-      {"recall", R"json({"tokens": "where(t % 2 == 0, r[t] % floor(alphabet / 2), floor(alphabet / 2) + floor(r[r[t-1] % floor(alphabet / 2)] / 4096) % floor(alphabet / 2))", "label": "after_last(s, t)", "scored": "t % 2 == 0"})json",
+       "chance, and a feed-forward layer alone, 1 / alphabet in long sequences, more in short ones, where it repeats the token (16 % with 8 tokens in 32 positions); attention in two blocks gets all", "Olsson et al. 2022, arXiv:2209.11895: what followed this token when it was last seen; scored from its second time on", kSequence},
+      {"recall", R"json({"tokens": "where(t % 2 == 0, r[t] % floor(alphabet / 2), floor(alphabet / 2) + floor(r[r[t-1] % floor(alphabet / 2) % length] / 4096) % floor(alphabet / 2))", "label": "after_last(s, t)", "scored": "t % 2 == 0"})json",
        "chance, and a feed-forward layer alone, 2 / alphabet; attention in two blocks gets all", "multi-query recall, after Poli et al. 2024, arXiv:2403.17844, and Arora et al. 2023, arXiv:2312.04927: keys, each followed by its value in this sequence; scored where a key is seen again", kSequence},
   };
   // clang-format on

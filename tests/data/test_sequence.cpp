@@ -1,6 +1,7 @@
 // Formulas of a sequence's positions, against labels by hand and by loops.
 #include <functional>
 #include <map>
+#include <set>
 
 #include "config/helpers.hpp"
 #include "ffn/config/named_tasks.hpp"
@@ -21,7 +22,7 @@ Labels labels(const std::string& label, const Labels& tokens, const std::string&
   config.label = label;
   config.scored = scored;
   Labels out(tokens.size());
-  sequence_task(config).write_labels(tokens.data(), 1, out.data());
+  sequence_task(config).write_labels(tokens.data(), {5, 6, 7, 9}, 1, out.data());
   return out;
 }
 
@@ -80,6 +81,8 @@ TEST_CASE("labels read tokens at other positions; what reads outside is not scor
   CHECK(labels("nth_smallest(s, t)", s) == Labels{0, 1, 1, 2, 2, 3});
   CHECK(labels("nth_smallest(s, t - 1)", s) == Labels{-1, 0, 1, 1, 2, 2});
   CHECK(labels("after_last(s, t)", s) == Labels{-1, -1, -1, -1, 2, 0});
+  CHECK(labels("f[s[t]] % 4", s) == Labels{1, 2, 1, 3, 3, 2});
+  CHECK(labels("f[s[t] + 1] % 4", s) == Labels{-1, 3, 2, 1, 1, 3});
   CHECK(labels("t % length == t", s) == Labels{1, 1, 1, 1, 1, 1});
 }
 
@@ -102,7 +105,7 @@ TEST_CASE("named sequences have the labels that loops give them") {
   check_labels(named("recall", 9, 20), [&](const std::int64_t* s, std::int64_t t) { return t % 2 == 1 ? -1 : followed(s, t, 2); });
   std::size_t seen = 0;
   for (const auto& row : named_tasks()) seen += row.kind == std::string(SequenceConfig::kKind);
-  CHECK(seen == 6);
+  CHECK(seen == 7);
 }
 
 TEST_CASE("recall's keys and values alternate, are drawn evenly and keep together in a sequence, not between them") {
@@ -129,6 +132,39 @@ TEST_CASE("recall takes more keys than there are positions") {
   CHECK(std::count_if(set.labels.begin(), set.labels.end(), [](auto label) { return label >= 32; }) > 100);
 }
 
+TEST_CASE("memorization asks for the values of keys, which one run has in training and validation") {
+  constexpr std::int64_t kAlphabet = 64, kKeys = 31, kLength = 32;  // MAD's layout: 31 keys, 32 values, one token that asks
+  const auto task = make_task(named("memorization", kAlphabet, kLength), {{5, 6}, {7, 8}});
+  std::vector<std::map<std::int64_t, std::int64_t>> value(2);
+  for (std::size_t run = 0; run < 2; ++run) {
+    for (const auto& set : {task->batch(run, 0, 64), task->batch(run, 9, 64)}) {
+      for (std::size_t i = 0; i < set.labels.size(); i += 2) {
+        REQUIRE((set.labels[i] == -1 && set.tokens[i] < kKeys && set.tokens[i + 1] == kAlphabet - 1));
+        REQUIRE(value[run].emplace(set.tokens[i], set.labels[i + 1]).first->second == set.labels[i + 1]);
+      }
+    }
+  }
+  CHECK((value[0].size() == kKeys && value[1].size() == kKeys));
+  std::size_t same = 0;
+  for (const auto& [key, label] : value[0]) {
+    CHECK((label >= kKeys && label < kAlphabet - 1));
+    same += value[1][key] == label;
+  }
+  CHECK(same < 8);  // 1 in 32 by chance
+  const ExampleSet validation = task->validation(16);
+  for (std::size_t i = 1; i < validation.labels.size(); i += 2)
+    REQUIRE(validation.labels[i] == value[i / static_cast<std::size_t>(16 * kLength)][validation.tokens[i - 1]]);
+}
+
+TEST_CASE("256 sequences of memorization have as many of its keys as MAD's") {
+  // 4,096 draws of K keys see 1 - (1 - 1/K)^4096 of them.
+  for (const auto& [alphabet, share] : std::map<std::int64_t, double>{{2048, 0.982}, {4096, 0.865}, {8192, 0.632}}) {
+    const ExampleSet set = make_task(named("memorization", alphabet, 32), {{5, 6}})->batch(0, 0, 256);
+    const std::set<std::int64_t> seen(set.tokens.begin(), set.tokens.end());
+    CHECK(static_cast<double>(seen.size() - 1) / static_cast<double>((alphabet - 1) / 2) == Approx(share).margin(0.012));
+  }
+}
+
 TEST_CASE("sequence_xor as a formula is the same function as the kind") {
   constexpr std::int64_t kLength = 8;
   const auto table = [](const TaskConfig& config) {
@@ -147,7 +183,7 @@ TEST_CASE("a fault of a sequence is named with its place") {
   CHECK(problem("s[t-1]") == "");
   CHECK_THAT(problem(""), ContainsSubstring("label: no formula of the label given"));
   CHECK_THAT(problem("s[t-1"), ContainsSubstring("label: column "));
-  CHECK_THAT(problem("s[u-1]"), ContainsSubstring("label: column 3: nothing is called 'u'; known: s, t, length, alphabet, pi\n") &&
+  CHECK_THAT(problem("s[u-1]"), ContainsSubstring("label: column 3: nothing is called 'u'; known: s, t, f, length, alphabet, pi\n") &&
                                     ContainsSubstring("\n    s[u-1]\n      ^"));
   CHECK_THAT(problem("s[s]"), ContainsSubstring("label: column 3: an index is one number, and this has 8 columns"));
   CHECK(problem("s") == "label: this is one number, and has 8 columns");
@@ -160,7 +196,7 @@ TEST_CASE("a fault of a sequence is named with its place") {
   CHECK_THAT(problem("s[t]", "", "r[t] % 3"), ContainsSubstring("tokens: the formula gives 3 tokens, and the alphabet has 2"));
   CHECK_THAT(problem("s[t]", "", "r[t-1] % 2"), ContainsSubstring("tokens: task.tokens is undefined for some draws"));
   CHECK_THAT(problem("s[t]", "", "s[t] % 2"),
-             ContainsSubstring("tokens: column 1: nothing is called 's'; known: r, t, length, alphabet, pi"));
+             ContainsSubstring("tokens: column 1: nothing is called 's'; known: r, t, f, length, alphabet, pi"));
   CHECK_THAT(problem("after_last(s)"), ContainsSubstring("label: column 1: after_last takes 2 values, got 1"));
   CHECK_THAT(problem("nth_smallest(s, s)"), ContainsSubstring("n is one number, and this has 8 columns"));
   CHECK_THAT(problem("sum(s[0:t])"), ContainsSubstring("this bound is no whole number of columns"));
@@ -175,7 +211,7 @@ TEST_CASE("the name of a sequence stands for its formulas, and for no others") {
   config = SequenceConfig{};
   config.name = "revers";
   CHECK(resolve_task_name(config) ==
-        "no task has this name; did you mean \"reverse\"?; known: sequence_xor, copy, reverse, sort, induction, recall");
+        "no task has this name; did you mean \"reverse\"?; known: sequence_xor, copy, reverse, sort, induction, recall, memorization");
   FunctionConfig function;
   function.name = "reverse";
   CHECK_THAT(resolve_task_name(function), ContainsSubstring("no task has this name"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "ffn/base/error.hpp"
@@ -10,7 +11,8 @@ namespace ffn {
 
 namespace {
 
-constexpr std::int64_t kDraws = 1 << 24;
+constexpr std::int64_t kDraws = 1 << 24, kWholeRun = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kFixedStream = std::numeric_limits<std::uint64_t>::max();  // no step of training
 
 SequenceTaskSpec sequence_spec(const SequenceConfig& config) {
   if (config.label.empty()) throw FunctionProblem{"label", R"(no formula of the label given; such as "s[t-1] ^ s[t-2]")"};
@@ -18,6 +20,7 @@ SequenceTaskSpec sequence_spec(const SequenceConfig& config) {
   const auto compiled = [&](const char* key, const std::string& text, const FormulaInput& sequence) {
     const std::vector<FormulaInput> names{sequence,
                                           {"t", 1, length},
+                                          {"f", config.alphabet, kDraws, kWholeRun},
                                           {"length", 1, {}, 1, static_cast<double>(length)},
                                           {"alphabet", 1, {}, 1, static_cast<double>(config.alphabet)}};
     std::string problem;
@@ -32,7 +35,7 @@ SequenceTaskSpec sequence_spec(const SequenceConfig& config) {
   if (!config.tokens.empty()) {
     out.tokens = compiled("tokens", config.tokens, {"r", length, kDraws, length});
     const std::int64_t tokens = out.tokens->values().value_or(0);
-    if (tokens == 0) throw FunctionProblem{"tokens", "the formula does not show how many tokens there are; write (…) % n"};
+    if (tokens == 0) throw FunctionProblem{"tokens", "the formula does not show how many tokens there are; write (…) % n, with n above 0"};
     if (tokens > config.alphabet)
       throw FunctionProblem{
           "tokens", "the formula gives " + std::to_string(tokens) + " tokens, and the alphabet has " + std::to_string(config.alphabet)};
@@ -50,17 +53,26 @@ SequenceTaskSpec sequence_spec(const SequenceConfig& config) {
 
 }  // namespace
 
-static std::vector<double> evaluated(const TaskFormula& formula, const std::vector<double>& sequences, std::int64_t length) {
+static std::vector<double> evaluated(const TaskFormula& formula, const std::vector<double>& sequences, std::int64_t length,
+                                     const std::vector<double>& fixed) {
   std::vector<double> t(sequences.size()), out(sequences.size());
   for (std::size_t i = 0; i < t.size(); ++i) t[i] = static_cast<double>(static_cast<std::int64_t>(i) % length);
-  formula.evaluate({sequences.data(), t.data(), nullptr, nullptr}, static_cast<std::int64_t>(t.size()), out.data());
+  formula.evaluate({sequences.data(), t.data(), fixed.data(), nullptr, nullptr}, static_cast<std::int64_t>(t.size()), out.data());
   return out;
 }
 
-void SequenceTaskSpec::draw_tokens(RandomStream& random, std::int64_t examples, std::int64_t* tokens_out) const {
+std::vector<double> SequenceTaskSpec::draw_fixed(std::uint64_t seed) const {
+  RandomStream random(seed, kFixedStream);
+  std::vector<double> out(static_cast<std::size_t>(alphabet));
+  for (auto& number : out) number = random.below(kDraws);
+  return out;
+}
+
+void SequenceTaskSpec::draw_tokens(RandomStream& random, const std::vector<double>& fixed, std::int64_t examples,
+                                   std::int64_t* tokens_out) const {
   std::vector<double> drawn(static_cast<std::size_t>(examples * length));
   for (auto& number : drawn) number = random.below(static_cast<std::uint32_t>(tokens ? kDraws : alphabet));
-  if (tokens) drawn = evaluated(*tokens, drawn, length);
+  if (tokens) drawn = evaluated(*tokens, drawn, length, fixed);
   for (const double token : drawn) {
     if (std::isnan(token))
       throw DataError("task.tokens is undefined for some draws: it reads outside the sequence, or divides by 0",
@@ -69,10 +81,11 @@ void SequenceTaskSpec::draw_tokens(RandomStream& random, std::int64_t examples, 
   }
 }
 
-void SequenceTaskSpec::write_labels(const std::int64_t* tokens_in, std::int64_t examples, std::int64_t* labels) const {
+void SequenceTaskSpec::write_labels(const std::int64_t* tokens_in, const std::vector<double>& fixed, std::int64_t examples,
+                                    std::int64_t* labels) const {
   const std::vector<double> s(tokens_in, tokens_in + examples * length),
-      is_scored = scored ? evaluated(*scored, s, length) : std::vector<double>(s.size(), 1);
-  for (const double value : evaluated(*label, s, length)) *labels++ = std::isnan(value) ? -1 : static_cast<std::int64_t>(value);
+      is_scored = scored ? evaluated(*scored, s, length, fixed) : std::vector<double>(s.size(), 1);
+  for (const double value : evaluated(*label, s, length, fixed)) *labels++ = std::isnan(value) ? -1 : static_cast<std::int64_t>(value);
   for (auto value = is_scored.rbegin(); value != is_scored.rend(); ++value) {
     --labels;
     if (std::isnan(*value) || *value == 0) *labels = -1;
@@ -85,8 +98,9 @@ FunctionProblem check_sequence(const SequenceConfig& config) {
     constexpr std::int64_t kExamples = 16;
     std::vector<std::int64_t> tokens(static_cast<std::size_t>(kExamples * config.length)), labels(tokens.size());
     RandomStream random(0, 0);
-    spec.draw_tokens(random, kExamples, tokens.data());
-    spec.write_labels(tokens.data(), kExamples, labels.data());
+    const std::vector<double> fixed = spec.draw_fixed(0);
+    spec.draw_tokens(random, fixed, kExamples, tokens.data());
+    spec.write_labels(tokens.data(), fixed, kExamples, labels.data());
     if (*std::max_element(labels.begin(), labels.end()) >= 0) return {};
     return {spec.scored ? "scored" : "label", "no position is scored in a sequence of length " + std::to_string(config.length) +
                                                   ": the label reads outside the sequence everywhere" +

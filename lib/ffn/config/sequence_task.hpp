@@ -11,10 +11,12 @@ struct SequenceTaskSpec {
   std::optional<TaskFormula> tokens, label, scored;  ///< no `tokens`: drawn evenly; no `scored`: all positions are
   std::int64_t classes = 0;
 
+  /// f of the formulas: a number for each token of the alphabet, which all sequences of a run share.
+  std::vector<double> draw_fixed(std::uint64_t seed) const;
   /// Tokens (examples, T). Throws DataError where their formula is undefined.
-  void draw_tokens(RandomStream& random, std::int64_t examples, std::int64_t* tokens_out) const;
+  void draw_tokens(RandomStream& random, const std::vector<double>& fixed, std::int64_t examples, std::int64_t* tokens_out) const;
   /// Tokens (examples, T) → labels (examples, T), -1 where a position is not scored.
-  void write_labels(const std::int64_t* tokens_in, std::int64_t examples, std::int64_t* labels) const;
+  void write_labels(const std::int64_t* tokens_in, const std::vector<double>& fixed, std::int64_t examples, std::int64_t* labels) const;
 };
 
 FunctionProblem check_sequence(const SequenceConfig& config);

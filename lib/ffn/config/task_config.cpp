@@ -90,7 +90,8 @@ void SequenceConfig::describe(FieldVisitor& v) {
       tokens);
   v.text({"label",
           "formula of the class at position t, counted from 0: s[t-1] is the token before, length is T; such as \"s[t-1] ^ s[t-2]\" or "
-          "\"(s[t] + s[0]) % 5\". Where it reads outside the sequence, or is undefined, a position is not scored"},
+          "\"(s[t] + s[0]) % 5\". f[k] is a random whole number below 2^24 for token k, the same in all sequences "
+          "of a run: \"f[s[t]] % 4\" is learned by heart. Where it reads outside the sequence, or is undefined, a position is not scored"},
          label);
   v.text({"scored", "formula of whether a position is scored, such as \"t >= length / 2\"; all where it is empty"}, scored);
   const std::string named = resolve_task_name(*this);

@@ -70,7 +70,7 @@ const std::vector<NamedTask>& named_tasks() {
       {"recall", R"json({"tokens": "where(t % 2 == 0, r[t] % floor(alphabet / 2), floor(alphabet / 2) + floor(r[r[t-1] % floor(alphabet / 2) % length] / 4096) % floor(alphabet / 2))", "label": "after_last(s, t)", "scored": "t % 2 == 0"})json",
        "chance, and a feed-forward layer alone, 2 / alphabet; attention in two blocks gets all", "multi-query recall, after Poli et al. 2024, arXiv:2403.17844, and Arora et al. 2023, arXiv:2312.04927: keys, each followed by its value in this sequence; scored where a key is seen again", kSequence},
       {"memorization", R"json({"tokens": "where(t % 2 == 0, r[t] % floor((alphabet - 1) / 2), alphabet - 1)", "label": "floor((alphabet - 1) / 2) + f[s[t-1]] % floor(alphabet / 2)", "scored": "t % 2 == 1"})json",
-       "chance, and a feed-forward layer alone, 2 / alphabet; attention with a feed-forward layer gets all", "Poli et al. 2024, arXiv:2403.17844 (MAD): keys, each followed by the last token, which asks for the key's value; the values are drawn once per run. There 256 training sequences leave keys unseen (1.8 % with 2,048 tokens, 13.5 % with 4,096), here every batch is new", kSequence},
+       "chance, and a feed-forward layer alone, 2 / alphabet; attention with a feed-forward layer gets all", "Poli et al. 2024, arXiv:2403.17844 (MAD): keys, each followed by the last token, which asks for the key's value; the values are drawn once per run. There 256 training sequences leave keys unseen (1.8 % with 2,048 tokens, 13.5 % with 4,096), as facts with draws do; here every batch is new", kSequence},
   };
   // clang-format on
   return all;

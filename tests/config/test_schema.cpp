@@ -79,6 +79,7 @@ std::vector<RunConfig> one_of_each() {
     if constexpr (std::is_same_v<decltype(task), FunctionConfig>) task.classes = 2;              // what is not set is not written
     if constexpr (std::is_same_v<decltype(task), TableConfig>) task.validation_fraction = 0.25;  // likewise
     if constexpr (std::is_same_v<decltype(task), ImagesConfig>) task.examples = 10;
+    if constexpr (std::is_same_v<decltype(task), FactsConfig>) task.draws = 10;
     add().task = task;
   });
   each_alternative(OptimizerConfig{}, [&](auto optimizer) { add().train.optimizer = optimizer; });

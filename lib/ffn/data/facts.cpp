@@ -10,7 +10,7 @@ namespace ffn {
 namespace {
 
 // Streams of a run's data seed: the values, the order of each epoch, and the facts that are drawn.
-constexpr std::uint64_t kValues = 0, kFirstOrder = 1, kDraws = std::uint64_t{1} << 63;
+constexpr std::uint64_t kValues = 0, kFirstOrder = 1, kDrawnFacts = std::uint64_t{1} << 63;
 
 void shuffle(RandomStream random, std::vector<std::int64_t>& order) {
   std::iota(order.begin(), order.end(), 0);
@@ -25,7 +25,7 @@ FactsTask::FactsTask(const FactsConfig& config, std::vector<DataSeeds> seeds) : 
     RandomStream random(this->seeds(static_cast<std::size_t>(run)).train, kValues);
     for (auto& value : values) value = random.below(static_cast<std::uint32_t>(config.values));
     auto& drawn = drawn_.emplace_back(static_cast<std::size_t>(config.draws.value_or(0)));
-    RandomStream draws(this->seeds(static_cast<std::size_t>(run)).train, kDraws);
+    RandomStream draws(this->seeds(static_cast<std::size_t>(run)).train, kDrawnFacts);
     for (auto& fact : drawn) fact = draws.below(static_cast<std::uint32_t>(config.facts));
   }
 }

@@ -54,6 +54,32 @@ std::unique_ptr<torch::optim::Optimizer> twin(const SgdConfig& c, const std::vec
       p, torch::optim::SGDOptions(c.lr).momentum(c.momentum).nesterov(c.nesterov).weight_decay(c.weight_decay));
 }
 
+std::vector<LionConfig> some(LionConfig c) {
+  c.lr = 0.003;
+  c.beta1 = 0.7;
+  c.beta2 = 0.95;
+  c.weight_decay = 0.1;
+  return {c};
+}
+// torch::optim has none; the paper's two lines.
+struct Lion : torch::optim::Optimizer {
+  Lion(const LionConfig& config, const std::vector<Tensor>& p)
+      : torch::optim::Optimizer(p, std::make_unique<torch::optim::SGDOptions>(config.lr)), c(config) {}
+  Tensor step(LossClosure) override {
+    const torch::NoGradGuard no_grad;
+    for (auto& p : param_groups()[0].params()) {
+      Tensor& m = mean[p.unsafeGetTensorImpl()];
+      if (!m.defined()) m = torch::zeros_like(p);
+      p.mul_(1 - c.lr * c.weight_decay).sub_(c.lr * (c.beta1 * m + (1 - c.beta1) * p.grad()).sign());
+      m = c.beta2 * m + (1 - c.beta2) * p.grad();
+    }
+    return {};
+  }
+  LionConfig c;
+  std::map<void*, Tensor> mean;
+};
+std::unique_ptr<torch::optim::Optimizer> twin(const LionConfig& c, const std::vector<Tensor>& p) { return std::make_unique<Lion>(c, p); }
+
 // Minimises a bent bowl with both and returns the largest difference over 100 steps, relative to the largest parameter.
 template <class Config>
 double largest_difference(const Config& config) {
@@ -96,7 +122,7 @@ TEST_CASE("every optimizer equals torch::optim's over 100 steps, decay, momentum
       ++compared;
     }
   });
-  CHECK(compared >= 5);
+  CHECK(compared >= 6);
 }
 
 TEST_CASE("decay on matrices leaves biases alone", "[train]") {

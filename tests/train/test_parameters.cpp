@@ -148,8 +148,44 @@ TEST_CASE("a run starts from its own seed's draw", "[train][parameters]") {
   CHECK(worst.error() < 1e-7);
 }
 
+// Every parameter's deviation against what the papers say of it; 0 for a constant 0, 1 for a constant 1.
+TEST_CASE("gpt2 and fan_in start weights at the deviations of their papers, biases at 0 and norms at 1", "[train][parameters]") {
+  for (const std::string init : {"gpt2", "fan_in"}) {
+    MoeConfig moe;
+    moe.d_ff = 200;
+    moe.num_experts = 4;
+    auto config = test::base(moe, true);
+    config.model.init = init;
+    config.model.d_model = 100;
+    config.model.blocks = 3;
+    const auto layout = layout_of(config);
+    std::vector<float> row(static_cast<std::size_t>(layout.width()));
+    initialise(config.model, layout, 11, row.data());
+    std::set<Role> seen;
+    for (const auto& entry : layout.entries()) {
+      INFO(init << " " << entry.name);
+      double square = 0;
+      for (std::int64_t i = 0; i < entry.count; ++i)
+        square += std::pow(static_cast<double>(row[static_cast<std::size_t>(entry.offset + i)]), 2);
+      const double deviation = std::sqrt(square / static_cast<double>(entry.count));
+      const bool weight = entry.shape.size() > 1 && entry.name.find(".bias") == std::string::npos, inner = entry.role == Role::down;
+      const bool writes = inner || entry.role == Role::attention_output,
+                 table = entry.role == Role::embedding || entry.role == Role::position;
+      const double expected = entry.role == Role::norm ? (ends_with(entry.name, ".weight") ? 1 : 0)
+                              : !weight                ? 0
+                              : init == "gpt2"         ? (writes ? 0.02 / std::sqrt(6.0) : 0.02)
+                              : table                  ? 1
+                                                       : 1 / std::sqrt(inner ? 200.0 : 100.0);
+      if (expected == 0) CHECK(deviation == 0);
+      else CHECK(deviation == Approx(expected).epsilon(std::min(0.9, 4 / std::sqrt(2.0 * static_cast<double>(entry.count)))));
+      seen.insert(entry.role);
+    }
+    CHECK(seen.count(Role::down) + seen.count(Role::router) + seen.count(Role::attention_output) + seen.count(Role::head) == 4);
+  }
+}
+
 TEST_CASE("a tied embedding and its positions start at a deviation of 1/√D, all else as untied", "[train][parameters]") {
-  for (const auto& init : test::choices("model.init")) {
+  for (const std::string init : {"torch", "zero_out", "fan_in"}) {
     auto config = test::base(test::some_ffn<PositionwiseConfig>("relu"), true);
     config.model.init = init;
     const auto start = [&](bool tie) {

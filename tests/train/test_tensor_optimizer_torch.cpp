@@ -100,6 +100,28 @@ TEST_CASE("tensor optimizers give the kernels' bits over 20 steps", "[torch]") {
   CHECK(compared == 2 * std::variant_size_v<OptimizerConfig>);
 }
 
+TEST_CASE("Lion gives reference values in float64", "[torch]") {
+  const torch::NoGradGuard no_grad;
+  RowLayout layout;
+  layout.add({"ffn.up.weight", {3, 2}, Init::constant(0), true});
+  const auto filled = [&](const std::function<double(double, double)>& f) {
+    Tensor row = torch::zeros({1, layout.width()}, torch::kFloat64);
+    for (std::int64_t k = 0; k < 6; ++k) row[0][k] = f(static_cast<double>(k / 2), static_cast<double>(k % 2));
+    return row;
+  };
+  Tensor row = filled([](double i, double j) { return std::sin(1 + i + 2 * j); });
+  LionConfig config;
+  config.lr = 0.01;
+  config.weight_decay = 0.1;
+  TensorOptimizer lion(layout, row, {config});
+  for (std::int64_t t = 1; t <= 3; ++t) {
+    const Tensor gradient = filled([&](double i, double j) { return std::cos(i + 2 * j + 3 * static_cast<double>(t)); });
+    lion.step(row, gradient, torch::ones({1, 1}, torch::kFloat64), lion.coefficients(t, 1), torch::ones({1, 1}, torch::kBool));
+  }
+  const double expected[] = {.848939105425, .130707061255, .916562271528, -.764524367473, .130707061255, -.966040387653};
+  for (std::int64_t k = 0; k < 6; ++k) CHECK(row[0][k].item<double>() == Approx(expected[k]).margin(1e-12));
+}
+
 TEST_CASE("a run that is not alive stays where it is", "[torch]") {
   const torch::NoGradGuard no_grad;
   const auto layout = some_layout();

@@ -62,6 +62,7 @@ struct ParameterSpec {
   bool decays;  ///< under `decay: matrices`
   Export layout = Export::as_is;
   Role role = Role::other;  ///< other: by its name, where it is added to a row
+  bool as_asked = false;    ///< `init` is what a config says of this parameter: no rule for all of them changes it
 
   bool is_matrix() const { return layout == Export::linear || layout == Export::expert_linear; }
 };

@@ -15,6 +15,14 @@ Init usual_start(const RowEntry& p, const ModelConfig& model) {
   return tied ? Init::normal(1 / std::sqrt(static_cast<double>(model.d_model))) : p.init;
 }
 
+bool writes_to_stream(const RowEntry& p) { return p.role == Role::down || p.role == Role::attention_output; }
+
+// Weights as `of_weight` says and biases at 0; what has no role in it (norms, buffers, learned scores, a formula's own) as its layer says.
+Init by_weight(const RowEntry& p, const ModelConfig& model, Init of_weight) {
+  if (p.role == Role::norm || p.role == Role::buffer || p.role == Role::scores || p.role == Role::other) return usual_start(p, model);
+  return p.decays ? of_weight : Init::constant(0);
+}
+
 }  // namespace
 
 WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias) {
@@ -47,8 +55,17 @@ const std::vector<Initialisation>& initialisations() {
   static const std::vector<Initialisation> all{
       {"torch", "as torch.nn.Linear and torch.nn.Embedding", usual_start},
       {"zero_out", "likewise, but what sub-layers write starts at zero: attention's output and the map back to d_model",
+       [](const RowEntry& p, const ModelConfig& model) { return writes_to_stream(p) ? Init::constant(0) : usual_start(p, model); }},
+      {"gpt2", "normal with deviation 0.02, of what sub-layers write 0.02/√(sub-layers); biases 0 (Radford et al. 2019, GPT-2)",
        [](const RowEntry& p, const ModelConfig& model) {
-         return p.role == Role::down || p.role == Role::attention_output ? Init::constant(0) : usual_start(p, model);
+         const double sublayers = static_cast<double>(model.blocks) * (model.attention ? 2 : 1);
+         return by_weight(p, model, Init::normal(writes_to_stream(p) ? 0.02 / std::sqrt(sublayers) : 0.02));
+       }},
+      {"fan_in", "normal with deviation 1/√(inputs), so that outputs have the size of inputs; embeddings 1, biases 0 (LeCun et al. 1998)",
+       [](const RowEntry& p, const ModelConfig& model) {
+         const bool map = p.is_matrix();
+         return by_weight(p, model,
+                          map ? Init::normal(1 / std::sqrt(static_cast<double>(p.shape[p.shape.size() - 2]))) : usual_start(p, model));
        }},
   };
   return all;
@@ -56,7 +73,8 @@ const std::vector<Initialisation>& initialisations() {
 
 void initialise(const ModelConfig& model, const RowLayout& layout, std::uint64_t seed, float* row) {
   for (const auto& rule : initialisations()) {
-    if (rule.name == model.init) layout.initialise(seed, row, [&](const RowEntry& p) { return rule.start(p, model); });
+    if (rule.name == model.init)
+      layout.initialise(seed, row, [&](const RowEntry& p) { return p.as_asked ? p.init : rule.start(p, model); });
   }
 }
 

@@ -89,6 +89,15 @@ void SgdConfig::describe(FieldVisitor& v) {
   v.require(!nesterov || momentum > 0, "nesterov", "nesterov needs momentum above 0", {"momentum"});
 }
 
+void LionConfig::describe(FieldVisitor& v) {
+  v.real({"lr", "learning rate"}, lr, above(0.0));
+  v.real({"beta1", "share of the running mean in what the sign is taken of"}, beta1, between(0.0, 0.9999999));
+  v.real({"beta2", "decay of the gradient's running mean"}, beta2, between(0.0, 0.9999999));
+  describe_lr_scale(v, lr_scale);
+  v.real({"weight_decay", "each step multiplies decaying parameters by 1 - lr · weight_decay"}, weight_decay, at_least(0.0));
+  describe_decay(v, decay);
+}
+
 void ConstantSchedule::describe(FieldVisitor& v) { describe_warmup(v, warmup_steps); }
 
 void CosineSchedule::describe(FieldVisitor& v) {

@@ -48,7 +48,21 @@ struct SgdConfig {
   void describe(FieldVisitor& v);
 };
 
-using OptimizerConfig = std::variant<AdamWConfig, AdamConfig, SgdConfig>;
+/// Chen et al. 2023, arXiv:2302.06675, algorithm 2: p ← p·(1 - lr·wd) - lr·sign(β₁m + (1 - β₁)g), then m ← β₂m + (1 - β₂)g; sign(0) = 0.
+struct LionConfig {
+  static constexpr const char* kKind = "lion";
+  static constexpr const char* kDoc =
+      "Lion (Chen et al. 2023, arXiv:2302.06675): every parameter moves by the rate, in the direction of a sign. Its rate is 3 to 10 times lower than "
+      "AdamW's, its weight decay as much higher.";
+  double lr = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  JsonValue lr_scale = JsonValue::object();
+  double weight_decay = 0.0;
+  std::string decay = "matrices";
+  void describe(FieldVisitor& v);
+};
+
+using OptimizerConfig = std::variant<AdamWConfig, AdamConfig, SgdConfig, LionConfig>;
 
 struct ConstantSchedule {
   static constexpr const char* kKind = "constant";

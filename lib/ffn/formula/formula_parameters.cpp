@@ -147,6 +147,7 @@ void add_formula_parameters(const FormulaText& text, const std::vector<FormulaPa
     ParameterSpec spec{parameter.name, parameter.shape, Init::fan_in(fan_in), matrix, matrix ? Export::linear : Export::as_is};
     if (starts.contains(parameter.name)) {
       const Json& given = starts[parameter.name];
+      spec.as_asked = true;
       if (const auto start = asked_start(given, fan_in)) spec.init = *start;
       else
         problems.push_back({"init." + parameter.name,

@@ -369,12 +369,22 @@ void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, 
   }
 }
 
+void lion_step(std::size_t n, const LionStep& s, const float* grad, float* param, float* mean) {
+  const float lr = s.lr, keep = s.keep, b1 = s.beta1, b2 = s.beta2, c1 = s.one_minus_beta1, c2 = s.one_minus_beta2, scale = s.grad_scale;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float g = grad[i] * scale, m = mean[i];
+    const float u = b1 * m + c1 * g;
+    mean[i] = b2 * m + c2 * g;
+    param[i] = param[i] * keep - lr * (static_cast<float>(u > 0) - static_cast<float>(u < 0));
+  }
+}
+
 }  // namespace
 
 Kernels kernel_rows() {
-  return {gemm,          combine,     add_row_sums, normalise,      normalise_backward, add,     multiply,
-          axpy,          dot,         column_sums,  softmax,        softmax_backward,   norm,    norm_backward,
-          cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step,          sgd_step};
+  return {gemm,          combine,     add_row_sums, normalise,      normalise_backward, add,      multiply,
+          axpy,          dot,         column_sums,  softmax,        softmax_backward,   norm,     norm_backward,
+          cross_entropy, random_bits, dropout_mask, sum_of_squares, adam_step,          sgd_step, lion_step};
 }
 
 }  // namespace ffn::FFN_ISA

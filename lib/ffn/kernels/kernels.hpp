@@ -99,6 +99,7 @@ struct Kernels {
   double (*sum_of_squares)(std::size_t n, const float* x);
   void (*adam_step)(std::size_t n, const AdamStep& s, const float* grad, float* param, float* mean, float* square);
   void (*sgd_step)(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity);
+  void (*lion_step)(std::size_t n, const LionStep& s, const float* grad, float* param, float* mean);
 };
 
 /// The kernels for this processor.

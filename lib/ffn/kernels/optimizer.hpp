@@ -31,4 +31,12 @@ struct SgdStep {
 };
 void sgd_step(std::size_t n, const SgdStep& s, const float* grad, float* param, float* velocity);
 
+/// One step of Lion: p ← p·keep - lr·sign(β₁m + (1 - β₁)g), m ← β₂m + (1 - β₂)g; sign(0) = 0.
+struct LionStep {
+  float lr, beta1, one_minus_beta1, beta2, one_minus_beta2;
+  float keep;        ///< 1 - lr·wd
+  float grad_scale;  ///< g ← grad_scale·g first
+};
+void lion_step(std::size_t n, const LionStep& s, const float* grad, float* param, float* mean);
+
 }  // namespace ffn

@@ -49,7 +49,10 @@ double disk_bytes(const RunConfig& config, const Cost& cost) {
   constexpr double kDirectoryAndRecord = 8192, kEvaluation = 260;
   if (config.keep == "summary") return kDirectoryAndRecord;
   const double evaluations = static_cast<double>(config.train.steps) / static_cast<double>(config.train.eval_every) + 1;
-  const double rows_of_state = config.keep != "state" ? 0 : std::holds_alternative<SgdConfig>(config.train.optimizer) ? 2 : 3;
+  const double rows_of_state =
+      config.keep != "state"                                                                                                    ? 0
+      : std::holds_alternative<SgdConfig>(config.train.optimizer) || std::holds_alternative<LionConfig>(config.train.optimizer) ? 2
+                                                                                                                                : 3;
   return 4.0 * (1 + rows_of_state) * static_cast<double>(cost.parameters) + kEvaluation * evaluations + kDirectoryAndRecord;
 }
 

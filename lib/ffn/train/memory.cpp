@@ -19,6 +19,7 @@ constexpr double kFloat = 4, kToken = 8;
 
 // Rows of state beside each parameter: first and second moments, or the velocity.
 double state_rows(const SgdConfig&) { return 1; }
+double state_rows(const LionConfig&) { return 1; }
 double state_rows(const AdamFields&) { return 2; }
 
 // Hidden units that one token passes in one block.

@@ -56,8 +56,19 @@ BothSteps<SgdStep> steps_of(const SgdConfig& c, const Moment& now) {
   return both;
 }
 
+BothSteps<LionStep> steps_of(const LionConfig& c, const Moment& now) {
+  const double rate = c.lr * now.rate_factor;
+  const LionStep s{static_cast<float>(rate),          static_cast<float>(c.beta1),     static_cast<float>(1 - c.beta1),
+                   static_cast<float>(c.beta2),       static_cast<float>(1 - c.beta2), 1,
+                   static_cast<float>(now.grad_scale)};
+  BothSteps<LionStep> both{s, s};
+  both.decaying.keep = static_cast<float>(1 - rate * c.weight_decay);
+  return both;
+}
+
 std::vector<const char*> state_names(const AdamFields&) { return {"mean", "square"}; }
 std::vector<const char*> state_names(const SgdConfig&) { return {"velocity"}; }
+std::vector<const char*> state_names(const LionConfig&) { return {"mean"}; }
 
 }  // namespace
 
@@ -94,6 +105,11 @@ void RowOptimizer::take(const AdamStep& step, std::int64_t r, std::int64_t offse
 void RowOptimizer::take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
                         float* parameters) {
   sgd_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
+}
+
+void RowOptimizer::take(const LionStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient,
+                        float* parameters) {
+  lion_step(static_cast<std::size_t>(count), step, gradient, parameters, state_[0].second.row(r) + offset);
 }
 
 double RowOptimizer::learning_rate(std::int64_t r) const {

@@ -26,7 +26,7 @@ class RowOptimizer {
             std::int64_t begin, std::int64_t end);
   double learning_rate(std::int64_t r) const;
 
-  /// State rows (R, P), by name: "mean" and "square", or "velocity".
+  /// State rows (R, P), by name: such as "mean" and "square".
   std::vector<std::pair<std::string, Rows>>& state() { return state_; }
   const std::vector<std::pair<std::string, Rows>>& state() const { return state_; }
 
@@ -34,6 +34,7 @@ class RowOptimizer {
   // One step on `count` parameters of run r from `offset` on; gradient and parameters begin there.
   void take(const AdamStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
   void take(const SgdStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
+  void take(const LionStep& step, std::int64_t r, std::int64_t offset, std::int64_t count, const float* gradient, float* parameters);
 
   std::vector<OptimizerConfig> configs_;
   std::int64_t width_;

@@ -14,6 +14,7 @@ namespace {
 // What varies over runs and steps. Each kind has its own columns; the updates below read them by these names.
 enum AdamColumn { kStepSize, kRootScale, kKeep, kL2, kNumAdamColumns };
 enum SgdColumn { kRate, kDecay, kNumSgdColumns };
+enum LionColumn { kLionRate, kLionKeep, kNumLionColumns };
 
 std::vector<double> adam_row(const AdamFields& c, double rate, std::int64_t t) {
   return {rate / bias_correction(c.beta1, t), 1 / std::sqrt(bias_correction(c.beta2, t)), 1, 0};
@@ -31,11 +32,15 @@ std::vector<double> row_of(const AdamConfig& c, std::int64_t t, double factor) {
 }
 std::vector<double> row_of(const SgdConfig& c, std::int64_t, double factor) { return {c.lr * factor, c.weight_decay}; }
 
+std::vector<double> row_of(const LionConfig& c, std::int64_t, double factor) { return {c.lr * factor, 1 - c.lr * factor * c.weight_decay}; }
+
 std::int64_t columns_of(const AdamFields&) { return kNumAdamColumns; }
 std::int64_t columns_of(const SgdConfig&) { return kNumSgdColumns; }
+std::int64_t columns_of(const LionConfig&) { return kNumLionColumns; }
 
 std::vector<std::string> state_of(const AdamFields&) { return {"mean", "square"}; }
 std::vector<std::string> state_of(const SgdConfig&) { return {"velocity"}; }
+std::vector<std::string> state_of(const LionConfig&) { return {"mean"}; }
 
 // A number as the kernels have it: rounded to float32 there, exact in float64.
 double rounded(double x, const Tensor& like) { return like.scalar_type() == torch::kFloat32 ? static_cast<float>(x) : x; }
@@ -79,6 +84,17 @@ struct TensorUpdate {
     const Tensor v = velocity * momentum + g;  // velocity starts at 0, so the first one is g
     const Tensor moved = parameters - column(kRate) * (c.nesterov ? g + v * momentum : v);
     move(velocity, v);
+    move(parameters, moved);
+  }
+
+  void operator()(const LionConfig& c) const {
+    const Tensor& mean = state[0].second;
+    const auto number = [&](double x) { return rounded(x, parameters); };
+    const Tensor g = gradients * scale;
+    const Tensor u = mean * number(c.beta1) + g * number(1 - c.beta1);
+    const Tensor m = mean * number(c.beta2) + g * number(1 - c.beta2);
+    const Tensor moved = parameters * where_decaying(kLionKeep, 1) - column(kLionRate) * torch::sign(u);
+    move(mean, m);
     move(parameters, moved);
   }
 };

@@ -2,7 +2,7 @@
 from parts import Part
 
 PARTS = [
-    Part("lib/ffn/config/task_config.hpp", before="using TaskConfig = std::variant<", text='''\
+    Part("lib/ffn/config/task_config.hpp", before="using TaskConfig =\n    std::variant<", text='''\
 /// Which of two symbols is the more frequent.
 struct MajorityConfig {
   static constexpr const char* kKind = "majority";

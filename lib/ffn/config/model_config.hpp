@@ -70,8 +70,16 @@ struct Conv1x1Config : FfnSize {
   void describe(FieldVisitor& v);
 };
 
+/// What routers that take the K largest scores share.
+struct TopKFields {
+  std::string weights = "normalized";
+  double scale = 1;
+  double bias_step = 0;  ///< of the selection bias; 0: there is none
+  bool center_bias = true;
+};
+
 /// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum (K = 1: p itself).
-struct SoftmaxTopKConfig {
+struct SoftmaxTopKConfig : TopKFields {
   static constexpr const char* kKind = "softmax_top_k";
   static constexpr const char* kDoc =
       "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights (top_k 1: with p "
@@ -94,6 +102,9 @@ struct MoeConfig : FfnSize {
   bool gated = false;
   std::optional<FormulaText> expert;
   double balance_weight = 0.01;
+  double z_loss_weight = 0, importance_weight = 0, sequence_balance_weight = 0;
+  std::optional<double> capacity_factor;
+  std::int64_t shared_experts = 0;
   void describe(FieldVisitor& v);
   std::vector<Role> roles() const;
 };
@@ -132,6 +143,9 @@ struct AttentionConfig {
   bool causal = true;
   std::string scores = "content";
   bool bias = false;
+  bool qk_norm = false;
+  double rotary_base = 10000;            ///< with model.positions = rotary
+  std::string rotary_layout = "halves";  ///< likewise
   void describe(FieldVisitor& v);
 };
 
@@ -168,11 +182,15 @@ struct ModelConfig {
   std::int64_t blocks = 1;
   std::string positions = "learned";
   std::string init = "torch";
-  std::string init_from;  ///< a run, or a file of weights, to start from in place of `init`; empty for none
-  std::string init_hash;  ///< SHA-256 of that file
+  JsonValue init_scale = JsonValue::object();  ///< role → factor on what a parameter starts with
+  std::optional<std::int64_t> base_d_ff;       ///< hidden width F₀ at which mup changes nothing
+  std::string init_from;                       ///< a run, or a file of weights, to start from in place of `init`; empty for none
+  std::string init_hash;                       ///< SHA-256 of that file
   std::optional<AttentionConfig> attention;
   NormConfig norm;
   bool residual = false;
+  bool parallel = false;   ///< attention and FFN read the same input: x + attention(x) + ffn(x)
+  bool share_ffn = false;  ///< one FFN for all blocks
   double residual_dropout = 0.0;
   bool tie = false;
   FfnConfig ffn;

@@ -62,6 +62,23 @@ struct LionConfig {
   void describe(FieldVisitor& v);
 };
 
+/// Jordan et al. 2024, "Muon": the momentum of a matrix, made orthogonal by a Newton–Schulz iteration; AdamW for all other parameters.
+struct MuonConfig {
+  static constexpr const char* kKind = "muon";
+  static constexpr const char* kDoc =
+      "Muon (Jordan et al. 2024): hidden matrices move by their momentum with all singular values brought near 1; embeddings, head, router, "
+      "positions and vectors by AdamW at adam_lr.";
+  double lr = 0.02;
+  double momentum = 0.95;
+  bool nesterov = true;
+  std::string scaling = "shape";
+  double adam_lr = 1e-3, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  JsonValue lr_scale = JsonValue::object();
+  double weight_decay = 0.01;
+  std::string decay = "matrices";
+  void describe(FieldVisitor& v);
+};
+
 using OptimizerConfig = std::variant<AdamWConfig, AdamConfig, SgdConfig, LionConfig>;
 
 struct ConstantSchedule {

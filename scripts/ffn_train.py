@@ -191,28 +191,71 @@ class Conv1x1(Positionwise):
         return convolve(self.down, self.dropout(self.phi(convolve(self.up, x.transpose(1, 2))))).transpose(1, 2)
 
 
-class SoftmaxTopK(nn.Module):
-    """p = softmax(x W); the K largest, divided by their sum (K = 1: as it is), 0 for all others. (B, T, D) → (B, T, E)"""
+def top_k_of(score, k):
+    """The K largest of the last dimension; of equals, the first."""
+    return score.sort(dim=-1, descending=True, stable=True).indices[..., :k]
+
+
+class TopK(nn.Module):
+    """The K largest scores, divided by their sum (K = 1 and raw weights: as they are), 0 for all others. (B, T, D) → (B, T, E)"""
 
     def __init__(self, d_model, config):
         super().__init__()
-        self.top_k = config["top_k"]
+        router = config["router"]
+        self.top_k, self.scale = config["top_k"], router.get("scale", 1.0)
+        self.normalizes = router.get("weights", "normalized") == "normalized" and self.top_k > 1
+        if router.get("bias_step", 0) > 0:  # chooses, and is in no weight
+            self.bias = nn.Parameter(torch.zeros(config["num_experts"]), requires_grad=False)
+        self.gate = nn.Linear(d_model, config["num_experts"], bias=False)
+
+    def score(self, x):
+        return self.gate(x).softmax(-1)
+
+    def forward(self, x):
+        score = self.score(x)
+        expert = top_k_of(score + self.bias if hasattr(self, "bias") else score, self.top_k)
+        value = score.gather(-1, expert)
+        if self.normalizes:
+            value = value / value.sum(-1, keepdim=True)
+        return torch.zeros_like(score).scatter(-1, expert, value * self.scale)
+
+
+class SigmoidTopK(TopK):
+    """The same with s = σ(x W)."""
+
+    def score(self, x):
+        return torch.sigmoid(self.gate(x))
+
+
+class NoisyTopK(TopK):
+    """After training, without its noise."""
+
+    def __init__(self, d_model, config):
+        super().__init__(d_model, config)
+        self.noise = nn.Parameter(torch.zeros(config["num_experts"], d_model))
+
+
+class ExpertChoice(nn.Module):
+    """p = softmax(x W); each expert takes the N·K/E tokens of the batch with its largest p. (B, T, D) → (B, T, E)"""
+
+    def __init__(self, d_model, config):
+        super().__init__()
+        self.share = config["top_k"] / config["num_experts"]
         self.gate = nn.Linear(d_model, config["num_experts"], bias=False)
 
     def forward(self, x):
         probability = self.gate(x).softmax(-1)
-        value, expert = probability.sort(dim=-1, descending=True, stable=True)  # of equals, the first
-        value, expert = value[..., : self.top_k], expert[..., : self.top_k]
-        if self.top_k > 1:
-            value = value / value.sum(-1, keepdim=True)
-        return torch.zeros_like(probability).scatter(-1, expert, value)
+        by_expert = probability.flatten(0, -2).t()  # (E, N)
+        each = min(by_expert.shape[1], max(1, math.floor(by_expert.shape[1] * self.share + 1e-9)))
+        token = top_k_of(by_expert, each)
+        return torch.zeros_like(by_expert).scatter(-1, token, by_expert.gather(-1, token)).t().reshape(probability.shape)
 
 
-ROUTERS = {"softmax_top_k": SoftmaxTopK}
+ROUTERS = {"softmax_top_k": TopK, "sigmoid_top_k": SigmoidTopK, "noisy_top_k": NoisyTopK, "expert_choice": ExpertChoice}
 
 
 class Mixture(nn.Module):
-    """Σ weight · expert(x). Every expert sees every token, which costs time and gives the same sum."""
+    """Σ weight · expert(x), and the shared experts. Every expert sees every token, which costs time and gives the same sum."""
 
     def __init__(self, d_model, d_ff, config):
         super().__init__()
@@ -222,10 +265,13 @@ class Mixture(nn.Module):
         formula = config.get("expert")
         kind = Formula if formula else Gated if config["gated"] else Positionwise
         self.experts = nn.ModuleList(kind(d_model, d_ff, {**config, **(formula or {})}) for _ in range(config["num_experts"]))
+        shared = config.get("shared_experts", 0)
+        self.shared = kind(d_model, shared * d_ff, config) if shared else None
 
     def forward(self, x):
         weight = self.router(x)
-        return sum(weight[..., e, None] * expert(x) for e, expert in enumerate(self.experts))
+        y = sum(weight[..., e, None] * expert(x) for e, expert in enumerate(self.experts))
+        return y + self.shared(x) if self.shared else y
 
 
 # ---- a feed-forward layer given as text
@@ -564,7 +610,8 @@ SIZE_KEYS = {"kind", "d_ff", "expansion", "activation", "activation_parameters",
 FORMULA_KEYS = {"name", "formula", "parameters", "let", "init", "epsilon", "formulas", "written_from"}
 FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
-    "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
+    "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "z_loss_weight", "importance_weight",
+                        "sequence_balance_weight", "capacity_factor", "shared_experts", "expert"},
 }
 MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "residual_dropout", "tie", "ffn"}
 
@@ -575,7 +622,8 @@ def refuse_unknown_keys(model):
     known = [("model", model, MODEL_KEYS), ("model.norm", model["norm"], {"kind", "placement", "epsilon"}),
              ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias"}),
              ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
-             ("model.ffn.router", model["ffn"].get("router", {}), {"kind"}),
+             ("model.ffn.router", model["ffn"].get("router", {}),
+              {"kind", "weights", "scale", "bias_step", "center_bias", "jitter", "load_weight"}),
              ("model.ffn.expert", model["ffn"].get("expert") or {}, FORMULA_KEYS)]
     unknown = [f"{path}.{key}" for path, section, keys in known for key in section if key not in keys]
     if unknown:

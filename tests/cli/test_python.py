@@ -284,6 +284,10 @@ class Layers(unittest.TestCase):
         self.check("positionwise/gelu", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, FFN))
         self.check("positionwise/no_bias", ffn_train.Conv1x1(SHAPE.D, SHAPE.F, {**FFN, "bias": False}))
         mixture = {**FFN, "num_experts": SHAPE.E, "top_k": SHAPE.K, "router": {"kind": "softmax_top_k"}, "gated": False}
+        for router in ffn_train.ROUTERS:
+            for gated in (False, True):
+                config = {**mixture, "router": {"kind": router}, "gated": gated, "activation": "silu" if gated else "gelu"}
+                self.check(f"moe/{router}/{'gated' if gated else 'plain'}", ffn_train.Mixture(SHAPE.D, SHAPE.F, config))
         self.check("moe/softmax_top_k/plain", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "expert": self.PLAIN}))
         self.check("moe/softmax_top_k/gated", ffn_train.Mixture(SHAPE.D, SHAPE.F, {**mixture, "expert": self.GATED}))
         norm = {"formula": "layer_norm(x) * weight + bias", "parameters": {"weight": ["D"], "bias": ["D"]}, "epsilon": 1e-5}

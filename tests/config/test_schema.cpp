@@ -89,6 +89,7 @@ std::vector<RunConfig> one_of_each() {
       ffn.d_ff = 8;
       ffn.expansion = 1;
     }
+    if constexpr (std::is_same_v<decltype(ffn), MoeConfig>) ffn.capacity_factor = 1;
     add().model.ffn = ffn;
   });
   MoeConfig of_formulas;

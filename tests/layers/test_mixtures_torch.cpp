@@ -114,7 +114,7 @@ TEST_CASE("of experts that are equally likely a token goes to the first", "[nn]"
       MoeConfig config;
       config.num_experts = experts;
       config.top_k = top_k;
-      const auto router = nn::make_router(2, kModel, config);
+      const auto router = nn::make_router(2, kModel, config, 0);
       nn::ParameterRow row(*router, torch::kFloat64);
       row.initialise({1, 2});
       const auto routing = router->forward(torch::zeros({2, 3, kModel}, torch::kFloat64), nn::ForwardContext{});
@@ -127,7 +127,7 @@ TEST_CASE("a router's triples name each token's experts with weights that add up
   MoeConfig config;
   config.num_experts = 5;
   config.top_k = 2;
-  const auto router = nn::make_router(2, kModel, config);
+  const auto router = nn::make_router(2, kModel, config, 0);
   nn::ParameterRow row(*router, torch::kFloat64);
   row.initialise({1, 2});
   const auto routing = router->forward(some_input(2, 7), nn::ForwardContext{});

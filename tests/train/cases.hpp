@@ -165,6 +165,31 @@ inline void add_mixtures(std::vector<Case>& out, const RouterConfig& router, con
   }
 }
 
+// What one may ask of a router that takes the K largest scores, and of a mixture.
+template <class Router>
+void add_router_options(std::vector<Case>& out) {
+  for (const bool attention : {false, true}) {
+    const std::string where = std::string(" routed by ") + Router::kKind + (attention ? " in blocks" : " alone");
+    auto moe = some_ffn<MoeConfig>("mish");
+    moe.num_experts = 4;
+    Router router;
+    router.scale = 1.5;
+    router.bias_step = 0.05;
+    router.center_bias = attention;
+    moe.router = router;
+    moe.z_loss_weight = 0.3;
+    moe.importance_weight = 0.6;
+    moe.sequence_balance_weight = 0.5;
+    out.emplace_back("moe with every loss and a bias" + where, base(moe, attention));
+    router.weights = "raw";
+    moe.router = router;
+    moe.capacity_factor = 0.8;
+    moe.gated = attention;
+    moe.shared_experts = 2;
+    out.emplace_back("moe with raw weights, a capacity and shared experts" + where, base(moe, attention));
+  }
+}
+
 inline void add_blocks(std::vector<Case>& out) {
   int i = 0, vectors = 0;
   for (const auto& kind : choices("model.norm.kind")) {
@@ -278,7 +303,10 @@ inline std::vector<Case> cases_with(const std::vector<std::string>& activations)
   std::vector<Case> out;
   add_ffns(out, activations);
   add_formulas(out);
-  each_alternative(RouterConfig{}, [&](auto router) { add_mixtures(out, router, router.kKind); });
+  each_alternative(RouterConfig{}, [&](auto router) {
+    add_mixtures(out, router, router.kKind);
+    if constexpr (std::is_base_of_v<TopKFields, decltype(router)>) add_router_options<decltype(router)>(out);
+  });
   add_blocks(out);
   add_training(out);
   return out;

@@ -35,12 +35,17 @@ Cost formula_cost(const FormulaText& text, const FfnSize& size, std::int64_t d) 
 Cost cost(const FormulaConfig& c, std::int64_t d) { return formula_cost(c.text, c, d); }
 
 // Of routers, one overload per kind.
-Cost router_cost(const SoftmaxTopKConfig&, const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
+Cost router_map(const MoeConfig& c, std::int64_t d) { return dense(d * c.num_experts, 2 * d * c.num_experts); }
+Cost router_cost(const TopKFields&, const MoeConfig& c, std::int64_t d) { return router_map(c, d); }
+Cost router_cost(const NoisyTopKConfig&, const MoeConfig& c, std::int64_t d) { return router_map(c, d) * 2; }
+Cost router_cost(const ExpertChoiceConfig&, const MoeConfig& c, std::int64_t d) { return router_map(c, d); }
 
 Cost cost(const MoeConfig& c, std::int64_t d) {
   const Cost expert = c.expert ? formula_cost(*c.expert, c, d) : two_layer(c, d, c.gated);
   Cost out = std::visit([&](const auto& router) { return router_cost(router, c, d); }, c.router);
-  return out += {c.num_experts * expert.parameters, c.top_k * expert.parameters, c.top_k * expert.flops};
+  out += {c.num_experts * expert.parameters, c.top_k * expert.parameters, c.top_k * expert.flops};
+  if (c.shared_experts > 0) out += two_layer(c.shared_size(d), d, c.gated);
+  return out;
 }
 
 }  // namespace

@@ -13,7 +13,9 @@ std::string only_nn(const char* what, const Config&) {
 }
 
 struct RouterLacks {
-  std::string operator()(const SoftmaxTopKConfig&) const { return {}; }
+  std::string operator()(const TopKFields& config) const { return config.jitter > 0 ? only_nn("router's", "jitter") : ""; }
+  std::string operator()(const NoisyTopKConfig& config) const { return only_nn("router", config); }
+  std::string operator()(const ExpertChoiceConfig& config) const { return only_nn("router", config); }
 };
 
 struct FfnLacks {

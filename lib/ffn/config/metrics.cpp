@@ -1,5 +1,6 @@
 #include "ffn/config/metrics.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "ffn/config/coverage.hpp"
@@ -23,6 +24,11 @@ bool measures_layers(const RunConfig& config) { return config.train.layer_metric
 const std::vector<MetricRow>& metric_catalogue() {
   static const std::vector<MetricRow> rows = {metric::kTrainLoss,
                                               metric::kTrainBalanceLoss,
+                                              metric::kTrainZLoss,
+                                              metric::kTrainImportanceLoss,
+                                              metric::kTrainLoadLoss,
+                                              metric::kTrainSequenceBalanceLoss,
+                                              metric::kTrainDropped,
                                               metric::kTrainGradNorm,
                                               metric::kValLoss,
                                               metric::kValAccuracy,
@@ -39,7 +45,9 @@ const std::vector<MetricRow>& metric_catalogue() {
                                               metric::kFfnDeadUnits,
                                               metric::kFfnEffectiveRank,
                                               metric::kMoeMaxViolation,
-                                              metric::kMoeLoadEntropy};
+                                              metric::kMoeLoadEntropy,
+                                              metric::kMoeTokenEntropy,
+                                              metric::kMoeDeadExperts};
   return rows;
 }
 
@@ -54,9 +62,23 @@ const MetricRow* find_metric_row(const std::string& name) {
   return nullptr;
 }
 
+std::vector<AuxiliaryLoss> auxiliary_losses(const MoeConfig& c) {
+  std::vector<AuxiliaryLoss> losses{{Auxiliary::balance, &metric::kTrainBalanceLoss, c.balance_weight}};
+  const auto add = [&](bool is_set, Auxiliary kind, const MetricRow& logged_as, double weight) {
+    if (is_set) losses.push_back({kind, &logged_as, weight});
+  };
+  const auto* noisy = std::get_if<NoisyTopKConfig>(&c.router);
+  add(c.z_loss_weight > 0, Auxiliary::z, metric::kTrainZLoss, c.z_loss_weight);
+  add(c.importance_weight > 0, Auxiliary::importance, metric::kTrainImportanceLoss, c.importance_weight);
+  add(noisy && noisy->load_weight > 0, Auxiliary::load, metric::kTrainLoadLoss, noisy ? noisy->load_weight : 0);
+  add(c.sequence_balance_weight > 0, Auxiliary::sequence_balance, metric::kTrainSequenceBalanceLoss, c.sequence_balance_weight);
+  add(c.capacity_factor.has_value(), Auxiliary::dropped, metric::kTrainDropped, 0);
+  return losses;
+}
+
 std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model) {
   const auto* moe = std::get_if<MoeConfig>(&model.ffn);
-  return moe ? std::vector<AuxiliaryLoss>{{&metric::kTrainBalanceLoss, moe->balance_weight}} : std::vector<AuxiliaryLoss>{};
+  return moe ? auxiliary_losses(*moe) : std::vector<AuxiliaryLoss>{};
 }
 
 bool is_logged(const MetricRow& row, const RunConfig& config) {
@@ -78,6 +100,10 @@ bool is_logged(const MetricRow& row, const RunConfig& config) {
              !std::holds_alternative<NoFfnConfig>(config.model.ffn);
     case LoggedBy::mixtures:
       return std::holds_alternative<MoeConfig>(config.model.ffn);
+    case LoggedBy::mixtures_so_set: {
+      const auto losses = auxiliary_losses(config.model);
+      return std::any_of(losses.begin(), losses.end(), [&](const auto& loss) { return std::string(loss.logged_as->name) == row.name; });
+    }
     case LoggedBy::measured_layers:
       return measures_layers(config) && has_hidden_layer(config.model.ffn);
     case LoggedBy::measured_mixtures:
@@ -104,6 +130,8 @@ LoggedByText text_of(LoggedBy logged_by) {
       return {"facts tasks with a feed-forward layer", "task.kind"};
     case LoggedBy::mixtures:
       return {"models with a mixture of experts", "model.ffn.kind"};
+    case LoggedBy::mixtures_so_set:
+      return {"mixtures of experts whose config asks for it", "model.ffn"};
     case LoggedBy::measured_layers:
       return {"runs with train.layer_metrics and a plain layer, a gated one or a mixture of such, which the fused engine covers",
               "train.layer_metrics"};

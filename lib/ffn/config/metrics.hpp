@@ -10,6 +10,7 @@
 namespace ffn {
 
 struct ModelConfig;
+struct MoeConfig;
 struct RunConfig;
 
 /// Which runs log a metric.
@@ -22,6 +23,7 @@ enum class LoggedBy {
   number_tables,
   facts,
   mixtures,
+  mixtures_so_set,
   measured_layers,
   measured_mixtures
 };
@@ -39,7 +41,16 @@ namespace metric {
 inline constexpr MetricRow kTrainLoss{"train/loss", false, LoggedBy::every_run,
                                       "mean training loss since the last evaluation, dropout on, balance loss left out"};
 inline constexpr MetricRow kTrainBalanceLoss{"train/balance_loss", false, LoggedBy::mixtures,
-                                             "mean balance loss of the mixtures since the last evaluation; 1 is perfect balance"};
+                                             "mean balance loss of the mixtures since the last evaluation; 1 where loads are even"};
+inline constexpr MetricRow kTrainZLoss{"train/z_loss", false, LoggedBy::mixtures_so_set, "mean z-loss, with z_loss_weight"};
+inline constexpr MetricRow kTrainImportanceLoss{"train/importance_loss", false, LoggedBy::mixtures_so_set,
+                                                "mean CV² of the experts' sums of weights, with importance_weight"};
+inline constexpr MetricRow kTrainLoadLoss{"train/load_loss", false, LoggedBy::mixtures_so_set,
+                                          "mean CV² of the experts' likely loads, of noisy_top_k with load_weight"};
+inline constexpr MetricRow kTrainSequenceBalanceLoss{"train/sequence_balance_loss", false, LoggedBy::mixtures_so_set,
+                                                     "mean balance loss of single sequences, with sequence_balance_weight"};
+inline constexpr MetricRow kTrainDropped{
+    "train/dropped", false, LoggedBy::mixtures_so_set, "share of the assignments that found their expert full, with capacity_factor", 0, 1};
 inline constexpr MetricRow kTrainGradNorm{"train/grad_norm", false, LoggedBy::every_run, "gradient norm before clipping at the last step"};
 inline constexpr MetricRow kValLoss{
     "val/loss", false, LoggedBy::every_run,
@@ -100,17 +111,26 @@ inline constexpr MetricRow kMoeMaxViolation{"moe/max_violation", false, LoggedBy
                                             "the busiest expert's tokens over an even share, less 1"};
 inline constexpr MetricRow kMoeLoadEntropy{"moe/load_entropy", true, LoggedBy::measured_mixtures,
                                            "entropy of the experts' shares of the tokens, in nats; ln(num_experts) is even"};
+inline constexpr MetricRow kMoeTokenEntropy{
+    "moe/token_entropy", false, LoggedBy::measured_mixtures,
+    "mean entropy of a token's probabilities over the experts, in nats; 0 where the router is sure"};
+inline constexpr MetricRow kMoeDeadExperts{
+    "moe/dead_experts", false, LoggedBy::measured_mixtures, "share of the experts that no token goes to", 0, 1};
 
 }  // namespace metric
 
-/// What the routers of a model add to the training loss: weight · value, the value a mean over the blocks.
+enum class Auxiliary { balance, z, importance, load, sequence_balance, dropped };
+
+/// What the routers of a model add to the training loss: weight · value, the value a mean over the blocks. At weight 0 it is logged alone.
 struct AuxiliaryLoss {
+  Auxiliary kind;
   const MetricRow* logged_as;
   double weight;
 };
-constexpr std::size_t kMostAuxiliaryLosses = 4;
+constexpr std::size_t kMostAuxiliaryLosses = 6;
 /// One number for each auxiliary loss of a model; the others stay 0.
 using AuxiliaryValues = std::array<double, kMostAuxiliaryLosses>;
+std::vector<AuxiliaryLoss> auxiliary_losses(const MoeConfig& mixture);
 std::vector<AuxiliaryLoss> auxiliary_losses(const ModelConfig& model);
 
 /// In the order in which a run logs them.

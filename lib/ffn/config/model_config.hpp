@@ -75,7 +75,11 @@ struct TopKFields {
   std::string weights = "normalized";
   double scale = 1;
   double bias_step = 0;  ///< of the selection bias; 0: there is none
-  bool center_bias = true;
+  bool center_bias = false;
+  double jitter = 0;
+
+ protected:
+  void describe_top_k(FieldVisitor& v);
 };
 
 /// The K experts of the largest probabilities p = softmax(x W), with weights p divided by their sum (K = 1: p itself).
@@ -84,18 +88,49 @@ struct SoftmaxTopKConfig : TopKFields {
   static constexpr const char* kDoc =
       "p = softmax(x W); a token goes to its top_k most probable experts, with p divided by the sum over them as weights (top_k 1: with p "
       "itself). Balance loss E·Σ fᵢPᵢ.";
+  void describe(FieldVisitor& v);
+};
+
+/// The K experts of the largest scores s = σ(x W), with weights s divided by their sum (K = 1: s itself).
+struct SigmoidTopKConfig : TopKFields {
+  static constexpr const char* kKind = "sigmoid_top_k";
+  static constexpr const char* kDoc =
+      "s = σ(x W), each expert scored for itself (DeepSeek-V3, 2024, arXiv:2412.19437, eq. 12-16); a token goes to its top_k largest, with s "
+      "divided by the sum over them as weights (top_k 1: with s itself). Losses take s divided by its sum over all experts as probability.";
+  void describe(FieldVisitor& v);
+};
+
+/// The K experts of the largest H = x W + ε·(softplus(x W_noise) + 0.01), ε standard normal in training and 0 after it.
+struct NoisyTopKConfig {
+  static constexpr const char* kKind = "noisy_top_k";
+  static constexpr const char* kDoc =
+      "Noisy top-k gating (Shazeer et al. 2017, arXiv:1701.06538, eq. 3-5): in training, normal noise of a trained deviation is added to the "
+      "logits; weights are the softmax over the top_k kept. Computed by LibTorch alone.";
+  double load_weight = 0.01;
+  void describe(FieldVisitor& v);
+};
+
+/// Each expert takes the N·K/E tokens of the batch whose probability for it, softmax(x W) over the experts, is largest.
+struct ExpertChoiceConfig {
+  static constexpr const char* kKind = "expert_choice";
+  static constexpr const char* kDoc =
+      "Each expert chooses its top_k·N/E tokens of a batch of N (Zhou et al. 2022, arXiv:2202.09368): loads are equal, and tokens have "
+      "different numbers of experts, some none. A token's experts depend on the whole batch, of an evaluation too; not for causal models. "
+      "Computed by LibTorch alone.";
   void describe(FieldVisitor&) {}
 };
 
-/// Which tokens go to which experts with what weight. What every router needs (num_experts, top_k, balance_weight) stands in
-/// MoeConfig.
-using RouterConfig = std::variant<SoftmaxTopKConfig>;
+/// Which tokens go to which experts with what weight. What every router needs (num_experts, top_k, losses) stands in MoeConfig.
+using RouterConfig = std::variant<SoftmaxTopKConfig, SigmoidTopKConfig, NoisyTopKConfig, ExpertChoiceConfig>;
+
+/// The fields of a router that takes the K largest scores, nullptr for the others.
+const TopKFields* top_k_fields(const RouterConfig& router);
 
 /// y = Σ over the top-k experts of weight · expert(x)
 struct MoeConfig : FfnSize {
   static constexpr const char* kKind = "moe";
   static constexpr const char* kDoc =
-      "Mixture of experts: a router sends each token to its top_k experts, whose outputs are added with its weights. No token is dropped.";
+      "Mixture of experts: a router sends each token to its top_k experts, whose outputs are added with its weights.";
   std::int64_t num_experts = 8;
   std::int64_t top_k = 2;
   RouterConfig router;
@@ -106,6 +141,10 @@ struct MoeConfig : FfnSize {
   std::optional<double> capacity_factor;
   std::int64_t shared_experts = 0;
   void describe(FieldVisitor& v);
+  /// Of the one FFN that the shared experts are.
+  FfnSize shared_size(std::int64_t d_model) const;
+  /// How many assignments of a batch of N tokens an expert takes, with capacity_factor: ⌊factor·N·K/E⌋
+  std::int64_t capacity(std::int64_t num_tokens) const;
   std::vector<Role> roles() const;
 };
 
@@ -162,6 +201,10 @@ struct NormPlacement {
 
 /// Numbers the dropout of a block's sub-layer (0 attention, 1 FFN) among the sites of dropout masks; those within FFNs have no such bit.
 constexpr std::uint32_t residual_site(std::uint32_t block, std::uint32_t sublayer) { return 0x80000000u | (2 * block + sublayer); }
+
+/// Of the experts that layer `site` shares among all tokens, and of its router's noise.
+constexpr std::uint32_t shared_site(std::uint32_t layer) { return 0x20000000u | layer; }
+constexpr std::uint32_t router_site(std::uint32_t layer) { return 0x40000000u | layer; }
 
 /// All of them, in the order in which they are documented.
 const std::vector<NormPlacement>& norm_placements();

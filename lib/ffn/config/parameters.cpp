@@ -51,6 +51,15 @@ ParameterSpec position_scores_parameter(std::int64_t heads, std::int64_t sequenc
   return {"scores", {heads, sequence_length, sequence_length}, Init::normal(1), kDecays};
 }
 
+std::optional<ParameterSpec> selection_bias_parameter(const MoeConfig& config, const TopKFields& fields) {
+  if (fields.bias_step == 0) return std::nullopt;
+  return ParameterSpec{"bias", {config.num_experts}, Init::constant(0), kStays, Export::as_is, Role::buffer};
+}
+
+ParameterSpec router_noise_parameter(std::int64_t d_model, std::int64_t num_experts) {
+  return {"noise", {d_model, num_experts}, Init::constant(0), kDecays, Export::linear, Role::router, /*as_asked=*/true};
+}
+
 const std::vector<Initialisation>& initialisations() {
   static const std::vector<Initialisation> all{
       {"torch", "as torch.nn.Linear and torch.nn.Embedding", usual_start},

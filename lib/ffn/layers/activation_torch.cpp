@@ -242,7 +242,25 @@ Tensor dropout_mask_on_host(const ForwardContext& context, std::uint32_t site, s
   return mask;
 }
 
+// `per_element` words of each run's Philox stream for every element of (R, …), as numbers in (0, 1): (R, elements, per_element) float64.
+Tensor unit_draws(const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape, std::int64_t per_element) {
+  std::int64_t words = per_element;
+  for (const auto size : shape.slice(1)) words *= size;
+  const Tensor bits = philox_words(context.seeds, (words + 3) / 4, site, context.step_number).flatten(1).narrow(1, 0, words);
+  return bits.to(torch::kFloat64).add(0.5).mul(0x1p-32).view({shape[0], -1, per_element});
+}
+
 }  // namespace
+
+Tensor uniform_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape) {
+  return unit_draws(context, site, shape, 1).view(shape).to(like.scalar_type());
+}
+
+// Box and Muller 1958, one of the pair.
+Tensor normal_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape) {
+  const Tensor pairs = unit_draws(context, site, shape, 2), u = pairs.select(-1, 0), v = pairs.select(-1, 1);
+  return (u.log() * -2).sqrt().mul((v * 6.283185307179586).cos()).view(shape).to(like.scalar_type());
+}
 
 Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape) {
   const std::int64_t runs = shape[0];

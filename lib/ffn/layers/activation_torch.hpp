@@ -25,4 +25,9 @@ Tensor dropout(const Tensor& h, const ForwardContext& context, std::uint32_t sit
 /// What dropout() multiplies a tensor of this shape (R, …) by: 0 or 1/(1 - rate). Of the dtype of `like`.
 Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
 
+/// Draws of shape (R, …), functions of the run's dropout seed, `site`, the step and the element's place in its run: uniform on [0, 1),
+/// standard normal.
+Tensor uniform_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
+Tensor normal_draws(const Tensor& like, const ForwardContext& context, std::uint32_t site, torch::IntArrayRef shape);
+
 }  // namespace ffn::nn

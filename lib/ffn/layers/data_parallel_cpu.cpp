@@ -31,7 +31,7 @@ Examples some_of(const Examples& all, const TaskShape& task, std::int64_t first,
 
 std::int64_t num_parts(const ModelConfig& model, const TaskShape& task, std::int64_t batch_size) {
   const auto* mixture = std::get_if<MoeConfig>(&model.ffn);
-  if (mixture && mixture->dropout > 0) return 1;
+  if (mixture && (mixture->dropout > 0 || mixture->capacity_factor)) return 1;
   const std::int64_t rows = batch_size * task.sequence_length;
   const double flops = 3.0 * static_cast<double>(model_cost(model, task).total.flops) * static_cast<double>(rows);
   std::int64_t parts = 1;

@@ -14,8 +14,8 @@
 namespace ffn::fused {
 
 /// A power of two, so many that a part has 256 rows (tokens) and half a billion FLOPs at least, 16 at most: below that, adding up
-/// the gradients and waiting for each other would cost more than they are worth. 1 where dropout masks go by where a mixture sent the
-/// tokens of the whole batch.
+/// the gradients and waiting for each other would cost more than they are worth. 1 where dropout masks or capacities go by where a mixture
+/// sent the tokens of the whole batch.
 std::int64_t num_parts(const ModelConfig& model, const TaskShape& task, std::int64_t batch_size);
 
 class DataParallelNetwork {

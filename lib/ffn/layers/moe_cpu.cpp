@@ -1,6 +1,7 @@
 #include "ffn/layers/moe_cpu.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ffn/kernels/kernels.hpp"
 
@@ -22,6 +23,11 @@ MoE::MoE(const Declare& declare, std::int64_t d_model, const MoeConfig& config, 
   // In the order in which they declare their parameters.
   Hidden<GroupedLinear, const std::int64_t*> hidden(experts, d_model, config, config.gated, site, grouped);
   dense_.emplace(Dense{hidden, grouped(experts.in("down"), config.hidden_width(d_model), d_model)});
+  if (config.shared_experts == 0) return;
+  PositionwiseConfig plain;
+  GatedConfig gated;
+  static_cast<FfnSize&>(plain) = static_cast<FfnSize&>(gated) = config.shared_size(d_model);
+  shared_ = make_feed_forward(declare.in("shared"), d_model, config.gated ? FfnConfig(gated) : FfnConfig(plain), shared_site(site));
 }
 
 // A counting sort: stable and linear.
@@ -58,6 +64,11 @@ const float* MoE::forward(Pass& pass, std::int64_t rows, const float* x) {
   std::fill_n(y, rows * d_model_, 0.0f);
   for (std::int64_t i = 0; i < count; ++i)
     kernels().axpy(d_model_, routing_.weight[i], result_ + place_[i] * d_model_, y + routing_.token[i] * d_model_);
+  if (shared_) {
+    Watcher* watcher = std::exchange(pass.watcher, nullptr);  // it is shown what the router chose among
+    kernels().add(rows * d_model_, shared_->forward(pass, rows, x), y, y);
+    pass.watcher = watcher;
+  }
   return y;
 }
 
@@ -85,6 +96,7 @@ const float* MoE::backward(Pass& pass, const float* dy, const AuxiliaryValues& a
     float* to = dx + routing_.token[i] * d_model_;
     kernels().add(d_model_, dsorted + place_[i] * d_model_, to, to);
   }
+  if (shared_) kernels().add(rows_ * d_model_, shared_->backward(pass, dy, auxiliary_weights), dx, dx);
   return dx;
 }
 

@@ -26,6 +26,7 @@ class MoE final : public FeedForward {
   };
   std::optional<Dense> dense_;  ///< or
   std::optional<FormulaExperts> formulas_;
+  std::unique_ptr<FeedForward> shared_;  ///< nullptr for none
 
   // Of the pass at work. Places are triples sorted by expert.
   std::int64_t rows_ = 0;

@@ -28,11 +28,23 @@ Tensor ExpertsImpl::hidden_of_all(const Tensor& x, const ForwardContext& context
 
 Tensor ExpertsImpl::output_of_all(const Tensor& hidden) { return down_->all(hidden); }
 
+namespace {
+
+std::shared_ptr<FeedForward> make_shared_expert(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site) {
+  PositionwiseConfig plain;
+  GatedConfig gated;
+  static_cast<FfnSize&>(plain) = static_cast<FfnSize&>(gated) = config.shared_size(d_model);
+  return make_ffn(num_runs, d_model, config.gated ? FfnConfig(gated) : FfnConfig(plain), shared_site(site));
+}
+
+}  // namespace
+
 MoEImpl::MoEImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
     : FeedForward(num_runs), num_experts_(config.num_experts), site_(site) {
-  router_ = register_module("router", make_router(num_runs, d_model, config));
+  router_ = register_module("router", make_router(num_runs, d_model, config, site));
   if (config.expert) formulas_ = register_module("experts", FormulaExperts(num_runs, d_model, config, site));
   else experts_ = register_module("experts", Experts(num_runs, d_model, config));
+  if (config.shared_experts > 0) shared_ = register_module("shared", make_shared_expert(num_runs, d_model, config, site));
 }
 
 namespace {
@@ -69,7 +81,9 @@ Dispatch sort_by_expert(const Tensor& expert, std::int64_t num_experts) {
 
 FfnOutput MoEImpl::forward(const Tensor& x, const ForwardContext& context) {
   const Routing routing = router_->forward(x, context);
-  return {context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context), routing.auxiliary, routing.load};
+  Tensor y = context.host_free ? by_all(x, routing, context) : by_groups(x, routing, context);
+  if (shared_) y = y + shared_->forward(x, context).y;
+  return {y, routing.auxiliary, routing.load};
 }
 
 Tensor MoEImpl::by_groups(const Tensor& x, const Routing& routing, const ForwardContext& context) {

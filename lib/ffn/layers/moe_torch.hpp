@@ -26,7 +26,8 @@ class ExpertsImpl final : public RunModule {
 TORCH_MODULE(Experts);
 
 /// y_n = Σ over the triples (n, e, weight) of weight · expert e(x_n). Tokens are sorted by expert, each expert works on its rows at once,
-/// and the results return to their tokens; none is dropped, whatever the load (Gale et al. 2022, MegaBlocks, arXiv:2211.15841). How many
+/// and the results return to their tokens, whatever the load (Gale et al. 2022, MegaBlocks, arXiv:2211.15841); what a router drops beyond
+/// its capacity has a weight of 0. Shared experts add one FFN of all tokens. How many
 /// rows an expert gets is known to the host only after a wait; where the context is host_free, every expert works on every token instead
 /// and weights of 0 leave out what was not chosen: E/K times the work, the same sum.
 class MoEImpl final : public FeedForward {
@@ -44,6 +45,7 @@ class MoEImpl final : public FeedForward {
   std::shared_ptr<Router> router_;
   Experts experts_{nullptr};  ///< or
   FormulaExperts formulas_{nullptr};
+  std::shared_ptr<FeedForward> shared_;  ///< nullptr for none
 };
 TORCH_MODULE(MoE);
 

@@ -45,8 +45,9 @@ Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
   return x.reshape({runs, batch * length, d});
 }
 
-NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& context) {
-  const auto length = task_.tokens ? inputs.size(2) : 1;
+NetworkOutput NetworkImpl::forward(const Tensor& inputs, const ForwardContext& given) {
+  ForwardContext context = given;
+  const auto length = context.sequence_length = task_.tokens ? inputs.size(2) : 1;
   Tensor x = task_.tokens ? embed(inputs, context) : projection_(inputs);
   NetworkOutput network;
   for (auto& block : blocks_) {

@@ -20,15 +20,17 @@ struct Routing {
 
 /// What auxiliary losses are made of, over a batch.
 struct RoutingTotals {
-  std::int64_t tokens = 0, triples = 0;  ///< N, M
-  std::vector<std::int64_t> assigned;    ///< (E) of the triples
-  std::vector<double> probability;       ///< (E) Σ over the tokens
+  std::int64_t tokens = 0, triples = 0, sequences = 0, dropped = 0;  ///< N, M
+  std::vector<std::int64_t> assigned;                                ///< (E) of the triples
+  std::vector<double> probability;                                   ///< (E) Σ over the tokens
+  std::vector<double> importance;                                    ///< (E) Σ of the weights
+  double squared_log_sum = 0;                                        ///< Σ (log Σ exp logits)²
+  double sequence_balance = 0;                                       ///< Σ over the sequences
 
   RoutingTotals& operator+=(const RoutingTotals& other);
   /// Share of the triples that an expert got.
   double load(std::size_t expert) const { return static_cast<double>(assigned[expert]) / static_cast<double>(triples); }
-  /// E · Σ load·mean probability
-  double balance_loss() const;
+  double value(Auxiliary kind) const;
 };
 
 class Router {

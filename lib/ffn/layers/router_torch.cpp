@@ -1,6 +1,12 @@
 #include "ffn/layers/router_torch.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <stdexcept>
+
+#include "ffn/config/metrics.hpp"
+#include "ffn/config/parameters.hpp"
+#include "ffn/layers/activation_torch.hpp"
 
 namespace ffn::nn {
 
@@ -49,17 +55,150 @@ Tensor balance_loss(const Tensor& load, const Tensor& probability) {
   return static_cast<double>(load.size(-1)) * (load * probability.mean(1)).sum(-1);
 }
 
-SoftmaxTopKRouterImpl::SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
-    : Router(num_runs), top_k_(config.top_k) {
+Tensor squared_variation(const Tensor& values) {
+  const Tensor mean = values.mean(-1, /*keepdim=*/true);
+  return (values - mean).square().mean(-1) / mean.squeeze(-1).square();
+}
+
+Tensor probability_in_top_k(const Tensor& clean, const Tensor& noisy, const Tensor& deviation, std::int64_t k) {
+  if (k == noisy.size(-1)) return torch::ones_like(clean);
+  const auto sorted = noisy.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const Tensor last = std::get<0>(sorted).narrow(-1, k - 1, 1), next = std::get<0>(sorted).narrow(-1, k, 1);
+  const Tensor kept = torch::zeros_like(noisy, torch::kBool).scatter(-1, std::get<1>(sorted).narrow(-1, 0, k), true);
+  const Tensor z = (clean - torch::where(kept, next, last)) / deviation;
+  return (1 + (z * 0.7071067811865476).erf()) * 0.5;
+}
+
+namespace {
+
+// What a router chose by.
+struct Chosen {
+  const Tensor &logits, &probability;  ///< (R, N, E); probabilities add up to 1
+  Tensor likely_load = {};             ///< (R, E) of noisy_top_k
+  Tensor dropped = {};                 ///< (R), share of the assignments
+};
+
+// The mean over a run's sequences of E·Σ fᵢPᵢ of each: (R)
+Tensor sequence_balance_loss(const Routing& routing, const Tensor& probability, std::int64_t length) {
+  const auto runs = probability.size(0), tokens = probability.size(1), experts = probability.size(2);
+  const Tensor chosen = routing.dense(torch::ones_like(routing.weight).detach(), tokens, experts).view({runs, -1, length, experts});
+  const Tensor assigned = chosen.sum(2);
+  const Tensor load = assigned / assigned.sum(-1, /*keepdim=*/true).clamp_min(1);
+  return static_cast<double>(experts) * (load * probability.view({runs, -1, length, experts}).mean(2)).sum(-1).mean(-1);
+}
+
+void add_losses(const MoeConfig& config, const Chosen& by, const ForwardContext& context, Routing& routing) {
+  const auto value = [&](Auxiliary kind) -> Tensor {
+    switch (kind) {
+      case Auxiliary::balance:
+        return balance_loss(routing.load, by.probability);
+      case Auxiliary::z:
+        return by.logits.logsumexp(-1).square().mean(-1);
+      case Auxiliary::importance:
+        return squared_variation(routing.dense(routing.weight, by.logits.size(1), by.logits.size(2)).sum(1));
+      case Auxiliary::load:
+        return squared_variation(by.likely_load);
+      case Auxiliary::sequence_balance:
+        return sequence_balance_loss(routing, by.probability, context.sequence_length);
+      case Auxiliary::dropped:
+        return by.dropped;
+    }
+    throw std::logic_error("an auxiliary loss without a value");
+  };
+  for (const auto& loss : auxiliary_losses(config)) routing.auxiliary.push_back(value(loss.kind));
+}
+
+// 1 for assignments that find room, else 0: an expert serves all first choices before any second one, each in token order. (R, N·K)
+Tensor fits(const MoeConfig& config, const TopK& top, const ForwardContext& context, const Tensor& like) {
+  const auto runs = top.expert.size(0), tokens = top.expert.size(1), k = top.expert.size(2), experts = top.is_expert.size(3);
+  if (!config.capacity_factor || !context.training) return torch::ones({runs, tokens * k}, like.options());
+  const Tensor served = top.is_expert.transpose(1, 2).reshape({runs, k * tokens, experts}).to(torch::kInt64);
+  const Tensor place = ((served.cumsum(1) - served) * served).sum(-1);  // in the queue of its expert
+  return place.lt(config.capacity(tokens)).view({runs, k, tokens}).transpose(1, 2).reshape({runs, tokens * k}).to(like.scalar_type());
+}
+
+Tensor kept_weights(const TopK& top, const Tensor& score, bool normalized) {
+  const Tensor kept = score * top.chosen;
+  return normalized && top.expert.size(2) > 1 ? kept / kept.sum(-1, /*keepdim=*/true) : kept;
+}
+
+// The losses, then what does not fit loses its weight.
+void finish(const MoeConfig& config, Chosen by, const TopK& top, const ForwardContext& context, Routing& routing) {
+  if (!config.capacity_factor) return add_losses(config, by, context, routing);
+  const Tensor fitting = fits(config, top, context, routing.weight);
+  by.dropped = 1.0 - fitting.mean(-1);
+  add_losses(config, by, context, routing);
+  routing.weight = routing.weight * fitting;
+}
+
+}  // namespace
+
+TopKRouterImpl::TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, Score score,
+                               std::uint32_t site)
+    : Router(num_runs), config_(config), fields_(fields), score_(score), site_(site) {
+  bias_ = parameter(selection_bias_parameter(config, fields));
   gate_ = register_module("gate", Linear(num_runs, d_model, config.num_experts, /*bias=*/false));
 }
 
-Routing SoftmaxTopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
-  const Tensor probability = gate_(x).softmax(-1);  // (R, N, E)
-  const TopK top = select_top_k(probability, top_k_, context);
-  const Tensor kept = probability * top.chosen;
-  Routing routing = route_top_k(top, top_k_ == 1 ? kept : kept / kept.sum(-1, /*keepdim=*/true));
-  routing.auxiliary = {balance_loss(routing.load, probability)};
+Routing TopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
+  const bool jitters = context.training && fields_.jitter > 0;
+  const Tensor logits =
+      gate_(jitters ? x * (1 - fields_.jitter + 2 * fields_.jitter * uniform_draws(x, context, router_site(site_), x.sizes())) : x);
+  const Tensor score = score_ == Score::softmax ? logits.softmax(-1) : activate(activation("sigmoid"), logits, context);  // (R, N, E)
+  const Tensor probability = score_ == Score::softmax ? score : score / score.sum(-1, /*keepdim=*/true);
+  const TopK top = select_top_k(bias_.defined() ? score + bias_.detach().unsqueeze(1) : score, config_.top_k, context);
+  const Tensor weight = kept_weights(top, score, fields_.weights == "normalized");
+  Routing routing = route_top_k(top, fields_.scale == 1 ? weight : weight * fields_.scale);
+  finish(config_, {logits, probability}, top, context, routing);
+  return routing;
+}
+
+void TopKRouterImpl::update_buffers(const Tensor& load, const Tensor& alive) {
+  if (!bias_.defined()) return;
+  const torch::NoGradGuard no_grad;
+  const Tensor lacking = 1.0 - load * static_cast<double>(config_.num_experts);  // relative to an even share
+  Tensor step = torch::where(lacking.abs() < kEvenLoad, torch::zeros_like(lacking), lacking.sign()) * fields_.bias_step;
+  if (fields_.center_bias) step = step - step.mean(-1, /*keepdim=*/true);
+  bias_.copy_(torch::where(alive, bias_ + step, bias_));
+}
+
+NoisyTopKRouterImpl::NoisyTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site)
+    : Router(num_runs), config_(config), site_(site) {
+  noise_ = parameter(router_noise_parameter(d_model, config.num_experts));
+  gate_ = register_module("gate", Linear(num_runs, d_model, config.num_experts, /*bias=*/false));
+}
+
+Routing NoisyTopKRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
+  const Tensor clean = gate_(x);
+  Tensor logits = clean, deviation;  // (R, N, E)
+  if (context.training) {
+    deviation = activate(activation("softplus"), torch::bmm(x, noise_), context) + 0.01;
+    logits = clean + deviation * normal_draws(x, context, router_site(site_), clean.sizes());
+  }
+  const Tensor probability = logits.softmax(-1);
+  const TopK top = select_top_k(probability, config_.top_k, context);
+  Routing routing = route_top_k(top, kept_weights(top, probability, /*normalized=*/true));
+  const Tensor likely = context.training ? probability_in_top_k(clean, logits, deviation, config_.top_k).sum(1) : routing.load;
+  finish(config_, {logits, probability, likely}, top, context, routing);
+  return routing;
+}
+
+ExpertChoiceRouterImpl::ExpertChoiceRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config)
+    : Router(num_runs), config_(config) {
+  gate_ = register_module("gate", Linear(num_runs, d_model, config.num_experts, /*bias=*/false));
+}
+
+Routing ExpertChoiceRouterImpl::forward(const Tensor& x, const ForwardContext& context) {
+  const Tensor logits = gate_(x), probability = logits.softmax(-1);  // (R, N, E)
+  const auto runs = x.size(0), tokens = x.size(1), experts = probability.size(2);
+  const auto each = std::min(tokens, std::max<std::int64_t>(1, tokens * config_.top_k / experts));
+  const Tensor best = std::get<1>(probability.detach().transpose(1, 2).sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true));
+  const Tensor token = std::get<0>(best.narrow(-1, 0, each).sort(-1)).reshape({runs, experts * each});  // in token order
+  const Tensor expert = torch::arange(experts, token.options()).repeat_interleave(each).expand({runs, experts * each});
+  const Tensor weight = probability.reshape({runs, tokens * experts}).gather(1, token * experts + expert);
+  Routing routing{token, expert, weight, /*per_token=*/0};
+  routing.load = torch::full({runs, experts}, 1.0 / static_cast<double>(experts), weight.options());
+  add_losses(config_, {logits, probability}, context, routing);
   return routing;
 }
 
@@ -69,16 +208,26 @@ namespace {
 struct BuildRouter {
   std::int64_t num_runs, d_model;
   const MoeConfig& config;
+  std::uint32_t site;
 
-  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig&) const {
-    return std::make_shared<SoftmaxTopKRouterImpl>(num_runs, d_model, config);
+  std::shared_ptr<Router> operator()(const SoftmaxTopKConfig& c) const {
+    return std::make_shared<TopKRouterImpl>(num_runs, d_model, config, c, TopKRouterImpl::Score::softmax, site);
+  }
+  std::shared_ptr<Router> operator()(const SigmoidTopKConfig& c) const {
+    return std::make_shared<TopKRouterImpl>(num_runs, d_model, config, c, TopKRouterImpl::Score::sigmoid, site);
+  }
+  std::shared_ptr<Router> operator()(const NoisyTopKConfig&) const {
+    return std::make_shared<NoisyTopKRouterImpl>(num_runs, d_model, config, site);
+  }
+  std::shared_ptr<Router> operator()(const ExpertChoiceConfig&) const {
+    return std::make_shared<ExpertChoiceRouterImpl>(num_runs, d_model, config);
   }
 };
 
 }  // namespace
 
-std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config) {
-  return std::visit(BuildRouter{num_runs, d_model, config}, config.router);
+std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site) {
+  return std::visit(BuildRouter{num_runs, d_model, config, site}, config.router);
 }
 
 }  // namespace ffn::nn

@@ -46,22 +46,63 @@ Routing route_top_k(const TopK& top, const Tensor& weight_of);
 /// the share of the N·K assignments in place of N's: 1 at perfect balance, whatever K.
 Tensor balance_loss(const Tensor& load, const Tensor& probability);
 
+/// Squared coefficient of variation, variance/mean², of each run's values (R, E); 0 where all are equal.
+Tensor squared_variation(const Tensor& values);
+
+/// How likely a token is to keep each expert under another draw of its noise: Φ((clean - threshold)/deviation), the threshold being the
+/// K-th largest noisy logit of the other experts; Shazeer et al. 2017, appendix A. All (R, N, E).
+Tensor probability_in_top_k(const Tensor& clean, const Tensor& noisy, const Tensor& deviation, std::int64_t k);
+
 /// p = softmax(x W_r), the K largest kept and divided by their sum; equal to a softmax over the K largest logits, as in
 /// Mixtral (Jiang et al. 2024, arXiv:2401.04088). For K = 1 the weight is the probability itself (Fedus et al. 2021): divided by
 /// itself it would be 1, and the task would not train the router. The router has no bias. Of equals the first are taken: a
 /// token that arrives as zeros goes to the first K experts, in every engine.
-/// x: (R, N, D).
-class SoftmaxTopKRouterImpl final : public Router {
+/// With σ in place of the softmax: DeepSeek-V3 (2024, arXiv:2412.19437, eq. 12-16). A selection bias (E) is added to the scores to choose
+/// by and to nothing else; after a step it moves by ±bias_step towards even loads (Wang et al. 2024, arXiv:2408.15664). x: (R, N, D).
+class TopKRouterImpl final : public Router {
  public:
-  SoftmaxTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
+  enum class Score { softmax, sigmoid };
+  TopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, const TopKFields& fields, Score score,
+                 std::uint32_t site);
   Routing forward(const Tensor& x, const ForwardContext& context) override;
+  void update_buffers(const Tensor& load, const Tensor& alive) override;
 
  private:
-  std::int64_t top_k_;
+  MoeConfig config_;
+  TopKFields fields_;
+  Score score_;
+  std::uint32_t site_;
+  Tensor bias_;  ///< (R, E), undefined for none
   Linear gate_{nullptr};
 };
 
-/// The router of a mixture.
-std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
+/// H = x W_r + ε·(softplus(x W_noise) + 0.01), ε standard normal in training and 0 after it; the K largest kept, weights their softmax.
+/// Shazeer et al. 2017, arXiv:1701.06538, eq. 3-5. W_noise starts at zero. x: (R, N, D).
+class NoisyTopKRouterImpl final : public Router {
+ public:
+  NoisyTopKRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
+  Routing forward(const Tensor& x, const ForwardContext& context) override;
+
+ private:
+  MoeConfig config_;
+  std::uint32_t site_;
+  Tensor noise_;  ///< W_noise (R, D, E)
+  Linear gate_{nullptr};
+};
+
+/// p = softmax(x W_r) over the experts; each takes the max(1, ⌊N·K/E⌋) tokens of its largest p, with p as weight. Zhou et al. 2022,
+/// arXiv:2202.09368. x: (R, N, D).
+class ExpertChoiceRouterImpl final : public Router {
+ public:
+  ExpertChoiceRouterImpl(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config);
+  Routing forward(const Tensor& x, const ForwardContext& context) override;
+
+ private:
+  MoeConfig config_;
+  Linear gate_{nullptr};
+};
+
+/// The router of the mixture that is layer `site`.
+std::shared_ptr<Router> make_router(std::int64_t num_runs, std::int64_t d_model, const MoeConfig& config, std::uint32_t site);
 
 }  // namespace ffn::nn

@@ -400,6 +400,22 @@ class Formula(nn.Module):
 
 # ---- the network
 
+def position_angles(length, width, base):
+    """t / base^(2i/width): (T, ⌈width/2⌉) float64"""
+    return torch.arange(length, dtype=torch.float64)[:, None] / base ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+
+def sinusoids(length, d_model):
+    angle = position_angles(length, d_model, 10000)
+    return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :d_model]
+
+
+# What is added to the embedded tokens: (T, D)
+FIXED_POSITIONS = {
+    "sinusoidal": sinusoids,
+}
+
+
 class Attention(nn.Module):
     """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head."""
 
@@ -494,8 +510,11 @@ class Network(nn.Module):
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
+            require(model["positions"], ("learned", "none", *FIXED_POSITIONS), "position encoding")
             if model["positions"] == "learned":
                 self.position = nn.Parameter(torch.zeros(self.task["length"], d_model))
+            elif model["positions"] in FIXED_POSITIONS:
+                self.register_buffer("position", FIXED_POSITIONS[model["positions"]](self.task["length"], d_model).float(), persistent=False)
         else:
             self.projection = nn.Linear(self.task["inputs"], d_model)
         for b in range(model["blocks"]):

@@ -436,6 +436,11 @@ class Runs(ProgramTest):
                           "model.attention.bias=true,false", "model.positions=learned,none")
         self.check_all(runs, 16)
 
+    def test_every_position_encoding(self):
+        encodings = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.positions"]
+        runs = self.train("positions", self.BITS, "model.positions=" + encodings.replace(" ", ""), "model.d_model=8,12")
+        self.check_all(runs, 2 * len(encodings.split(", ")))
+
     # What each kind of FFN that the program lists is tried with.
     def kinds(self):
         named = [row for row in json.loads(self.ok("list", "ffns", "--json").stdout) if "ffn.name" in row]

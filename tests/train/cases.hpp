@@ -190,6 +190,7 @@ inline void add_blocks(std::vector<Case>& out) {
   for (const auto& positions : choices("model.positions")) {
     auto placed = base(some_ffn<PositionwiseConfig>("gelu"), true);
     placed.model.positions = positions;
+    placed.model.d_model = 12;  // rotary turns pairs
     out.emplace_back("positions " + positions, placed);
   }
   auto bare = base(NoFfnConfig{}, true);

@@ -179,6 +179,7 @@ const std::vector<NamedChoice>& attention_scores() {
 const std::vector<NamedChoice>& position_encodings() {
   static const std::vector<NamedChoice> all{
       {"learned", true, "add a learned vector per position"},
+      {"sinusoidal", true, "add fixed sines and cosines of falling frequency (Vaswani et al. 2017, §3.5, arXiv:1706.03762)"},
       {"none", true, "no position encoding"},
   };
   return all;

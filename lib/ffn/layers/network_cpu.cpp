@@ -4,6 +4,7 @@
 
 #include "ffn/config/parameters.hpp"
 #include "ffn/kernels/dropout.hpp"
+#include "ffn/layers/position_cpu.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
 namespace ffn::fused {
@@ -120,12 +121,14 @@ InputEmbedding::InputEmbedding(const Declare& declare, const ModelConfig& config
   embedding_ = declare(embedding_parameter("embedding", task.input_width, d_model_), Gradient::added_to);
   if (config.positions == "learned")
     position_ = declare(embedding_parameter("position", task.sequence_length, d_model_), Gradient::added_to);
+  if (config.positions == "sinusoidal") sinusoids_ = sinusoids(task.sequence_length, d_model_);
 }
 
 const float* InputEmbedding::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
   if (projection_) return projection_->forward(pass, rows, examples.vectors);
-  const float *embedding = embedding_.in(pass.parameters), *position = position_.in(pass.parameters);
+  const float* embedding = embedding_.in(pass.parameters);
+  const float* position = sinusoids_.empty() ? position_.in(pass.parameters) : sinusoids_.data();
   float* x = pass.arena.floats(rows * d);
   for (std::int64_t n = 0; n < rows; ++n) {
     const float* word = embedding + examples.tokens[n] * d;

@@ -84,7 +84,8 @@ class InputEmbedding {
 
  private:
   std::int64_t d_model_;
-  Place embedding_, position_;  ///< (V, D), (T, D)
+  Place embedding_, position_;    ///< (V, D), (T, D)
+  std::vector<float> sinusoids_;  ///< (T, D) in place of position_; empty without
   std::optional<Linear> projection_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/loss_torch.hpp"
+#include "ffn/layers/position_torch.hpp"
 
 namespace ffn::nn {
 
@@ -42,6 +43,7 @@ Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
   }
   x = x.view({runs, batch, length, d});
   if (position_.defined()) x = x + position_.narrow(1, 0, length).unsqueeze(1);
+  if (positions_ == "sinusoidal") x = x + sinusoids(length, d, x);
   return x.reshape({runs, batch * length, d});
 }
 

@@ -23,7 +23,7 @@ class TiedHeadImpl final : public RunModule {
 };
 TORCH_MODULE(TiedHead);
 
-/// Tokens enter through an embedding (plus a learned vector per position), vectors through a linear map; the head is a
+/// Tokens enter through an embedding (plus a vector per position), vectors through a linear map; the head is a
 /// linear map to the outputs. With norms before the sub-layers there is one more before the head.
 class NetworkImpl final : public RunModule {
  public:

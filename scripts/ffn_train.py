@@ -416,11 +416,24 @@ FIXED_POSITIONS = {
 }
 
 
-class Attention(nn.Module):
-    """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head."""
+def rotate(x, base, layout):
+    """Turns pairs of numbers by angles that grow with the position: "halves" (i, i + d/2) or "pairs" (2i, 2i + 1). x: (…, T, d)"""
+    require(layout, ("halves", "pairs"), "rotary layout")
+    turn = torch.polar(torch.tensor(1.0, dtype=torch.float64), position_angles(x.shape[-2], x.shape[-1], base)).to(x.device)
+    a, b = x.chunk(2, -1) if layout == "halves" else (x[..., 0::2], x[..., 1::2])
+    turned = torch.complex(a.double(), b.double()) * turn
+    y = torch.cat((turned.real, turned.imag), -1) if layout == "halves" else torch.view_as_real(turned).flatten(-2)
+    return y.to(x.dtype)
 
-    def __init__(self, d_model, length, config):
+
+class Attention(nn.Module):
+    """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head.
+
+    rotary: q and k are turned by their positions."""
+
+    def __init__(self, d_model, length, config, rotary=False):
         super().__init__()
+        self.rotary = (config["rotary_base"], config["rotary_layout"]) if rotary else None
         self.heads, self.causal, self.kind = config["heads"], config["causal"], config["scores"]
         require(self.kind, ("content", "position"), "kind of scores")
 
@@ -442,8 +455,10 @@ class Attention(nn.Module):
         if self.kind == "position":
             scores = self.scores[:, :t, :t]  # (H, T, T)
         else:
-            query = split(self.query(x))
-            scores = query @ split(self.key(x)).transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
+            query, key = split(self.query(x)), split(self.key(x))
+            if self.rotary:
+                query, key = rotate(query, *self.rotary), rotate(key, *self.rotary)
+            scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
         if self.causal:
             scores = scores.masked_fill(torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1), -math.inf)
         return self.output((scores.softmax(-1) @ split(self.value(x))).transpose(1, 2).flatten(2))
@@ -470,7 +485,7 @@ class Block(nn.Module):
         self.residual, self.places = config["residual"], norm_places(config["norm"])
         self.dropout = nn.Dropout(config.get("residual_dropout", 0))
         if config["attention"]:
-            self.add("attention", Attention(config["d_model"], length, config["attention"]), config)
+            self.add("attention", Attention(config["d_model"], length, config["attention"], config["positions"] == "rotary"), config)
         if config["ffn"]["kind"] != "none":
             require(config["ffn"]["kind"], FFNS, "kind of FFN")
             self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
@@ -510,7 +525,7 @@ class Network(nn.Module):
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
-            require(model["positions"], ("learned", "none", *FIXED_POSITIONS), "position encoding")
+            require(model["positions"], ("learned", "rotary", "none", *FIXED_POSITIONS), "position encoding")
             if model["positions"] == "learned":
                 self.position = nn.Parameter(torch.zeros(self.task["length"], d_model))
             elif model["positions"] in FIXED_POSITIONS:
@@ -592,7 +607,7 @@ def refuse_unknown_keys(model):
     """A key that is not known here may change what is computed."""
     require(model["ffn"]["kind"], FFN_KEYS, "kind of FFN")
     known = [("model", model, MODEL_KEYS), ("model.norm", model["norm"], {"kind", "placement", "epsilon"}),
-             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias"}),
+             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias", "rotary_base", "rotary_layout"}),
              ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
              ("model.ffn.router", model["ffn"].get("router", {}), {"kind"}),
              ("model.ffn.expert", model["ffn"].get("expert") or {}, FORMULA_KEYS)]

@@ -253,6 +253,9 @@ class Layers(unittest.TestCase):
             for scores in ("position", "content"):
                 config = {"heads": SHAPE.H, "causal": causal, "scores": scores, "bias": False}
                 self.check(f"attention/{scores}{'/causal' if causal else ''}", ffn_train.Attention(SHAPE.D, SHAPE.T, config))
+        for layout in ("halves", "pairs"):
+            config = {"heads": 1, "causal": True, "scores": "content", "bias": False, "rotary_base": 50, "rotary_layout": layout}
+            self.check(f"attention/rotary/{layout}", ffn_train.Attention(SHAPE.D, SHAPE.T, config, rotary=True))
         for kind in ("layer", "rms"):
             self.check(f"norm/{kind}", ffn_train.Norm(SHAPE.D, {"kind": kind, "epsilon": 1e-5}))
         self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train.py, and try it here")
@@ -440,6 +443,7 @@ class Runs(ProgramTest):
         encodings = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.positions"]
         runs = self.train("positions", self.BITS, "model.positions=" + encodings.replace(" ", ""), "model.d_model=8,12")
         self.check_all(runs, 2 * len(encodings.split(", ")))
+        self.check_all(self.train("pairs", self.BITS, "model.positions=rotary", "model.attention.rotary_layout=pairs", "model.attention.rotary_base=100"), 1)
 
     # What each kind of FFN that the program lists is tried with.
     def kinds(self):

@@ -192,6 +192,11 @@ inline void add_blocks(std::vector<Case>& out) {
     placed.model.positions = positions;
     placed.model.d_model = 12;  // rotary turns pairs
     out.emplace_back("positions " + positions, placed);
+    if (positions != "rotary") continue;
+    placed.model.attention->rotary_layout = "pairs";
+    placed.model.attention->rotary_base = 50;
+    placed.model.attention->causal = false;
+    out.emplace_back("positions rotary, in pairs", placed);
   }
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";

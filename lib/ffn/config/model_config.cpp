@@ -179,6 +179,8 @@ const std::vector<NamedChoice>& attention_scores() {
 const std::vector<NamedChoice>& position_encodings() {
   static const std::vector<NamedChoice> all{
       {"learned", true, "add a learned vector per position"},
+      {"rotary", true,
+       "turn queries and keys by angles that grow with the position (Su et al. 2021, arXiv:2104.09864); see attention.rotary_base"},
       {"sinusoidal", true, "add fixed sines and cosines of falling frequency (Vaswani et al. 2017, §3.5, arXiv:1706.03762)"},
       {"none", true, "no position encoding"},
   };
@@ -193,6 +195,9 @@ void AttentionConfig::describe(FieldVisitor& v) {
   v.flag({"causal", "each position attends to itself and earlier positions only"}, causal);
   v.choice({"scores", "what attention weights are computed from"}, scores, choices_of(attention_scores()));
   v.flag({"bias", "biases in the projections"}, bias);
+  v.real({"rotary_base", "with positions=rotary: pair i turns by base^(-2i/d_head) per position"}, rotary_base, above(1.0));
+  v.choice({"rotary_layout", "with positions=rotary: which numbers of a head make a pair"}, rotary_layout,
+           {{"halves", "i and i + d_head/2, as in Hugging Face's weights"}, {"pairs", "2i and 2i + 1, as in the paper"}});
 }
 
 // Sources: layers/block_torch.hpp.
@@ -223,6 +228,35 @@ std::string ModelConfig::initial_weights() const {
   std::error_code ignored;
   return std::filesystem::is_directory(init_from, ignored) ? (std::filesystem::path(init_from) / "model.safetensors").string() : init_from;
 }
+
+namespace {
+
+void require_rotary(FieldVisitor& v, const std::string& positions, std::int64_t d_model, const std::optional<AttentionConfig>& attention) {
+  const AttentionConfig default_attention;
+  if (positions != "rotary") {
+    if (!attention) return;
+    const std::string unused = " is for positions=rotary, and positions is " + positions + "; set model.positions=rotary or leave it out";
+    v.require(attention->rotary_base == default_attention.rotary_base, "attention.rotary_base", "rotary_base" + unused, {"positions"});
+    v.require(attention->rotary_layout == default_attention.rotary_layout, "attention.rotary_layout", "rotary_layout" + unused,
+              {"positions"});
+    return;
+  }
+  v.require(attention.has_value(), "positions",
+            "rotary positions turn the queries and keys of attention, and this model has none; set model.attention.heads or another "
+            "position encoding",
+            {"attention"});
+  if (!attention) return;
+  v.require(attention->scores == "content", "positions",
+            "rotary positions turn queries and keys, and attention.scores=" + attention->scores +
+                " has none; set model.attention.scores=content or another position encoding",
+            {"attention.scores"});
+  v.require(d_model % attention->heads != 0 || d_model / attention->heads % 2 == 0, "positions",
+            "rotary positions turn pairs of numbers, and the width of a head is odd: d_model / attention.heads is " + number(d_model) +
+                " / " + number(attention->heads) + "; set model.attention.heads or model.d_model so that it is even",
+            {"d_model", "attention.heads"});
+}
+
+}  // namespace
 
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
@@ -258,6 +292,7 @@ void ModelConfig::describe(FieldVisitor& v) {
               "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
               {"attention.heads"});
   }
+  require_rotary(v, positions, d_model, attention);
 }
 
 }  // namespace ffn

@@ -20,7 +20,8 @@ Place scores_if(bool wanted, const Declare& declare, std::int64_t heads, std::in
 
 }  // namespace
 
-Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config)
+Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config,
+                     bool rotary)
     : d_model_(d_model),
       heads_(config.heads),
       head_width_(d_model / config.heads),
@@ -32,7 +33,9 @@ Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t 
       query_(linear_if(!by_position_, declare.in("query"), d_model, config.bias)),
       key_(linear_if(!by_position_, declare.in("key"), d_model, config.bias)),
       value_(declare.in("value"), d_model, d_model, config.bias),
-      output_(declare.in("output"), d_model, d_model, config.bias) {}
+      output_(declare.in("output"), d_model, d_model, config.bias) {
+  if (rotary) rotary_.emplace(max_sequence_length, head_width_, config.rotary_base, config.rotary_layout == "pairs");
+}
 
 template <class F>
 void Attention::for_each_head(const F& f) const {
@@ -94,6 +97,9 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   } else {
     q_ = query_->forward(pass, rows, x);
     k_ = key_->forward(pass, rows, x);
+    if (rotary_) {
+      for (float* y : {q_, k_}) rotary_->turn(rows, length_, heads_, y);
+    }
     mix(pass);
   }
   pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
@@ -150,6 +156,9 @@ const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
       multiply_add(ds.t(), q, dk_seen);
     });
   });
+  if (rotary_) {
+    for (float* d : {dq, dk}) rotary_->turn(rows_, length_, heads_, d, /*back=*/true);
+  }
   value_.weight_gradient(pass, rows_, x_, dv);
   query_->weight_gradient(pass, rows_, x_, dq);
   key_->weight_gradient(pass, rows_, x_, dk);

@@ -4,11 +4,19 @@
 #include <limits>
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/layers/position_torch.hpp"
 
 namespace ffn::nn {
 
-AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config)
-    : RunModule(num_runs), heads_(config.heads), head_width_(d_model / config.heads), causal_(config.causal) {
+AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config,
+                             bool rotary)
+    : RunModule(num_runs),
+      heads_(config.heads),
+      head_width_(d_model / config.heads),
+      causal_(config.causal),
+      rotary_(rotary),
+      in_pairs_(config.rotary_layout == "pairs"),
+      rotary_base_(config.rotary_base) {
   TORCH_CHECK(d_model % config.heads == 0, "d_model (", d_model, ") is not divisible by heads (", config.heads, ")");
   if (config.scores == "position") {
     scores_ = parameter(position_scores_parameter(heads_, sequence_length));
@@ -38,8 +46,14 @@ Tensor AttentionImpl::by_content(const Tensor& x, std::int64_t t) {
     return y.reshape({runs, batch, t, heads_, head_width_}).transpose(2, 3).reshape({runs * batch * heads_, t, head_width_});
   };
   const double scale = 1.0 / std::sqrt(static_cast<double>(head_width_));
-  const Tensor scores = torch::bmm(split(query_(x)) * scale, split(key_(x)).transpose(1, 2));  // (R·B·H, T, T)
-  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));                   // (R·B·H, T, D/H)
+  Tensor q = split(query_(x)), k = split(key_(x));
+  if (rotary_) {
+    const Rotary turn(t, head_width_, rotary_base_, in_pairs_, x);
+    q = turn(q);
+    k = turn(k);
+  }
+  const Tensor scores = torch::bmm(q * scale, k.transpose(1, 2));             // (R·B·H, T, T)
+  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));  // (R·B·H, T, D/H)
   return mixed.reshape({runs, batch, heads_, t, head_width_}).transpose(2, 3).reshape({runs, batch * t, heads_ * head_width_});
 }
 

@@ -14,7 +14,9 @@ namespace ffn::nn {
 /// Parameters: query, key, value, output (R, D, D), or value, output and scores (R, H, T, T).
 class AttentionImpl final : public RunModule {
  public:
-  AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config);
+  /// rotary: turn q and k by their positions, see layers/position_torch.hpp
+  AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config,
+                bool rotary = false);
   /// sequence_length may be shorter than the one given at construction (sampling does that).
   Tensor forward(const Tensor& x, std::int64_t sequence_length);
 
@@ -24,7 +26,8 @@ class AttentionImpl final : public RunModule {
   Tensor by_position(const Tensor& x, std::int64_t t);
 
   std::int64_t heads_, head_width_;
-  bool causal_;
+  bool causal_, rotary_, in_pairs_;
+  double rotary_base_;
   Tensor scores_;  ///< (R, H, T, T), undefined for content
   Linear query_{nullptr}, key_{nullptr}, value_{nullptr}, output_{nullptr};
 };

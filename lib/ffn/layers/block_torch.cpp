@@ -7,7 +7,8 @@ namespace ffn::nn {
 BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
     : RunModule(num_runs), residual_(config.residual), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
-    attention_ = register_module("attention", Attention(num_runs, config.d_model, sequence_length, *config.attention));
+    attention_ =
+        register_module("attention", Attention(num_runs, config.d_model, sequence_length, *config.attention, config.positions == "rotary"));
     around_attention_ = make_sublayer("attention", config, residual_site(index, 0));
   }
   ffn_ = make_ffn(num_runs, config.d_model, config.ffn, index);

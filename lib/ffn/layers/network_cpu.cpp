@@ -35,7 +35,7 @@ const float* Norm::backward(Pass& pass, const float* dy) {
 Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
     : d_model_(config.d_model), residual_(config.residual), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
-    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention);
+    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention, config.positions == "rotary");
     around_attention_ = make_sublayer(declare, "attention", config, residual_site(index, 0));
   }
   ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);

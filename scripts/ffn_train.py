@@ -444,6 +444,8 @@ class Attention(nn.Module):
             self.scores = nn.Parameter(torch.zeros(self.heads, length, length))
         else:
             self.query, self.key = linear(), linear()
+        if config.get("qk_norm"):
+            self.query_norm, self.key_norm = (Norm(d_model // self.heads, {"kind": "rms", "epsilon": 1e-5}) for _ in range(2))
         self.value, self.output = linear(), linear()
 
     def forward(self, x):
@@ -456,6 +458,8 @@ class Attention(nn.Module):
             scores = self.scores[:, :t, :t]  # (H, T, T)
         else:
             query, key = split(self.query(x)), split(self.key(x))
+            if hasattr(self, "query_norm"):
+                query, key = self.query_norm(query), self.key_norm(key)
             if self.rotary:
                 query, key = rotate(query, *self.rotary), rotate(key, *self.rotary)
             scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
@@ -607,7 +611,7 @@ def refuse_unknown_keys(model):
     """A key that is not known here may change what is computed."""
     require(model["ffn"]["kind"], FFN_KEYS, "kind of FFN")
     known = [("model", model, MODEL_KEYS), ("model.norm", model["norm"], {"kind", "placement", "epsilon"}),
-             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias", "rotary_base", "rotary_layout"}),
+             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias", "qk_norm", "rotary_base", "rotary_layout"}),
              ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
              ("model.ffn.router", model["ffn"].get("router", {}), {"kind"}),
              ("model.ffn.expert", model["ffn"].get("expert") or {}, FORMULA_KEYS)]

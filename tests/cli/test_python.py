@@ -253,6 +253,7 @@ class Layers(unittest.TestCase):
             for scores in ("position", "content"):
                 config = {"heads": SHAPE.H, "causal": causal, "scores": scores, "bias": False}
                 self.check(f"attention/{scores}{'/causal' if causal else ''}", ffn_train.Attention(SHAPE.D, SHAPE.T, config))
+        self.check("attention/qk_norm", ffn_train.Attention(SHAPE.D, SHAPE.T, {"heads": SHAPE.H, "causal": True, "scores": "content", "bias": False, "qk_norm": True}))
         for layout in ("halves", "pairs"):
             config = {"heads": 1, "causal": True, "scores": "content", "bias": False, "rotary_base": 50, "rotary_layout": layout}
             self.check(f"attention/rotary/{layout}", ffn_train.Attention(SHAPE.D, SHAPE.T, config, rotary=True))
@@ -443,6 +444,8 @@ class Runs(ProgramTest):
         encodings = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.positions"]
         runs = self.train("positions", self.BITS, "model.positions=" + encodings.replace(" ", ""), "model.d_model=8,12")
         self.check_all(runs, 2 * len(encodings.split(", ")))
+        self.check_all(self.train("normed", self.BITS, "model.positions=learned,rotary", "model.attention.qk_norm=true",
+                                  "train.steps=20"), 2)
         self.check_all(self.train("pairs", self.BITS, "model.positions=rotary", "model.attention.rotary_layout=pairs", "model.attention.rotary_base=100"), 1)
 
     # What each kind of FFN that the program lists is tried with.

@@ -77,6 +77,13 @@ TEST_CASE("attention's FLOPs grow with the sequence, its parameters by position 
   CHECK(position.flops == 4 * 64 + 2 * 16 * 8);
 }
 
+TEST_CASE("normed queries and keys have a gain for each element of a head") {
+  auto normed = attention(2);
+  normed.qk_norm = true;
+  CHECK(attention_cost(normed, 8, 16).parameters == 4 * 64 + 2 * 4);
+  CHECK(attention_cost(normed, 8, 16).flops == attention_cost(attention(2), 8, 16).flops);
+}
+
 TEST_CASE("a tied head has the embedding's matrix: V·D parameters fewer, the same FLOPs") {
   ModelConfig model;
   model.d_model = 48;

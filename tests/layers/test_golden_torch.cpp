@@ -145,6 +145,16 @@ TEST_CASE("rotary attention equals PyTorch's, in both layouts", "[nn]") {
   }
 }
 
+TEST_CASE("attention with normed queries and keys equals PyTorch's", "[nn]") {
+  AttentionConfig config;
+  config.heads = size("H");
+  config.qk_norm = true;
+  nn::Attention attention(2, size("D"), size("T"), config);
+  check_case("attention/qk_norm", attention.ptr(), [](auto& module, const torch::Tensor& x) {
+    return Result{module->forward(x, size("T")), {}};
+  });
+}
+
 TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[nn]") {
   for (const auto& kind : test::choices("model.norm.kind")) {
     if (kind == "none") continue;

@@ -196,8 +196,13 @@ inline void add_blocks(std::vector<Case>& out) {
     placed.model.attention->rotary_layout = "pairs";
     placed.model.attention->rotary_base = 50;
     placed.model.attention->causal = false;
-    out.emplace_back("positions rotary, in pairs", placed);
+    placed.model.attention->qk_norm = true;
+    out.emplace_back("positions rotary, in pairs and normed", placed);
   }
+  auto normed = base(some_ffn<PositionwiseConfig>("gelu"), true);
+  normed.model.attention->qk_norm = true;
+  normed.model.norm.kind = "none";
+  out.emplace_back("queries and keys normed", normed);
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";
   bare.model.attention.reset();

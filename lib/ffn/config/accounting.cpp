@@ -51,7 +51,7 @@ Cost ffn_cost(const FfnConfig& ffn, std::int64_t d_model) {
 
 Cost attention_cost(const AttentionConfig& a, std::int64_t d, std::int64_t t) {
   if (a.scores == "position") return dense(2 * d * d + a.heads * t * t + (a.bias ? 2 * d : 0), 4 * d * d + 2 * t * d);
-  return dense(4 * d * d + (a.bias ? 4 * d : 0), 8 * d * d + 4 * t * d);
+  return dense(4 * d * d + (a.bias ? 4 * d : 0) + (a.qk_norm ? 2 * d / a.heads : 0), 8 * d * d + 4 * t * d);
 }
 
 ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {

@@ -162,7 +162,7 @@ std::vector<Role> ModelConfig::roles() const {
     if (attention->scores == "position") out.insert(Role::scores);
     else out.insert({Role::query, Role::key});
   }
-  if (norm.kind != "none") out.insert(Role::norm);
+  if (norm.kind != "none" || (attention && attention->qk_norm)) out.insert(Role::norm);
   const auto of_ffn = std::visit([](const auto& kind) { return kind.roles(); }, ffn);
   out.insert(of_ffn.begin(), of_ffn.end());
   return {out.begin(), out.end()};
@@ -195,6 +195,12 @@ void AttentionConfig::describe(FieldVisitor& v) {
   v.flag({"causal", "each position attends to itself and earlier positions only"}, causal);
   v.choice({"scores", "what attention weights are computed from"}, scores, choices_of(attention_scores()));
   v.flag({"bias", "biases in the projections"}, bias);
+  v.flag({"qk_norm",
+          "RMSNorm of queries and keys over the width of a head, with a gain per element, before they are turned (Henry et al. 2020, "
+          "arXiv:2010.04245; in this form Gemma 3, Qwen3)"},
+         qk_norm);
+  v.require(!qk_norm || scores == "content", "qk_norm",
+            "qk_norm acts on queries and keys, and attention by " + scores + " has none; set scores=content or qk_norm=false", {"scores"});
   v.real({"rotary_base", "with positions=rotary: pair i turns by base^(-2i/d_head) per position"}, rotary_base, above(1.0));
   v.choice({"rotary_layout", "with positions=rotary: which numbers of a head make a pair"}, rotary_layout,
            {{"halves", "i and i + d_head/2, as in Hugging Face's weights"}, {"pairs", "2i and 2i + 1, as in the paper"}});

@@ -6,6 +6,7 @@
 #include "ffn/config/model_config.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 #include "ffn/layers/matrix.hpp"
+#include "ffn/layers/norm_cpu.hpp"
 #include "ffn/layers/position_cpu.hpp"
 
 namespace ffn::fused {
@@ -51,6 +52,7 @@ class Attention {
   bool causal_, by_position_;
   Place scores_;  ///< (H, T, T), by position
   std::optional<Linear> query_, key_;
+  std::optional<Norm> query_norm_, key_norm_;  ///< over a head's width
   Linear value_, output_;
   std::optional<Rotary> rotary_;
 

@@ -23,6 +23,10 @@ AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::i
   } else {
     query_ = register_module("query", Linear(num_runs, d_model, d_model, config.bias));
     key_ = register_module("key", Linear(num_runs, d_model, d_model, config.bias));
+    if (config.qk_norm) {
+      query_norm_ = register_module("query_norm", Norm(num_runs, head_width_, head_norm()));
+      key_norm_ = register_module("key_norm", Norm(num_runs, head_width_, head_norm()));
+    }
   }
   value_ = register_module("value", Linear(num_runs, d_model, d_model, config.bias));
   output_ = register_module("output", Linear(num_runs, d_model, d_model, config.bias));
@@ -46,7 +50,8 @@ Tensor AttentionImpl::by_content(const Tensor& x, std::int64_t t) {
     return y.reshape({runs, batch, t, heads_, head_width_}).transpose(2, 3).reshape({runs * batch * heads_, t, head_width_});
   };
   const double scale = 1.0 / std::sqrt(static_cast<double>(head_width_));
-  Tensor q = split(query_(x)), k = split(key_(x));
+  const auto normed = [&](Norm& norm, const Tensor& y) { return norm.is_empty() ? y : norm(y.reshape({runs, -1, head_width_})); };
+  Tensor q = split(normed(query_norm_, query_(x))), k = split(normed(key_norm_, key_(x)));
   if (rotary_) {
     const Rotary turn(t, head_width_, rotary_base_, in_pairs_, x);
     q = turn(q);

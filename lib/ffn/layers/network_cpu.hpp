@@ -11,6 +11,7 @@
 #include "ffn/layers/attention_cpu.hpp"
 #include "ffn/layers/feed_forward_cpu.hpp"
 #include "ffn/layers/loss_cpu.hpp"
+#include "ffn/layers/norm_cpu.hpp"
 
 namespace ffn::fused {
 
@@ -27,20 +28,6 @@ struct DropoutKey {
   double rate = 0;
   std::uint64_t seed = 0;
   std::int64_t step = 0;
-};
-
-class Norm {
- public:
-  Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config);
-  const float* forward(Pass& pass, std::int64_t rows, const float* x);
-  const float* backward(Pass& pass, const float* dy);
-
- private:
-  std::int64_t d_model_;
-  Place weight_, bias_;  ///< bias_ is nowhere for RMS
-  float epsilon_;
-  std::int64_t rows_ = 0;
-  float *normalised_ = nullptr, *inverse_ = nullptr;
 };
 
 class Block {

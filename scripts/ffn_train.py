@@ -486,7 +486,9 @@ FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula":
 class Block(nn.Module):
     def __init__(self, config, d_ff, length):
         super().__init__()
-        self.residual, self.places = config["residual"], norm_places(config["norm"])
+        self.residual, self.places, self.parallel = config["residual"], norm_places(config["norm"]), config.get("parallel", False)
+        if self.parallel and self.places:
+            self.input_norm = Norm(config["d_model"], config["norm"])
         self.dropout = nn.Dropout(config.get("residual_dropout", 0))
         if config["attention"]:
             self.add("attention", Attention(config["d_model"], length, config["attention"], config["positions"] == "rotary"), config)
@@ -495,7 +497,7 @@ class Block(nn.Module):
             self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
 
     def add(self, name, layer, config):
-        if "before" in self.places:
+        if "before" in self.places and not self.parallel:
             self.add_module(name + "_norm", Norm(config["d_model"], config["norm"]))
         self.add_module(name, layer)
         if self.places & {"on_output", "after_sum"}:
@@ -512,7 +514,11 @@ class Block(nn.Module):
         return getattr(self, name + "_post_norm")(y) if "after_sum" in self.places else y
 
     def forward(self, x):
-        return self.sublayer("ffn", self.sublayer("attention", x))
+        if not self.parallel:
+            return self.sublayer("ffn", self.sublayer("attention", x))
+        normed = self.input_norm(x) if self.places else x
+        y = sum(self.dropout(getattr(self, name)(normed)) for name in ("attention", "ffn") if hasattr(self, name))
+        return x + y if self.residual else y
 
 
 class Network(nn.Module):
@@ -604,7 +610,8 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "residual_dropout", "tie", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "residual_dropout", "tie",
+              "ffn"}
 
 
 def refuse_unknown_keys(model):

@@ -84,6 +84,16 @@ TEST_CASE("normed queries and keys have a gain for each element of a head") {
   CHECK(attention_cost(normed, 8, 16).flops == attention_cost(attention(2), 8, 16).flops);
 }
 
+TEST_CASE("a parallel block has one norm") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 2;
+  model.attention = attention(2);
+  model.norm.kind = "rms";
+  model.parallel = true;
+  CHECK(model_cost(model, TaskShape{true, 2, 8, 2}).norms.parameters == (2 + 1) * 8);  // one in each block, one before the head
+}
+
 TEST_CASE("a tied head has the embedding's matrix: V·D parameters fewer, the same FLOPs") {
   ModelConfig model;
   model.d_model = 48;

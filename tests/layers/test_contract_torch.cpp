@@ -292,6 +292,26 @@ TEST_CASE("a block computes the formula of its norm placement", "[nn]") {
   }
 }
 
+TEST_CASE("a parallel block adds attention and FFN of one norm", "[nn]") {
+  ModelConfig config;
+  config.d_model = kModel;
+  config.norm.kind = "layer";
+  config.residual = true;
+  config.parallel = true;
+  config.attention.emplace();
+  config.attention->heads = 2;
+  config.ffn = PositionwiseConfig{};
+  nn::Block block(1, config, 3, 0);
+  nn::ParameterRow row(*block, torch::kFloat64);
+  test::fill_by_formula(row, 0);
+  const auto parts = block->named_children();
+  CHECK(parts.size() == 3);
+  const Tensor x = test::formula_tensor("x", {1, 3, kModel}), in = parts["input_norm"]->as<nn::NormImpl>()->forward(x);
+  const Tensor attended = parts["attention"]->as<nn::AttentionImpl>()->forward(in, 3);
+  const Tensor fed = parts["ffn"]->as<nn::FeedForward>()->forward(in, {}).y;
+  CHECK((block->forward(x, 3, {}).y - (x + attended + fed)).abs().max().item<double>() < 1e-14);
+}
+
 TEST_CASE("causal attention does not look ahead", "[nn]") {
   for (const char* scores : {"content", "position"}) {
     AttentionConfig config;

@@ -203,6 +203,17 @@ inline void add_blocks(std::vector<Case>& out) {
   normed.model.attention->qk_norm = true;
   normed.model.norm.kind = "none";
   out.emplace_back("queries and keys normed", normed);
+  for (const char* kind : {"none", "layer", "rms"}) {
+    auto parallel = base(some_ffn<MoeConfig>("gelu"), true);
+    parallel.model.parallel = true;
+    parallel.model.norm.kind = kind;
+    parallel.model.residual = kind != std::string("layer");
+    parallel.model.residual_dropout = parallel.model.residual ? 0.3 : 0;
+    out.emplace_back(std::string("in parallel, norm ") + kind, parallel);
+  }
+  auto alone = base(NoFfnConfig{}, true);
+  alone.model.parallel = true;
+  out.emplace_back("in parallel to nothing", alone);
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";
   bare.model.attention.reset();

@@ -60,7 +60,7 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   if (m.attention) out.attention = attention_cost(*m.attention, d, task.sequence_length);
   out.ffn = ffn_cost(m.ffn, d);
 
-  const std::int64_t sublayers = (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
+  const std::int64_t sublayers = m.parallel ? 1 : (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
   const auto places = m.norm.places();
   const std::int64_t per_norm = m.norm.centres() ? 2 * d : d;
   out.norms = dense((sublayers * places.per_sublayer() * m.blocks + (places.at_end ? 1 : 0)) * per_norm, 0);

@@ -279,6 +279,17 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
+  v.flag({"parallel",
+          "attention and feed-forward layer read the same norm of x: x + attention(norm(x)) + ffn(norm(x)) (GPT-J; PaLM, Chowdhery et al. "
+          "2022, arXiv:2204.02311)"},
+         parallel);
+  v.require(!parallel || attention, "parallel",
+            "parallel puts the feed-forward layer beside attention, and this model has none; set model.attention.heads or parallel=false",
+            {"attention"});
+  v.require(!parallel || norm.kind == "none" || norm.placement == "pre", "parallel",
+            "parallel has one norm before both layers, and norm.placement is " + norm.placement +
+                "; set model.norm.placement=pre or parallel=false",
+            {"norm.placement", "norm.kind"});
   v.real(
       {"residual_dropout",
        "probability of zeroing, in training, an element of what attention and the feed-forward layer add to the residual stream (GPT-2's "

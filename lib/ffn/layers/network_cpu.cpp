@@ -10,13 +10,14 @@
 namespace ffn::fused {
 
 Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : d_model_(config.d_model), residual_(config.residual), residual_dropout_(config.residual_dropout) {
+    : d_model_(config.d_model), residual_(config.residual), parallel_(config.parallel), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
     attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention, config.positions == "rotary");
-    around_attention_ = make_sublayer(declare, "attention", config, residual_site(index, 0));
+    around_attention_ = make_sublayer(declare, parallel_ ? "input" : "attention", config, residual_site(index, 0));
   }
   ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
-  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
+  if (parallel_) around_ffn_.site = residual_site(index, 1);  // the one norm is around_attention_.before
+  else if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
 }
 
 Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site) {
@@ -42,16 +43,25 @@ const float* Block::drop(SubLayer& around, Pass& pass, const float* y) const {
   return out;
 }
 
+const float* Block::undrop(const SubLayer& around, Pass& pass, const float* dy) const {
+  if (!around.mask) return dy;
+  float* dropped = pass.arena.floats(rows_ * d_model_);
+  kernels().multiply(rows_ * d_model_, dy, around.mask, dropped);
+  return dropped;
+}
+
+const float* Block::sum(Pass& pass, const float* a, const float* b) const {
+  float* out = pass.arena.floats(rows_ * d_model_);
+  kernels().add(rows_ * d_model_, a, b, out);
+  return out;
+}
+
 // after_sum(x + on_output(dropout(f(before(x)))))
 template <class F>
 const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
   const float* y = maybe(around.on_output, drop(around, pass, f(maybe(around.before, x))));
-  if (residual_) {
-    float* sum = pass.arena.floats(rows * d_model_);
-    kernels().add(rows * d_model_, x, y, sum);
-    y = sum;
-  }
+  if (residual_) y = sum(pass, x, y);
   return maybe(around.after_sum, y);
 }
 
@@ -59,32 +69,46 @@ template <class F>
 const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
   const float* dsum = maybe(around.after_sum, dy);
-  const float* dout = maybe(around.on_output, dsum);
-  if (around.mask) {
-    float* dropped = pass.arena.floats(rows_ * d_model_);
-    kernels().multiply(rows_ * d_model_, dout, around.mask, dropped);
-    dout = dropped;
-  }
+  const float* dout = undrop(around, pass, maybe(around.on_output, dsum));
   const float* dx = maybe(around.before, f(dout));
-  if (!residual_) return dx;
-  float* both = pass.arena.floats(rows_ * d_model_);
-  kernels().add(rows_ * d_model_, dsum, dx, both);
-  return both;
+  return residual_ ? sum(pass, dsum, dx) : dx;
+}
+
+const float* Block::feed(Pass& pass, const float* in) {
+  pass.show(Value::ffn_input, rows_, d_model_, in);
+  const float* y = ffn_->forward(pass, rows_, in);
+  pass.show(Value::ffn_output, rows_, d_model_, y);
+  return y;
+}
+
+// y = x + (dropout(attention(in)) + dropout(ffn(in))),   in = norm(x)
+const float* Block::forward_in_parallel(Pass& pass, const float* x) {
+  auto& norm = around_attention_.before;
+  const float* in = norm ? norm->forward(pass, rows_, x) : x;
+  const float* y = drop(around_attention_, pass, attention_->forward(pass, rows_, in));
+  if (ffn_) y = sum(pass, y, drop(around_ffn_, pass, feed(pass, in)));
+  return residual_ ? sum(pass, x, y) : y;
+}
+
+// so dx = dy + dnorm(dattention(dy) + dffn(dy))
+const float* Block::backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  const float* din = attention_->backward(pass, undrop(around_attention_, pass, dy));
+  if (ffn_) din = sum(pass, din, ffn_->backward(pass, undrop(around_ffn_, pass, dy), auxiliary_weights));
+  auto& norm = around_attention_.before;
+  const float* dx = norm ? norm->backward(pass, din) : din;
+  return residual_ ? sum(pass, dy, dx) : dx;
 }
 
 const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
+  if (parallel_) return forward_in_parallel(pass, x);
   if (attention_) x = apply(around_attention_, pass, rows, x, [&](const float* in) { return attention_->forward(pass, rows, in); });
   if (!ffn_) return x;
-  return apply(around_ffn_, pass, rows, x, [&](const float* in) {
-    pass.show(Value::ffn_input, rows, d_model_, in);
-    const float* y = ffn_->forward(pass, rows, in);
-    pass.show(Value::ffn_output, rows, d_model_, y);
-    return y;
-  });
+  return apply(around_ffn_, pass, rows, x, [&](const float* in) { return feed(pass, in); });
 }
 
 const float* Block::backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  if (parallel_) return backward_in_parallel(pass, dy, auxiliary_weights);
   if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, auxiliary_weights); });
   if (attention_) dy = apply_backward(around_attention_, pass, dy, [&](const float* d) { return attention_->backward(pass, d); });
   return dy;

@@ -46,13 +46,19 @@ class Block {
   };
   static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site);
   const float* drop(SubLayer& around, Pass& pass, const float* y) const;
+  /// dy of what drop() gave → of what it took
+  const float* undrop(const SubLayer& around, Pass& pass, const float* dy) const;
+  const float* sum(Pass& pass, const float* a, const float* b) const;
+  const float* feed(Pass& pass, const float* in);
+  const float* forward_in_parallel(Pass& pass, const float* x);
+  const float* backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   template <class F>
   const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
   template <class F>
   const float* apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f);
 
   std::int64_t d_model_, rows_ = 0;
-  bool residual_;
+  bool residual_, parallel_;
   double residual_dropout_;
   std::optional<Attention> attention_;
   SubLayer around_attention_;

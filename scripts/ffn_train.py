@@ -484,7 +484,9 @@ FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula":
 
 
 class Block(nn.Module):
-    def __init__(self, config, d_ff, length):
+    """shared: the FFN of another block, in place of one of its own."""
+
+    def __init__(self, config, d_ff, length, shared=None):
         super().__init__()
         self.residual, self.places, self.parallel = config["residual"], norm_places(config["norm"]), config.get("parallel", False)
         if self.parallel and self.places:
@@ -494,7 +496,7 @@ class Block(nn.Module):
             self.add("attention", Attention(config["d_model"], length, config["attention"], config["positions"] == "rotary"), config)
         if config["ffn"]["kind"] != "none":
             require(config["ffn"]["kind"], FFNS, "kind of FFN")
-            self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
+            self.add("ffn", shared or FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
 
     def add(self, name, layer, config):
         if "before" in self.places and not self.parallel:
@@ -543,7 +545,8 @@ class Network(nn.Module):
         else:
             self.projection = nn.Linear(self.task["inputs"], d_model)
         for b in range(model["blocks"]):
-            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"]))
+            shared = getattr(self.block0, "ffn", None) if b > 0 and model.get("share_ffn") else None
+            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"], shared))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
         self.head = nn.Linear(d_model, self.task["outputs"])
@@ -610,7 +613,7 @@ FFN_KEYS = {
     "positionwise": SIZE_KEYS, "gated": SIZE_KEYS, "conv1x1": SIZE_KEYS, "none": {"kind"}, "formula": SIZE_KEYS | FORMULA_KEYS,
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "residual_dropout", "tie",
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "share_ffn", "residual_dropout", "tie",
               "ffn"}
 
 

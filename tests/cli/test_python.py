@@ -434,6 +434,7 @@ class Runs(ProgramTest):
     def test_every_norm_and_placement(self):
         runs = self.train("norm", self.BITS, "model.norm.kind=layer,rms,none", "model.norm.placement=pre,post,sandwich", "model.residual=true,false")
         self.check_all(runs, 18)
+        self.check_all(self.train("shared", self.BITS, "model.norm.kind=layer,none", "model.blocks=3", "model.share_ffn=true"), 2)
         self.check_all(self.train("parallel", self.BITS, "model.norm.kind=rms,none", "model.residual=true,false", "model.parallel=true"), 4)
 
     def test_every_attention(self):

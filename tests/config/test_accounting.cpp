@@ -94,6 +94,19 @@ TEST_CASE("a parallel block has one norm") {
   CHECK(model_cost(model, TaskShape{true, 2, 8, 2}).norms.parameters == (2 + 1) * 8);  // one in each block, one before the head
 }
 
+TEST_CASE("a shared layer's parameters count once, its FLOPs in every block") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 3;
+  const TaskShape task{true, 2, 8, 2};
+  const Cost apart = model_cost(model, task).total;
+  model.share_ffn = true;
+  const Cost shared = model_cost(model, task).total;
+  CHECK(apart.parameters - shared.parameters == 2 * 552);
+  CHECK(apart.active_parameters - shared.active_parameters == 2 * 552);
+  CHECK(shared.flops == apart.flops);
+}
+
 TEST_CASE("a tied head has the embedding's matrix: V·D parameters fewer, the same FLOPs") {
   ModelConfig model;
   model.d_model = 48;

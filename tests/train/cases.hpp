@@ -211,6 +211,12 @@ inline void add_blocks(std::vector<Case>& out) {
     parallel.model.residual_dropout = parallel.model.residual ? 0.3 : 0;
     out.emplace_back(std::string("in parallel, norm ") + kind, parallel);
   }
+  auto shares = base(some_ffn<GatedConfig>("silu"), true);
+  shares.model.share_ffn = true;
+  shares.model.blocks = 3;
+  out.emplace_back("one FFN for all blocks", shares);
+  shares.model.ffn = some_ffn<MoeConfig>("gelu");
+  out.emplace_back("one mixture for all blocks", shares);
   auto alone = base(NoFfnConfig{}, true);
   alone.model.parallel = true;
   out.emplace_back("in parallel to nothing", alone);

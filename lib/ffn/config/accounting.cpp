@@ -59,6 +59,8 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   ModelCost out;
   if (m.attention) out.attention = attention_cost(*m.attention, d, task.sequence_length);
   out.ffn = ffn_cost(m.ffn, d);
+  out.ffns = out.ffn * m.blocks;
+  if (m.share_ffn) out.ffns = {out.ffn.parameters, out.ffn.active_parameters, out.ffns.flops};
 
   const std::int64_t sublayers = m.parallel ? 1 : (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
   const auto places = m.norm.places();
@@ -74,7 +76,7 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   out.ends += dense((m.tie ? 0 : d * classes) + classes, 2 * d * classes);
 
   out.total += out.attention * m.blocks;
-  out.total += out.ffn * m.blocks;
+  out.total += out.ffns;
   out.total += out.norms;
   out.total += out.ends;
   return out;

@@ -290,6 +290,10 @@ void ModelConfig::describe(FieldVisitor& v) {
             "parallel has one norm before both layers, and norm.placement is " + norm.placement +
                 "; set model.norm.placement=pre or parallel=false",
             {"norm.placement", "norm.kind"});
+  v.flag({"share_ffn",
+          "all blocks have one feed-forward layer, that of the first (Pires et al. 2023, arXiv:2309.01826; with attention shared as well: "
+          "ALBERT, Lan et al. 2020, arXiv:1909.11942)"},
+         share_ffn);
   v.real(
       {"residual_dropout",
        "probability of zeroing, in training, an element of what attention and the feed-forward layer add to the residual stream (GPT-2's "

@@ -68,6 +68,7 @@ Json identity_json(const RunConfig& config, const std::string& text) {
   if (same.model.attention && same.model.positions != "rotary") {                                           // likewise
     for (const char* key : {"rotary_base", "rotary_layout"}) json["model"]["attention"].erase(key);
   }
+  if (!same.model.share_ffn) json["model"].erase("share_ffn");                                       // likewise
   if (!same.model.parallel) json["model"].erase("parallel");                                         // likewise
   if (!same.model.tie) json["model"].erase("tie");                                                   // likewise
   if (same.model.init == "torch") json["model"].erase("init");                                       // likewise

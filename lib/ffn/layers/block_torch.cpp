@@ -4,16 +4,22 @@
 
 namespace ffn::nn {
 
-BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : RunModule(num_runs), residual_(config.residual), parallel_(config.parallel), residual_dropout_(config.residual_dropout) {
+BlockImpl::BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index,
+                     const std::shared_ptr<FeedForward>& shared)
+    : RunModule(num_runs),
+      residual_(config.residual),
+      parallel_(config.parallel),
+      residual_dropout_(config.residual_dropout),
+      ffn_(shared),
+      site_shift_(shared ? index : 0) {
   if (config.attention) {
     attention_ =
         register_module("attention", Attention(num_runs, config.d_model, sequence_length, *config.attention, config.positions == "rotary"));
     around_attention_ = make_sublayer(parallel_ ? "input" : "attention", config, residual_site(index, 0));
   }
-  ffn_ = make_ffn(num_runs, config.d_model, config.ffn, index);
+  if (!shared) ffn_ = make_ffn(num_runs, config.d_model, config.ffn, index);
   if (ffn_) {
-    register_module("ffn", ffn_);
+    if (!shared) register_module("ffn", ffn_);
     if (parallel_) around_ffn_.site = residual_site(index, 1);  // the one norm is around_attention_.before
     else around_ffn_ = make_sublayer("ffn", config, residual_site(index, 1));
   }
@@ -53,7 +59,9 @@ FfnOutput BlockImpl::forward(const Tensor& x, std::int64_t sequence_length, cons
   FfnOutput out{x, {}, {}};
   const auto attend = [&](const Tensor& in) { return attention_(in, sequence_length); };
   const auto feed = [&](const Tensor& in) {
-    FfnOutput inner = ffn_->forward(in, context);
+    ForwardContext own = context;
+    own.site_shift = site_shift_;
+    FfnOutput inner = ffn_->forward(in, own);
     out.auxiliary = inner.auxiliary;
     out.load = inner.load;
     return inner.y;

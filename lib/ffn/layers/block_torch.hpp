@@ -17,7 +17,10 @@ namespace ffn::nn {
 /// residual_dropout acts on f(…), as in GPT-2 and in CogView's code.
 class BlockImpl final : public RunModule {
  public:
-  BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  /// shared: the FFN of another block, which holds its parameters, in place of one of its own
+  BlockImpl(std::int64_t num_runs, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index,
+            const std::shared_ptr<FeedForward>& shared = nullptr);
+  const std::shared_ptr<FeedForward>& feed_forward() const { return ffn_; }
   FfnOutput forward(const Tensor& x, std::int64_t sequence_length, const ForwardContext& context);
   void update_buffers(const Tensor& load, const Tensor& alive) {
     if (ffn_) ffn_->update_buffers(load, alive);
@@ -39,6 +42,7 @@ class BlockImpl final : public RunModule {
   double residual_dropout_;
   Attention attention_{nullptr};
   std::shared_ptr<FeedForward> ffn_;
+  std::uint32_t site_shift_;
   SubLayer around_attention_, around_ffn_;
 };
 TORCH_MODULE(Block);

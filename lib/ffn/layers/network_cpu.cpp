@@ -9,13 +9,13 @@
 
 namespace ffn::fused {
 
-Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
+Block::Block(const Declare& declare, const Declare& of_ffn, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
     : d_model_(config.d_model), residual_(config.residual), parallel_(config.parallel), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
     attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention, config.positions == "rotary");
     around_attention_ = make_sublayer(declare, parallel_ ? "input" : "attention", config, residual_site(index, 0));
   }
-  ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
+  ffn_ = make_feed_forward(of_ffn, config.d_model, config.ffn, index);
   if (parallel_) around_ffn_.site = residual_site(index, 1);  // the one norm is around_attention_.before
   else if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
 }
@@ -81,6 +81,18 @@ const float* Block::feed(Pass& pass, const float* in) {
   return y;
 }
 
+const float* Block::feed_backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  if (!shared_) return ffn_->backward(pass, dy, auxiliary_weights);
+  // A layer may write its gradients: into a row of their own, which is added.
+  const auto [offset, count] = *shared_;
+  Pass own = pass;
+  own.gradients = pass.arena.floats(offset + count);
+  std::fill_n(own.gradients + offset, count, 0.0f);
+  const float* dx = ffn_->backward(own, dy, auxiliary_weights);
+  kernels().add(count, pass.gradients + offset, own.gradients + offset, pass.gradients + offset);
+  return dx;
+}
+
 // y = x + (dropout(attention(in)) + dropout(ffn(in))),   in = norm(x)
 const float* Block::forward_in_parallel(Pass& pass, const float* x) {
   auto& norm = around_attention_.before;
@@ -93,7 +105,7 @@ const float* Block::forward_in_parallel(Pass& pass, const float* x) {
 // so dx = dy + dnorm(dattention(dy) + dffn(dy))
 const float* Block::backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
   const float* din = attention_->backward(pass, undrop(around_attention_, pass, dy));
-  if (ffn_) din = sum(pass, din, ffn_->backward(pass, undrop(around_ffn_, pass, dy), auxiliary_weights));
+  if (ffn_) din = sum(pass, din, feed_backward(pass, undrop(around_ffn_, pass, dy), auxiliary_weights));
   auto& norm = around_attention_.before;
   const float* dx = norm ? norm->backward(pass, din) : din;
   return residual_ ? sum(pass, dy, dx) : dx;
@@ -109,7 +121,7 @@ const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
 
 const float* Block::backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
   if (parallel_) return backward_in_parallel(pass, dy, auxiliary_weights);
-  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, auxiliary_weights); });
+  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return feed_backward(pass, d, auxiliary_weights); });
   if (attention_) dy = apply_backward(around_attention_, pass, dy, [&](const float* d) { return attention_->backward(pass, d); });
   return dy;
 }
@@ -157,8 +169,11 @@ namespace {
 
 std::vector<Block> make_blocks(const Declare& declare, const ModelConfig& config, const TaskShape& task) {
   std::vector<Block> blocks;
-  for (std::int64_t b = 0; b < config.blocks; ++b)
-    blocks.emplace_back(declare.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  for (std::int64_t b = 0; b < config.blocks; ++b) {
+    const Declare own = declare.in("block" + std::to_string(b));
+    const Declare of_ffn = config.share_ffn && b > 0 ? declare.in("block0").again() : own;
+    blocks.emplace_back(own, of_ffn.in("ffn"), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  }
   return blocks;
 }
 
@@ -180,6 +195,10 @@ Network::Network(const ModelConfig& config, const TaskShape& task, const Loss& l
       blocks_(make_blocks(Declare(declared_), config, task)),
       final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
       head_(make_head(Declare(declared_).in("head"), config, task, embedding_.table())) {
+  if (config.share_ffn) {
+    const auto parameters = declared_.share("block0.ffn.");
+    for (auto& block : blocks_) block.share_ffn(parameters);
+  }
   const auto losses = ffn::auxiliary_losses(config);
   for (std::size_t i = 0; i < losses.size(); ++i) auxiliary_weights_.at(i) = losses[i].weight / static_cast<double>(blocks_.size());
 }

@@ -32,7 +32,10 @@ struct DropoutKey {
 
 class Block {
  public:
-  Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  /// of_ffn: what the FFN is declared with, that of another block where they share one
+  Block(const Declare& declare, const Declare& of_ffn, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  /// From now on the FFN adds to the gradients of these parameters, which it shares.
+  void share_ffn(const Declared::Range& parameters) { shared_ = parameters; }
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   Router* router() { return ffn_ ? ffn_->router() : nullptr; }
@@ -50,6 +53,7 @@ class Block {
   const float* undrop(const SubLayer& around, Pass& pass, const float* dy) const;
   const float* sum(Pass& pass, const float* a, const float* b) const;
   const float* feed(Pass& pass, const float* in);
+  const float* feed_backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   const float* forward_in_parallel(Pass& pass, const float* x);
   const float* backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   template <class F>
@@ -64,6 +68,7 @@ class Block {
   SubLayer around_attention_;
   std::unique_ptr<FeedForward> ffn_;
   SubLayer around_ffn_;
+  std::optional<Declared::Range> shared_;
 };
 
 /// How examples become the first x: (B·T, D): vectors by a linear map, tokens by an embedding, plus one of their positions.

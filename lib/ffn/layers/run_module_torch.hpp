@@ -37,10 +37,11 @@ class RunModule : public torch::nn::Module {
 /// captured once can be replayed for another step.
 struct ForwardContext {
   bool training = false;
-  bool host_free = false;  ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
-  Tensor step_number;      ///< (1) int64: selects the dropout masks
-  Tensor rates;            ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
-  Tensor seeds;            ///< (R) int64: the bits of the runs' dropout seeds; defined in training
+  bool host_free = false;        ///< no operation may wait for the host or use its kernels: what a GPU needs, and a captured step
+  Tensor step_number;            ///< (1) int64: selects the dropout masks
+  Tensor rates;                  ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
+  Tensor seeds;                  ///< (R) int64: the bits of the runs' dropout seeds; defined in training
+  std::uint32_t site_shift = 0;  ///< on the sites of dropout masks in an FFN that blocks share: each block has its own masks
   /// Where every router leaves how far each token's last expert lies above the first one that it does not go to, as a share
   /// of the last one's score: (R, N), 0 where they tie.
   std::vector<Tensor>* margins = nullptr;

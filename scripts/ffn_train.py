@@ -446,11 +446,40 @@ class Formula(nn.Module):
 
 # ---- the network
 
-class Attention(nn.Module):
-    """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head."""
+def position_angles(length, width, base):
+    """t / base^(2i/width): (T, ⌈width/2⌉) float64"""
+    return torch.arange(length, dtype=torch.float64)[:, None] / base ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
 
-    def __init__(self, d_model, length, config):
+
+def sinusoids(length, d_model):
+    angle = position_angles(length, d_model, 10000)
+    return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :d_model]
+
+
+# What is added to the embedded tokens: (T, D)
+FIXED_POSITIONS = {
+    "sinusoidal": sinusoids,
+}
+
+
+def rotate(x, base, layout):
+    """Turns pairs of numbers by angles that grow with the position: "halves" (i, i + d/2) or "pairs" (2i, 2i + 1). x: (…, T, d)"""
+    require(layout, ("halves", "pairs"), "rotary layout")
+    turn = torch.polar(torch.tensor(1.0, dtype=torch.float64), position_angles(x.shape[-2], x.shape[-1], base)).to(x.device)
+    a, b = x.chunk(2, -1) if layout == "halves" else (x[..., 0::2], x[..., 1::2])
+    turned = torch.complex(a.double(), b.double()) * turn
+    y = torch.cat((turned.real, turned.imag), -1) if layout == "halves" else torch.view_as_real(turned).flatten(-2)
+    return y.to(x.dtype)
+
+
+class Attention(nn.Module):
+    """softmax(q k / √d_head) v per head; with scores by position, softmax of a learned (T, T) matrix per head.
+
+    rotary: q and k are turned by their positions."""
+
+    def __init__(self, d_model, length, config, rotary=False):
         super().__init__()
+        self.rotary = (config["rotary_base"], config["rotary_layout"]) if rotary else None
         self.heads, self.causal, self.kind = config["heads"], config["causal"], config["scores"]
         require(self.kind, ("content", "position"), "kind of scores")
 
@@ -461,6 +490,8 @@ class Attention(nn.Module):
             self.scores = nn.Parameter(torch.zeros(self.heads, length, length))
         else:
             self.query, self.key = linear(), linear()
+        if config.get("qk_norm"):
+            self.query_norm, self.key_norm = (Norm(d_model // self.heads, {"kind": "rms", "epsilon": 1e-5}) for _ in range(2))
         self.value, self.output = linear(), linear()
 
     def forward(self, x):
@@ -472,8 +503,12 @@ class Attention(nn.Module):
         if self.kind == "position":
             scores = self.scores[:, :t, :t]  # (H, T, T)
         else:
-            query = split(self.query(x))
-            scores = query @ split(self.key(x)).transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
+            query, key = split(self.query(x)), split(self.key(x))
+            if hasattr(self, "query_norm"):
+                query, key = self.query_norm(query), self.key_norm(key)
+            if self.rotary:
+                query, key = rotate(query, *self.rotary), rotate(key, *self.rotary)
+            scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, T)
         if self.causal:
             scores = scores.masked_fill(torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1), -math.inf)
         return self.output((scores.softmax(-1) @ split(self.value(x))).transpose(1, 2).flatten(2))
@@ -495,18 +530,22 @@ FFNS = {"positionwise": Positionwise, "gated": Gated, "moe": Mixture, "formula":
 
 
 class Block(nn.Module):
-    def __init__(self, config, d_ff, length):
+    """shared: the FFN of another block, in place of one of its own."""
+
+    def __init__(self, config, d_ff, length, shared=None):
         super().__init__()
-        self.residual, self.places = config["residual"], norm_places(config["norm"])
+        self.residual, self.places, self.parallel = config["residual"], norm_places(config["norm"]), config.get("parallel", False)
+        if self.parallel and self.places:
+            self.input_norm = Norm(config["d_model"], config["norm"])
         self.dropout = nn.Dropout(config.get("residual_dropout", 0))
         if config["attention"]:
-            self.add("attention", Attention(config["d_model"], length, config["attention"]), config)
+            self.add("attention", Attention(config["d_model"], length, config["attention"], config["positions"] == "rotary"), config)
         if config["ffn"]["kind"] != "none":
             require(config["ffn"]["kind"], FFNS, "kind of FFN")
-            self.add("ffn", FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
+            self.add("ffn", shared or FFNS[config["ffn"]["kind"]](config["d_model"], d_ff, config["ffn"]), config)
 
     def add(self, name, layer, config):
-        if "before" in self.places:
+        if "before" in self.places and not self.parallel:
             self.add_module(name + "_norm", Norm(config["d_model"], config["norm"]))
         self.add_module(name, layer)
         if self.places & {"on_output", "after_sum"}:
@@ -523,7 +562,11 @@ class Block(nn.Module):
         return getattr(self, name + "_post_norm")(y) if "after_sum" in self.places else y
 
     def forward(self, x):
-        return self.sublayer("ffn", self.sublayer("attention", x))
+        if not self.parallel:
+            return self.sublayer("ffn", self.sublayer("attention", x))
+        normed = self.input_norm(x) if self.places else x
+        y = sum(self.dropout(getattr(self, name)(normed)) for name in ("attention", "ffn") if hasattr(self, name))
+        return x + y if self.residual else y
 
 
 class Network(nn.Module):
@@ -540,12 +583,16 @@ class Network(nn.Module):
         d_model = model["d_model"]
         if self.task["tokens"]:
             self.embedding = nn.Parameter(torch.zeros(self.task["inputs"], d_model))
+            require(model["positions"], ("learned", "rotary", "none", *FIXED_POSITIONS), "position encoding")
             if model["positions"] == "learned":
                 self.position = nn.Parameter(torch.zeros(self.task["length"], d_model))
+            elif model["positions"] in FIXED_POSITIONS:
+                self.register_buffer("position", FIXED_POSITIONS[model["positions"]](self.task["length"], d_model).float(), persistent=False)
         else:
             self.projection = nn.Linear(self.task["inputs"], d_model)
         for b in range(model["blocks"]):
-            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"]))
+            shared = getattr(self.block0, "ffn", None) if b > 0 and model.get("share_ffn") else None
+            self.add_module(f"block{b}", Block(model, d_ff, self.task["length"], shared))
         if "at_end" in norm_places(model["norm"]):
             self.final_norm = Norm(d_model, model["norm"])
         self.head = nn.Linear(d_model, self.task["outputs"])
@@ -613,14 +660,15 @@ FFN_KEYS = {
     "moe": SIZE_KEYS | {"num_experts", "top_k", "router", "gated", "balance_weight", "z_loss_weight", "importance_weight",
                         "sequence_balance_weight", "capacity_factor", "shared_experts", "expert"},
 }
-MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "residual_dropout", "tie", "ffn"}
+MODEL_KEYS = {"d_model", "blocks", "positions", "init", "init_from", "init_hash", "attention", "norm", "residual", "parallel", "share_ffn", "residual_dropout", "tie",
+              "ffn"}
 
 
 def refuse_unknown_keys(model):
     """A key that is not known here may change what is computed."""
     require(model["ffn"]["kind"], FFN_KEYS, "kind of FFN")
     known = [("model", model, MODEL_KEYS), ("model.norm", model["norm"], {"kind", "placement", "epsilon"}),
-             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias"}),
+             ("model.attention", model["attention"] or {}, {"heads", "causal", "scores", "bias", "qk_norm", "rotary_base", "rotary_layout"}),
              ("model.ffn", model["ffn"], FFN_KEYS[model["ffn"]["kind"]]),
              ("model.ffn.router", model["ffn"].get("router", {}),
               {"kind", "weights", "scale", "bias_step", "center_bias", "jitter", "load_weight"}),

@@ -91,10 +91,9 @@ void print_variants(const Study& study, const CommonOptions& common) {
   Json variants = Json::array();
   for (const auto& variant : study.variants) {
     const auto cost = model_cost(variant.config.model, task_shape(variant.config.task));
-    const auto ffn = cost.ffn * variant.config.model.blocks;
-    table.add_row({variant.shown(), format_count(cost.total.parameters), share(ffn.parameters, cost.total.parameters),
+    table.add_row({variant.shown(), format_count(cost.total.parameters), share(cost.ffns.parameters, cost.total.parameters),
                    format_count(cost.total.active_parameters), format_count(cost.total.flops)});
-    variants.push_back({{"name", variant.name}, {"ffn", cost_json(ffn)}, {"total", cost_json(cost.total)}});
+    variants.push_back({{"name", variant.name}, {"ffn", cost_json(cost.ffns)}, {"total", cost_json(cost.total)}});
   }
   if (common.json) print_json({{"variants", variants}});
   else print_table(table, common);
@@ -110,7 +109,7 @@ void print_model(const CommonOptions& common) {
   const std::string times = blocks > 1 ? " ×" + std::to_string(blocks) : "";
   std::vector<CountedPart> parts;
   if (config.model.attention) parts.push_back({"attention" + times, cost.attention * blocks});
-  parts.push_back({"ffn" + times, cost.ffn * blocks});
+  parts.push_back({"ffn" + times, cost.ffns});
   if (cost.norms.parameters > 0) parts.push_back({"norms", cost.norms});
   parts.push_back({"embedding and head", cost.ends});
   print_params(parts, cost.total, common);

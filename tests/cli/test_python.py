@@ -253,6 +253,10 @@ class Layers(unittest.TestCase):
             for scores in ("position", "content"):
                 config = {"heads": SHAPE.H, "causal": causal, "scores": scores, "bias": False}
                 self.check(f"attention/{scores}{'/causal' if causal else ''}", ffn_train.Attention(SHAPE.D, SHAPE.T, config))
+        self.check("attention/qk_norm", ffn_train.Attention(SHAPE.D, SHAPE.T, {"heads": SHAPE.H, "causal": True, "scores": "content", "bias": False, "qk_norm": True}))
+        for layout in ("halves", "pairs"):
+            config = {"heads": 1, "causal": True, "scores": "content", "bias": False, "rotary_base": 50, "rotary_layout": layout}
+            self.check(f"attention/rotary/{layout}", ffn_train.Attention(SHAPE.D, SHAPE.T, config, rotary=True))
         for kind in ("layer", "rms"):
             self.check(f"norm/{kind}", ffn_train.Norm(SHAPE.D, {"kind": kind, "epsilon": 1e-5}))
         self.assertEqual(self.seen, set(GOLDEN["cases"]), "a new layer: write its module in scripts/ffn_train.py, and try it here")
@@ -434,11 +438,21 @@ class Runs(ProgramTest):
     def test_every_norm_and_placement(self):
         runs = self.train("norm", self.BITS, "model.norm.kind=layer,rms,none", "model.norm.placement=pre,post,sandwich", "model.residual=true,false")
         self.check_all(runs, 18)
+        self.check_all(self.train("shared", self.BITS, "model.norm.kind=layer,none", "model.blocks=3", "model.share_ffn=true"), 2)
+        self.check_all(self.train("parallel", self.BITS, "model.norm.kind=rms,none", "model.residual=true,false", "model.parallel=true"), 4)
 
     def test_every_attention(self):
         runs = self.train("attention", self.BITS, "model.attention.scores=content,position", "model.attention.causal=true,false",
                           "model.attention.bias=true,false", "model.positions=learned,none")
         self.check_all(runs, 16)
+
+    def test_every_position_encoding(self):
+        encodings = dict(zip(catalogue("keys", "key"), catalogue("keys", "allowed")))["model.positions"]
+        runs = self.train("positions", self.BITS, "model.positions=" + encodings.replace(" ", ""), "model.d_model=8,12")
+        self.check_all(runs, 2 * len(encodings.split(", ")))
+        self.check_all(self.train("normed", self.BITS, "model.positions=learned,rotary", "model.attention.qk_norm=true",
+                                  "train.steps=20"), 2)
+        self.check_all(self.train("pairs", self.BITS, "model.positions=rotary", "model.attention.rotary_layout=pairs", "model.attention.rotary_base=100"), 1)
 
     # What each kind of FFN that the program lists is tried with.
     def kinds(self):

@@ -77,6 +77,36 @@ TEST_CASE("attention's FLOPs grow with the sequence, its parameters by position 
   CHECK(position.flops == 4 * 64 + 2 * 16 * 8);
 }
 
+TEST_CASE("normed queries and keys have a gain for each element of a head") {
+  auto normed = attention(2);
+  normed.qk_norm = true;
+  CHECK(attention_cost(normed, 8, 16).parameters == 4 * 64 + 2 * 4);
+  CHECK(attention_cost(normed, 8, 16).flops == attention_cost(attention(2), 8, 16).flops);
+}
+
+TEST_CASE("a parallel block has one norm") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 2;
+  model.attention = attention(2);
+  model.norm.kind = "rms";
+  model.parallel = true;
+  CHECK(model_cost(model, TaskShape{true, 2, 8, 2}).norms.parameters == (2 + 1) * 8);  // one in each block, one before the head
+}
+
+TEST_CASE("a shared layer's parameters count once, its FLOPs in every block") {
+  ModelConfig model;
+  model.d_model = 8;
+  model.blocks = 3;
+  const TaskShape task{true, 2, 8, 2};
+  const Cost apart = model_cost(model, task).total;
+  model.share_ffn = true;
+  const Cost shared = model_cost(model, task).total;
+  CHECK(apart.parameters - shared.parameters == 2 * 552);
+  CHECK(apart.active_parameters - shared.active_parameters == 2 * 552);
+  CHECK(shared.flops == apart.flops);
+}
+
 TEST_CASE("a tied head has the embedding's matrix: V·D parameters fewer, the same FLOPs") {
   ModelConfig model;
   model.d_model = 48;

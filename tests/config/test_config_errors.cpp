@@ -128,6 +128,35 @@ TEST_CASE("a target that no value reaches is refused") {
   CHECK(target("\"metric\": \"val/loss\", \"at_most\": 0").empty());
 }
 
+TEST_CASE("positions and blocks that a model cannot have are refused with a remedy") {
+  const auto model = [](const std::string& text) { return problems_in("{\"model\": {" + text + "}}"); };
+  CHECK(model("\"positions\": \"rotary\"") ==
+        "x.json:1  /model/positions: rotary positions turn the queries and keys of attention, and this model has none; set "
+        "model.attention.heads or another position encoding");
+  CHECK(model("\"positions\": \"rotary\", \"attention\": {\"heads\": 32}") ==
+        "x.json:1  /model/positions: rotary positions turn pairs of numbers, and the width of a head is odd: d_model / attention.heads is "
+        "32 / 32; set model.attention.heads or model.d_model so that it is even");
+  CHECK(model("\"positions\": \"rotary\", \"attention\": {\"scores\": \"position\"}") ==
+        "x.json:1  /model/positions: rotary positions turn queries and keys, and attention.scores=position has none; set "
+        "model.attention.scores=content or another position encoding");
+  CHECK(
+      model("\"attention\": {\"rotary_base\": 50}") ==
+      "x.json:1  /model/attention/rotary_base: rotary_base is for positions=rotary, and positions is learned; set model.positions=rotary or "
+      "leave it out");
+  CHECK(model("\"attention\": {\"qk_norm\": true, \"scores\": \"position\"}") ==
+        "x.json:1  /model/attention/qk_norm: qk_norm acts on queries and keys, and attention by position has none; set scores=content or "
+        "qk_norm=false");
+  CHECK(
+      model("\"parallel\": true") ==
+      "x.json:1  /model/parallel: parallel puts the feed-forward layer beside attention, and this model has none; set model.attention.heads "
+      "or parallel=false");
+  CHECK(model("\"parallel\": true, \"attention\": {}, \"norm\": {\"kind\": \"rms\", \"placement\": \"post\"}") ==
+        "x.json:1  /model/parallel: parallel has one norm before both layers, and norm.placement is post; set model.norm.placement=pre or "
+        "parallel=false");
+  CHECK(model("\"parallel\": true, \"attention\": {}, \"norm\": {\"placement\": \"post\"}").empty());  // of kind "none"
+  CHECK(model("\"positions\": \"rotary\", \"attention\": {\"rotary_layout\": \"pairs\", \"rotary_base\": 50}").empty());
+}
+
 TEST_CASE("an unknown key's text stays on one line, short and harmless") {
   const auto strange = problems_in("{\"a\\n\\u001b[31m\\\"b\": 1}");
   CHECK(strange.find("unknown key \"a\\n\\u001b[31m\\\"b\"; known here: ") != std::string::npos);

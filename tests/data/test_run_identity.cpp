@@ -82,6 +82,13 @@ TEST_CASE("whatever changes the result changes the identity") {
            R"({"model": {"norm": {"kind": "rms"}}})",
            R"({"model": {"attention": {}}})",
            R"({"model": {"attention": {}, "ffn": {"kind": "none"}}})",
+           R"({"model": {"positions": "sinusoidal"}})",
+           R"({"model": {"attention": {}, "positions": "rotary"}})",
+           R"({"model": {"attention": {"rotary_base": 500}, "positions": "rotary"}})",
+           R"({"model": {"attention": {"rotary_layout": "pairs"}, "positions": "rotary"}})",
+           R"({"model": {"attention": {"qk_norm": true}}})",
+           R"({"model": {"attention": {}, "parallel": true}})",
+           R"({"model": {"share_ffn": true}})",
            R"({"model": {"ffn": {"activation": "relu"}}})",
            R"({"model": {"ffn": {"kind": "gated"}}})",
            R"({"model": {"ffn": {"kind": "moe"}}})",
@@ -96,7 +103,13 @@ TEST_CASE("whatever changes the result changes the identity") {
     ++count;
   }
   CHECK(seen.size() == count);
-  CHECK(count == 33);
+  CHECK(count == 40);
+}
+
+TEST_CASE("keys of attention and blocks that are younger than a run leave its identity alone") {
+  const auto json = identity_json(run_from(R"({"model": {"attention": {}}})"), "");
+  CHECK(json["model"]["attention"] == Json::parse(R"({"heads": 4, "causal": true, "scores": "content", "bias": false})"));
+  for (const char* key : {"parallel", "share_ffn"}) CHECK(!json["model"].contains(key));
 }
 
 TEST_CASE("a text counts by its content, not by its place") {

@@ -292,6 +292,54 @@ TEST_CASE("a block computes the formula of its norm placement", "[nn]") {
   }
 }
 
+TEST_CASE("blocks that share their FFN compute what blocks with equal FFNs do, and drop other units", "[nn]") {
+  ModelConfig config;
+  config.d_model = kModel;
+  config.blocks = 2;
+  config.residual = true;
+  config.ffn = PositionwiseConfig{};
+  const TaskShape task{false, 3, 1, 4};
+  nn::Network apart(1, config, task);
+  config.share_ffn = true;
+  nn::Network shared(1, config, task);
+  nn::ParameterRow row(*shared, torch::kFloat64), rows(*apart, torch::kFloat64);
+  CHECK(row.num_parameters() == model_cost(config, task).total.parameters);
+  test::fill_by_formula(row, 0);
+  auto weights = row.export_run(0);
+  for (auto tensor : row.export_run(0)) {
+    if (tensor.name.rfind("block0.", 0) != 0) continue;
+    tensor.name.replace(0, 7, "block1.");
+    weights.push_back(tensor);
+  }
+  rows.import_run(0, weights);
+  const Tensor x = test::formula_tensor("x", {1, 5, 3});
+  auto context = nn::training_context({0.5}, {7}, 0);  // the masks of a block are those that it has without sharing
+  for (const bool training : {false, true}) {
+    context.training = training;
+    CHECK(torch::equal(shared(x, context).outputs, apart(x, context).outputs));
+  }
+}
+
+TEST_CASE("a parallel block adds attention and FFN of one norm", "[nn]") {
+  ModelConfig config;
+  config.d_model = kModel;
+  config.norm.kind = "layer";
+  config.residual = true;
+  config.parallel = true;
+  config.attention.emplace();
+  config.attention->heads = 2;
+  config.ffn = PositionwiseConfig{};
+  nn::Block block(1, config, 3, 0);
+  nn::ParameterRow row(*block, torch::kFloat64);
+  test::fill_by_formula(row, 0);
+  const auto parts = block->named_children();
+  CHECK(parts.size() == 3);
+  const Tensor x = test::formula_tensor("x", {1, 3, kModel}), in = parts["input_norm"]->as<nn::NormImpl>()->forward(x);
+  const Tensor attended = parts["attention"]->as<nn::AttentionImpl>()->forward(in, 3);
+  const Tensor fed = parts["ffn"]->as<nn::FeedForward>()->forward(in, {}).y;
+  CHECK((block->forward(x, 3, {}).y - (x + attended + fed)).abs().max().item<double>() < 1e-14);
+}
+
 TEST_CASE("causal attention does not look ahead", "[nn]") {
   for (const char* scores : {"content", "position"}) {
     AttentionConfig config;

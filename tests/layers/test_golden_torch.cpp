@@ -132,6 +132,29 @@ TEST_CASE("attention by content and by position equals PyTorch's", "[nn]") {
   }
 }
 
+TEST_CASE("rotary attention equals PyTorch's, in both layouts", "[nn]") {
+  for (const auto& layout : test::choices("model.attention.rotary_layout")) {
+    AttentionConfig config;
+    config.heads = 1;  // of four numbers, so that there are two pairs
+    config.rotary_layout = layout;
+    config.rotary_base = 50;
+    nn::Attention attention(2, size("D"), size("T"), config, /*rotary=*/true);
+    check_case("attention/rotary/" + layout, attention.ptr(), [](auto& module, const torch::Tensor& x) {
+      return Result{module->forward(x, size("T")), {}};
+    });
+  }
+}
+
+TEST_CASE("attention with normed queries and keys equals PyTorch's", "[nn]") {
+  AttentionConfig config;
+  config.heads = size("H");
+  config.qk_norm = true;
+  nn::Attention attention(2, size("D"), size("T"), config);
+  check_case("attention/qk_norm", attention.ptr(), [](auto& module, const torch::Tensor& x) {
+    return Result{module->forward(x, size("T")), {}};
+  });
+}
+
 TEST_CASE("LayerNorm and RMSNorm equal PyTorch's", "[nn]") {
   for (const auto& kind : test::choices("model.norm.kind")) {
     if (kind == "none") continue;

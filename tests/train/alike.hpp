@@ -24,7 +24,8 @@ inline RunConfig rich() {
   auto moe = some_ffn<MoeConfig>("gelu");
   moe.num_experts = 3;
   auto config = base(moe, true);
-  config.train.steps = 40;  // the last tenth of a schedule is some steps
+  config.model.d_model = 12;  // heads of an even width, for rotary positions
+  config.train.steps = 40;    // the last tenth of a schedule is some steps
   std::get<AdamWConfig>(config.train.optimizer).weight_decay = 0.5;
   return config;
 }
@@ -59,6 +60,11 @@ inline RunConfig read_back(const Json& json, const std::string& what) {
   return read_run_config(parse_document(json.dump(), "choice", "/"), what);
 }
 
+// What a key needs beside it to be taken.
+inline void let_act(Json& json, const std::string& path) {
+  if (path.find(".rotary_") != std::string::npos) json["model"]["positions"] = "rotary";
+}
+
 // `config` with the value of a choice at its path.
 inline RunConfig chosen(const RunConfig& config, const std::string& path, const std::string& value) {
   Json json = resolved_json(config);
@@ -67,6 +73,7 @@ inline RunConfig chosen(const RunConfig& config, const std::string& path, const 
     of_vectors.task = usable(FunctionConfig{});
     json["task"] = resolved_json(of_vectors)["task"];
   }
+  let_act(json, path);
   Json& at = at_path(json, path);
   if (value == "true" || value == "false") at = value == "true";
   else if (at.is_object()) at = of_kind(value);
@@ -143,6 +150,7 @@ inline RunConfig with_number(const std::string& path, const Json& value) {
     moe.dropout = 0;  // it has none
   }
   Json json = resolved_json(config);
+  let_act(json, path);
   at_path(json, path) = value;
   return read_back(json, path + " = " + value.dump());
 }

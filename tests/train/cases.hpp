@@ -215,8 +215,36 @@ inline void add_blocks(std::vector<Case>& out) {
   for (const auto& positions : choices("model.positions")) {
     auto placed = base(some_ffn<PositionwiseConfig>("gelu"), true);
     placed.model.positions = positions;
+    placed.model.d_model = 12;  // rotary turns pairs
     out.emplace_back("positions " + positions, placed);
+    if (positions != "rotary") continue;
+    placed.model.attention->rotary_layout = "pairs";
+    placed.model.attention->rotary_base = 50;
+    placed.model.attention->causal = false;
+    placed.model.attention->qk_norm = true;
+    out.emplace_back("positions rotary, in pairs and normed", placed);
   }
+  auto normed = base(some_ffn<PositionwiseConfig>("gelu"), true);
+  normed.model.attention->qk_norm = true;
+  normed.model.norm.kind = "none";
+  out.emplace_back("queries and keys normed", normed);
+  for (const char* kind : {"none", "layer", "rms"}) {
+    auto parallel = base(some_ffn<MoeConfig>("gelu"), true);
+    parallel.model.parallel = true;
+    parallel.model.norm.kind = kind;
+    parallel.model.residual = kind != std::string("layer");
+    parallel.model.residual_dropout = parallel.model.residual ? 0.3 : 0;
+    out.emplace_back(std::string("in parallel, norm ") + kind, parallel);
+  }
+  auto shares = base(some_ffn<GatedConfig>("silu"), true);
+  shares.model.share_ffn = true;
+  shares.model.blocks = 3;
+  out.emplace_back("one FFN for all blocks", shares);
+  shares.model.ffn = some_ffn<MoeConfig>("gelu");
+  out.emplace_back("one mixture for all blocks", shares);
+  auto alone = base(NoFfnConfig{}, true);
+  alone.model.parallel = true;
+  out.emplace_back("in parallel to nothing", alone);
   auto bare = base(NoFfnConfig{}, true);
   bare.model.positions = "none";
   bare.model.attention.reset();

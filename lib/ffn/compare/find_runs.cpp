@@ -72,6 +72,13 @@ void take_config(const Json& found, const fs::path& path, FoundRun& run) {
   run.keys.erase("model.init_hash");
   run.keys.emplace("model.residual_dropout", "0");
   run.keys.emplace("model.tie", "false");
+  run.keys.emplace("model.parallel", "false");
+  run.keys.emplace("model.share_ffn", "false");
+  if (run.keys.count("model.attention.heads") > 0) {
+    run.keys.emplace("model.attention.qk_norm", "false");
+    run.keys.emplace("model.attention.rotary_base", "10000");
+    run.keys.emplace("model.attention.rotary_layout", "halves");
+  }
   run.keys.emplace("train.loss", "auto");
   run.keys.emplace("train.label_smoothing", "0");
   if (run.keys.count("train.target.metric") > 0) {

@@ -56,7 +56,7 @@ Cost ffn_cost(const FfnConfig& ffn, std::int64_t d_model) {
 
 Cost attention_cost(const AttentionConfig& a, std::int64_t d, std::int64_t t) {
   if (a.scores == "position") return dense(2 * d * d + a.heads * t * t + (a.bias ? 2 * d : 0), 4 * d * d + 2 * t * d);
-  return dense(4 * d * d + (a.bias ? 4 * d : 0), 8 * d * d + 4 * t * d);
+  return dense(4 * d * d + (a.bias ? 4 * d : 0) + (a.qk_norm ? 2 * d / a.heads : 0), 8 * d * d + 4 * t * d);
 }
 
 ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
@@ -64,8 +64,10 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   ModelCost out;
   if (m.attention) out.attention = attention_cost(*m.attention, d, task.sequence_length);
   out.ffn = ffn_cost(m.ffn, d);
+  out.ffns = out.ffn * m.blocks;
+  if (m.share_ffn) out.ffns = {out.ffn.parameters, out.ffn.active_parameters, out.ffns.flops};
 
-  const std::int64_t sublayers = (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
+  const std::int64_t sublayers = m.parallel ? 1 : (m.attention ? 1 : 0) + (std::holds_alternative<NoFfnConfig>(m.ffn) ? 0 : 1);
   const auto places = m.norm.places();
   const std::int64_t per_norm = m.norm.centres() ? 2 * d : d;
   out.norms = dense((sublayers * places.per_sublayer() * m.blocks + (places.at_end ? 1 : 0)) * per_norm, 0);
@@ -79,7 +81,7 @@ ModelCost model_cost(const ModelConfig& m, const TaskShape& task) {
   out.ends += dense((m.tie ? 0 : d * classes) + classes, 2 * d * classes);
 
   out.total += out.attention * m.blocks;
-  out.total += out.ffn * m.blocks;
+  out.total += out.ffns;
   out.total += out.norms;
   out.total += out.ends;
   return out;

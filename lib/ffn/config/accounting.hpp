@@ -1,11 +1,13 @@
 // Parameters and FLOPs by closed formula, before anything is built. One multiply-add counts as 2 FLOPs.
+// What acts element by element (activations, norms, rotary positions) is not counted.
 // Table: module, parameters, forward FLOPs per token, in the notation of lib/README.md.
 //   plain FFN        2DF (+ F + D)                          4DF
 //   gated FFN        3DF (+ 2F + D)                         6DF
 //   formula          its vectors and matrices               2·D_in·D_out of each product
 //   MoE              E·expert + router                      K·expert's + router
 //   its router       DE                                     2DE
-//   attention        4D² (+ 4D); by position 2D² + H·T²     8D² + 4TD; by position 4D² + 2TD  (full T, also when causal)
+//   attention        4D² (+ 4D, + 2D/H with qk_norm); by position 2D² + H·T²     8D² + 4TD; by position 4D² + 2TD  (full T, also when
+//   causal)
 #pragma once
 
 #include "ffn/config/model_config.hpp"
@@ -28,6 +30,7 @@ Cost attention_cost(const AttentionConfig& attention, std::int64_t d_model, std:
 struct ModelCost {
   Cost attention;  ///< one block's
   Cost ffn;        ///< one block's
+  Cost ffns;       ///< of all blocks: with share_ffn its parameters count once
   Cost norms;      ///< all of them
   Cost ends;       ///< input embedding or projection, positions, head
   Cost total;

@@ -233,7 +233,7 @@ std::vector<Role> ModelConfig::roles() const {
     if (attention->scores == "position") out.insert(Role::scores);
     else out.insert({Role::query, Role::key});
   }
-  if (norm.kind != "none") out.insert(Role::norm);
+  if (norm.kind != "none" || (attention && attention->qk_norm)) out.insert(Role::norm);
   const auto of_ffn = std::visit([](const auto& kind) { return kind.roles(); }, ffn);
   out.insert(of_ffn.begin(), of_ffn.end());
   return {out.begin(), out.end()};
@@ -250,6 +250,9 @@ const std::vector<NamedChoice>& attention_scores() {
 const std::vector<NamedChoice>& position_encodings() {
   static const std::vector<NamedChoice> all{
       {"learned", true, "add a learned vector per position"},
+      {"rotary", true,
+       "turn queries and keys by angles that grow with the position (Su et al. 2021, arXiv:2104.09864); see attention.rotary_base"},
+      {"sinusoidal", true, "add fixed sines and cosines of falling frequency (Vaswani et al. 2017, §3.5, arXiv:1706.03762)"},
       {"none", true, "no position encoding"},
   };
   return all;
@@ -263,6 +266,15 @@ void AttentionConfig::describe(FieldVisitor& v) {
   v.flag({"causal", "each position attends to itself and earlier positions only"}, causal);
   v.choice({"scores", "what attention weights are computed from"}, scores, choices_of(attention_scores()));
   v.flag({"bias", "biases in the projections"}, bias);
+  v.flag({"qk_norm",
+          "RMSNorm of queries and keys over the width of a head, with a gain per element, before they are turned (Henry et al. 2020, "
+          "arXiv:2010.04245; in this form Gemma 3, Qwen3)"},
+         qk_norm);
+  v.require(!qk_norm || scores == "content", "qk_norm",
+            "qk_norm acts on queries and keys, and attention by " + scores + " has none; set scores=content or qk_norm=false", {"scores"});
+  v.real({"rotary_base", "with positions=rotary: pair i turns by base^(-2i/d_head) per position"}, rotary_base, above(1.0));
+  v.choice({"rotary_layout", "with positions=rotary: which numbers of a head make a pair"}, rotary_layout,
+           {{"halves", "i and i + d_head/2, as in Hugging Face's weights"}, {"pairs", "2i and 2i + 1, as in the paper"}});
 }
 
 // Sources: layers/block_torch.hpp.
@@ -294,6 +306,35 @@ std::string ModelConfig::initial_weights() const {
   return std::filesystem::is_directory(init_from, ignored) ? (std::filesystem::path(init_from) / "model.safetensors").string() : init_from;
 }
 
+namespace {
+
+void require_rotary(FieldVisitor& v, const std::string& positions, std::int64_t d_model, const std::optional<AttentionConfig>& attention) {
+  const AttentionConfig default_attention;
+  if (positions != "rotary") {
+    if (!attention) return;
+    const std::string unused = " is for positions=rotary, and positions is " + positions + "; set model.positions=rotary or leave it out";
+    v.require(attention->rotary_base == default_attention.rotary_base, "attention.rotary_base", "rotary_base" + unused, {"positions"});
+    v.require(attention->rotary_layout == default_attention.rotary_layout, "attention.rotary_layout", "rotary_layout" + unused,
+              {"positions"});
+    return;
+  }
+  v.require(attention.has_value(), "positions",
+            "rotary positions turn the queries and keys of attention, and this model has none; set model.attention.heads or another "
+            "position encoding",
+            {"attention"});
+  if (!attention) return;
+  v.require(attention->scores == "content", "positions",
+            "rotary positions turn queries and keys, and attention.scores=" + attention->scores +
+                " has none; set model.attention.scores=content or another position encoding",
+            {"attention.scores"});
+  v.require(d_model % attention->heads != 0 || d_model / attention->heads % 2 == 0, "positions",
+            "rotary positions turn pairs of numbers, and the width of a head is odd: d_model / attention.heads is " + number(d_model) +
+                " / " + number(attention->heads) + "; set model.attention.heads or model.d_model so that it is even",
+            {"d_model", "attention.heads"});
+}
+
+}  // namespace
+
 void ModelConfig::describe(FieldVisitor& v) {
   v.integer({"d_model", "width D of the residual stream"}, d_model, between(std::int64_t{1}, 65536));
   v.integer({"blocks", "number of (attention, FFN) blocks"}, blocks, between(std::int64_t{1}, 256));
@@ -309,6 +350,21 @@ void ModelConfig::describe(FieldVisitor& v) {
   v.optional_group({"attention", "multi-head self-attention before each FFN; null for none"}, attention);
   v.group({"norm", "normalisation"}, norm);
   v.flag({"residual", "add each sub-layer's input to its output"}, residual);
+  v.flag({"parallel",
+          "attention and feed-forward layer read the same norm of x: x + attention(norm(x)) + ffn(norm(x)) (GPT-J; PaLM, Chowdhery et al. "
+          "2022, arXiv:2204.02311)"},
+         parallel);
+  v.require(!parallel || attention, "parallel",
+            "parallel puts the feed-forward layer beside attention, and this model has none; set model.attention.heads or parallel=false",
+            {"attention"});
+  v.require(!parallel || norm.kind == "none" || norm.placement == "pre", "parallel",
+            "parallel has one norm before both layers, and norm.placement is " + norm.placement +
+                "; set model.norm.placement=pre or parallel=false",
+            {"norm.placement", "norm.kind"});
+  v.flag({"share_ffn",
+          "all blocks have one feed-forward layer, that of the first (Pires et al. 2023, arXiv:2309.01826; with attention shared as well: "
+          "ALBERT, Lan et al. 2020, arXiv:1909.11942)"},
+         share_ffn);
   v.real(
       {"residual_dropout",
        "probability of zeroing, in training, an element of what attention and the feed-forward layer add to the residual stream (GPT-2's "
@@ -334,6 +390,7 @@ void ModelConfig::describe(FieldVisitor& v) {
               "d_model (" + number(d_model) + ") is not divisible by attention.heads (" + number(attention->heads) + ")",
               {"attention.heads"});
   }
+  require_rotary(v, positions, d_model, attention);
 }
 
 }  // namespace ffn

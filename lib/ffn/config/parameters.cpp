@@ -43,6 +43,12 @@ WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config) {
   return norm;
 }
 
+NormConfig head_norm() {
+  NormConfig config;
+  config.kind = "rms";
+  return config;
+}
+
 ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, std::int64_t d_model) {
   return {name, {count, d_model}, Init::normal(1), kDecays};
 }

@@ -22,6 +22,8 @@ WeightAndBias linear_parameters(std::int64_t d_in, std::int64_t d_out, bool bias
 WeightAndBias expert_linear_parameters(std::int64_t num_experts, std::int64_t d_in, std::int64_t d_out, bool bias);
 /// Weight (D) of ones; bias (D) of zeros for layer normalisation.
 WeightAndBias norm_parameters(std::int64_t d_model, const NormConfig& config);
+/// The norm of attention.qk_norm, over the width of a head.
+NormConfig head_norm();
 /// A vector for each of `count` tokens or positions, as torch.nn.Embedding starts: (count, D)
 ParameterSpec embedding_parameter(const std::string& name, std::int64_t count, std::int64_t d_model);
 /// The learned scores of attention by position: (H, T, T)

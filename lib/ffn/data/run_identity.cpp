@@ -63,7 +63,13 @@ Json identity_json(const RunConfig& config, const std::string& text) {
     json["model"]["ffn"].erase("expert");  // as before there were any
   json["model"].erase("init_from");        // its hash stands for it
   if (same.model.init_hash.empty()) json["model"].erase("init_hash");
-  if (same.model.residual_dropout == 0) json["model"].erase("residual_dropout");                     // as before there was any
+  if (same.model.residual_dropout == 0) json["model"].erase("residual_dropout");                            // as before there was any
+  if (same.model.attention && !same.model.attention->qk_norm) json["model"]["attention"].erase("qk_norm");  // likewise
+  if (same.model.attention && same.model.positions != "rotary") {                                           // likewise
+    for (const char* key : {"rotary_base", "rotary_layout"}) json["model"]["attention"].erase(key);
+  }
+  if (!same.model.share_ffn) json["model"].erase("share_ffn");                                       // likewise
+  if (!same.model.parallel) json["model"].erase("parallel");                                         // likewise
   if (!same.model.tie) json["model"].erase("tie");                                                   // likewise
   if (same.model.init == "torch") json["model"].erase("init");                                       // likewise
   if (same.train.loss == "auto") json["train"].erase("loss");                                        // likewise

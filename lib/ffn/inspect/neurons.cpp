@@ -17,7 +17,7 @@ const float* Parameters::find(const std::string& name) const {
 
 KeysAndValues keys_and_values(const Parameters& parameters, const ModelConfig& model, std::int64_t block,
                               std::optional<std::int64_t> expert, std::int64_t width) {
-  const std::string at = "block" + std::to_string(block) + ".ffn." + (expert ? "experts." : "");
+  const std::string at = "block" + std::to_string(model.share_ffn ? 0 : block) + ".ffn." + (expert ? "experts." : "");
   const std::int64_t first = expert.value_or(0) * model.d_model * width;
   const auto weight = [&](const char* name) {
     const float* found = parameters.find(at + name + ".weight");

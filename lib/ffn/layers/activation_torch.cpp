@@ -266,6 +266,7 @@ Tensor dropout_mask(const Tensor& like, const ForwardContext& context, std::uint
   const std::int64_t runs = shape[0];
   std::int64_t per_run = 1;
   for (const auto size : shape.slice(1)) per_run *= size;
+  site += context.site_shift;
   const Tensor mask =
       context.host_free ? dropout_mask_anywhere(context, site, per_run) : dropout_mask_on_host(context, site, runs, per_run);
   return mask.view(shape).to(like.scalar_type());

@@ -13,6 +13,10 @@ std::optional<Linear> linear_if(bool wanted, const Declare& declare, std::int64_
   return wanted ? std::optional(Linear(declare, d_model, d_model, bias)) : std::nullopt;
 }
 
+std::optional<Norm> norm_if(bool wanted, const Declare& declare, std::int64_t head_width) {
+  return wanted ? std::optional(Norm(declare, head_width, head_norm())) : std::nullopt;
+}
+
 // A batch that is shorter than the longest writes to a part of the scores.
 Place scores_if(bool wanted, const Declare& declare, std::int64_t heads, std::int64_t max_length) {
   return wanted ? declare(position_scores_parameter(heads, max_length), Gradient::added_to) : Place();
@@ -20,7 +24,8 @@ Place scores_if(bool wanted, const Declare& declare, std::int64_t heads, std::in
 
 }  // namespace
 
-Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config)
+Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config,
+                     bool rotary)
     : d_model_(d_model),
       heads_(config.heads),
       head_width_(d_model / config.heads),
@@ -31,8 +36,12 @@ Attention::Attention(const Declare& declare, std::int64_t d_model, std::int64_t 
       scores_(scores_if(by_position_, declare, config.heads, max_sequence_length)),
       query_(linear_if(!by_position_, declare.in("query"), d_model, config.bias)),
       key_(linear_if(!by_position_, declare.in("key"), d_model, config.bias)),
+      query_norm_(norm_if(config.qk_norm, declare.in("query_norm"), head_width_)),
+      key_norm_(norm_if(config.qk_norm, declare.in("key_norm"), head_width_)),
       value_(declare.in("value"), d_model, d_model, config.bias),
-      output_(declare.in("output"), d_model, d_model, config.bias) {}
+      output_(declare.in("output"), d_model, d_model, config.bias) {
+  if (rotary) rotary_.emplace(max_sequence_length, head_width_, config.rotary_base, config.rotary_layout == "pairs");
+}
 
 template <class F>
 void Attention::for_each_head(const F& f) const {
@@ -94,6 +103,13 @@ const float* Attention::forward(Pass& pass, std::int64_t rows, const float* x) {
   } else {
     q_ = query_->forward(pass, rows, x);
     k_ = key_->forward(pass, rows, x);
+    if (query_norm_) {
+      q_ = query_norm_->forward(pass, rows * heads_, q_);
+      k_ = key_norm_->forward(pass, rows * heads_, k_);
+    }
+    if (rotary_) {
+      for (float* y : {q_, k_}) rotary_->turn(rows, length_, heads_, y);
+    }
     mix(pass);
   }
   pass.show(Value::attention, (by_position_ ? 1 : rows / length_) * heads_ * length_, length_, weights_);
@@ -150,6 +166,13 @@ const float* Attention::backward_by_content(Pass& pass, float* dmixed) {
       multiply_add(ds.t(), q, dk_seen);
     });
   });
+  if (rotary_) {
+    for (float* d : {dq, dk}) rotary_->turn(rows_, length_, heads_, d, /*back=*/true);
+  }
+  if (query_norm_) {
+    dq = query_norm_->backward(pass, dq);
+    dk = key_norm_->backward(pass, dk);
+  }
   value_.weight_gradient(pass, rows_, x_, dv);
   query_->weight_gradient(pass, rows_, x_, dq);
   key_->weight_gradient(pass, rows_, x_, dk);

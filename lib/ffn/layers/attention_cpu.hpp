@@ -6,12 +6,14 @@
 #include "ffn/config/model_config.hpp"
 #include "ffn/layers/linear_cpu.hpp"
 #include "ffn/layers/matrix.hpp"
+#include "ffn/layers/norm_cpu.hpp"
+#include "ffn/layers/position_cpu.hpp"
 
 namespace ffn::fused {
 
 class Attention {
  public:
-  Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config);
+  Attention(const Declare& declare, std::int64_t d_model, std::int64_t max_sequence_length, const AttentionConfig& config, bool rotary);
   /// x: (B·T, D), alive until backward → (B·T, D)
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy);
@@ -50,7 +52,9 @@ class Attention {
   bool causal_, by_position_;
   Place scores_;  ///< (H, T, T), by position
   std::optional<Linear> query_, key_;
+  std::optional<Norm> query_norm_, key_norm_;  ///< over a head's width
   Linear value_, output_;
+  std::optional<Rotary> rotary_;
 
   // Of the pass at work:
   std::int64_t rows_ = 0, length_ = 0, height_ = 0;

@@ -4,17 +4,29 @@
 #include <limits>
 
 #include "ffn/config/parameters.hpp"
+#include "ffn/layers/position_torch.hpp"
 
 namespace ffn::nn {
 
-AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config)
-    : RunModule(num_runs), heads_(config.heads), head_width_(d_model / config.heads), causal_(config.causal) {
+AttentionImpl::AttentionImpl(std::int64_t num_runs, std::int64_t d_model, std::int64_t sequence_length, const AttentionConfig& config,
+                             bool rotary)
+    : RunModule(num_runs),
+      heads_(config.heads),
+      head_width_(d_model / config.heads),
+      causal_(config.causal),
+      rotary_(rotary),
+      in_pairs_(config.rotary_layout == "pairs"),
+      rotary_base_(config.rotary_base) {
   TORCH_CHECK(d_model % config.heads == 0, "d_model (", d_model, ") is not divisible by heads (", config.heads, ")");
   if (config.scores == "position") {
     scores_ = parameter(position_scores_parameter(heads_, sequence_length));
   } else {
     query_ = register_module("query", Linear(num_runs, d_model, d_model, config.bias));
     key_ = register_module("key", Linear(num_runs, d_model, d_model, config.bias));
+    if (config.qk_norm) {
+      query_norm_ = register_module("query_norm", Norm(num_runs, head_width_, head_norm()));
+      key_norm_ = register_module("key_norm", Norm(num_runs, head_width_, head_norm()));
+    }
   }
   value_ = register_module("value", Linear(num_runs, d_model, d_model, config.bias));
   output_ = register_module("output", Linear(num_runs, d_model, d_model, config.bias));
@@ -38,8 +50,15 @@ Tensor AttentionImpl::by_content(const Tensor& x, std::int64_t t) {
     return y.reshape({runs, batch, t, heads_, head_width_}).transpose(2, 3).reshape({runs * batch * heads_, t, head_width_});
   };
   const double scale = 1.0 / std::sqrt(static_cast<double>(head_width_));
-  const Tensor scores = torch::bmm(split(query_(x)) * scale, split(key_(x)).transpose(1, 2));  // (R·B·H, T, T)
-  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));                   // (R·B·H, T, D/H)
+  const auto normed = [&](Norm& norm, const Tensor& y) { return norm.is_empty() ? y : norm(y.reshape({runs, -1, head_width_})); };
+  Tensor q = split(normed(query_norm_, query_(x))), k = split(normed(key_norm_, key_(x)));
+  if (rotary_) {
+    const Rotary turn(t, head_width_, rotary_base_, in_pairs_, x);
+    q = turn(q);
+    k = turn(k);
+  }
+  const Tensor scores = torch::bmm(q * scale, k.transpose(1, 2));             // (R·B·H, T, T)
+  const Tensor mixed = torch::bmm(masked_softmax(scores), split(value_(x)));  // (R·B·H, T, D/H)
   return mixed.reshape({runs, batch, heads_, t, head_width_}).transpose(2, 3).reshape({runs, batch * t, heads_ * head_width_});
 }
 

@@ -39,12 +39,14 @@ class Declared {
   const RowLayout& layout() const { return layout_; }
   /// Zeroes the gradients that backward passes add to.
   void zero_added(float* gradients) const;
-
- private:
-  friend class Declare;
   struct Range {
     std::int64_t offset, count;
   };
+  /// Where the parameters of a part stand, to whose gradients several layers add from now on.
+  Range share(const std::string& prefix);
+
+ private:
+  friend class Declare;
   RowLayout layout_;
   std::vector<Range> added_;
 };
@@ -53,9 +55,11 @@ class Declared {
 /// a layer's own before those of its parts.
 class Declare {
  public:
-  explicit Declare(Declared& all, std::string prefix = "") : all_(all), prefix_(std::move(prefix)) {}
+  explicit Declare(Declared& all, std::string prefix = "", bool again = false) : all_(all), prefix_(std::move(prefix)), again_(again) {}
   /// For the part called `name`.
-  Declare in(const std::string& name) const { return Declare(all_, prefix_ + name + "."); }
+  Declare in(const std::string& name) const { return Declare(all_, prefix_ + name + ".", again_); }
+  /// For a layer with the parameters of another one, which has declared them under the same names.
+  Declare again() const { return Declare(all_, prefix_, true); }
   Place operator()(ParameterSpec spec, Gradient gradient = Gradient::written) const;
   /// Nowhere for no parameter.
   Place operator()(const std::optional<ParameterSpec>& spec, Gradient gradient = Gradient::written) const {
@@ -65,6 +69,7 @@ class Declare {
  private:
   Declared& all_;
   std::string prefix_;
+  bool again_;
 };
 
 }  // namespace ffn::fused

@@ -4,41 +4,20 @@
 
 #include "ffn/config/parameters.hpp"
 #include "ffn/kernels/dropout.hpp"
+#include "ffn/layers/position_cpu.hpp"
 #include "ffn/layers/router_cpu.hpp"
 
 namespace ffn::fused {
 
-Norm::Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config)
-    : d_model_(d_model), epsilon_(static_cast<float>(config.epsilon)) {
-  const auto parameters = norm_parameters(d_model, config);
-  weight_ = declare(parameters.weight, Gradient::added_to);
-  bias_ = declare(parameters.bias, Gradient::added_to);
-}
-
-const float* Norm::forward(Pass& pass, std::int64_t rows, const float* x) {
-  rows_ = rows;
-  float* y = pass.arena.floats(rows * d_model_);
-  normalised_ = pass.arena.floats(rows * d_model_);
-  inverse_ = pass.arena.floats(rows);
-  kernels().norm(rows, d_model_, epsilon_, x, weight_.in(pass.parameters), bias_.in(pass.parameters), y, normalised_, inverse_);
-  return y;
-}
-
-const float* Norm::backward(Pass& pass, const float* dy) {
-  float* dx = pass.arena.floats(rows_ * d_model_);
-  kernels().norm_backward(rows_, d_model_, dy, weight_.in(pass.parameters), normalised_, inverse_, dx, weight_.in(pass.gradients),
-                          bias_.in(pass.gradients));
-  return dx;
-}
-
-Block::Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
-    : d_model_(config.d_model), residual_(config.residual), residual_dropout_(config.residual_dropout) {
+Block::Block(const Declare& declare, const Declare& of_ffn, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index)
+    : d_model_(config.d_model), residual_(config.residual), parallel_(config.parallel), residual_dropout_(config.residual_dropout) {
   if (config.attention) {
-    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention);
-    around_attention_ = make_sublayer(declare, "attention", config, residual_site(index, 0));
+    attention_.emplace(declare.in("attention"), config.d_model, sequence_length, *config.attention, config.positions == "rotary");
+    around_attention_ = make_sublayer(declare, parallel_ ? "input" : "attention", config, residual_site(index, 0));
   }
-  ffn_ = make_feed_forward(declare.in("ffn"), config.d_model, config.ffn, index);
-  if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
+  ffn_ = make_feed_forward(of_ffn, config.d_model, config.ffn, index);
+  if (parallel_) around_ffn_.site = residual_site(index, 1);  // the one norm is around_attention_.before
+  else if (ffn_) around_ffn_ = make_sublayer(declare, "ffn", config, residual_site(index, 1));
 }
 
 Block::SubLayer Block::make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site) {
@@ -64,16 +43,25 @@ const float* Block::drop(SubLayer& around, Pass& pass, const float* y) const {
   return out;
 }
 
+const float* Block::undrop(const SubLayer& around, Pass& pass, const float* dy) const {
+  if (!around.mask) return dy;
+  float* dropped = pass.arena.floats(rows_ * d_model_);
+  kernels().multiply(rows_ * d_model_, dy, around.mask, dropped);
+  return dropped;
+}
+
+const float* Block::sum(Pass& pass, const float* a, const float* b) const {
+  float* out = pass.arena.floats(rows_ * d_model_);
+  kernels().add(rows_ * d_model_, a, b, out);
+  return out;
+}
+
 // after_sum(x + on_output(dropout(f(before(x)))))
 template <class F>
 const float* Block::apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* in) { return norm ? norm->forward(pass, rows, in) : in; };
   const float* y = maybe(around.on_output, drop(around, pass, f(maybe(around.before, x))));
-  if (residual_) {
-    float* sum = pass.arena.floats(rows * d_model_);
-    kernels().add(rows * d_model_, x, y, sum);
-    y = sum;
-  }
+  if (residual_) y = sum(pass, x, y);
   return maybe(around.after_sum, y);
 }
 
@@ -81,33 +69,59 @@ template <class F>
 const float* Block::apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f) {
   const auto maybe = [&](std::optional<Norm>& norm, const float* dout) { return norm ? norm->backward(pass, dout) : dout; };
   const float* dsum = maybe(around.after_sum, dy);
-  const float* dout = maybe(around.on_output, dsum);
-  if (around.mask) {
-    float* dropped = pass.arena.floats(rows_ * d_model_);
-    kernels().multiply(rows_ * d_model_, dout, around.mask, dropped);
-    dout = dropped;
-  }
+  const float* dout = undrop(around, pass, maybe(around.on_output, dsum));
   const float* dx = maybe(around.before, f(dout));
-  if (!residual_) return dx;
-  float* both = pass.arena.floats(rows_ * d_model_);
-  kernels().add(rows_ * d_model_, dsum, dx, both);
-  return both;
+  return residual_ ? sum(pass, dsum, dx) : dx;
+}
+
+const float* Block::feed(Pass& pass, const float* in) {
+  pass.show(Value::ffn_input, rows_, d_model_, in);
+  const float* y = ffn_->forward(pass, rows_, in);
+  pass.show(Value::ffn_output, rows_, d_model_, y);
+  return y;
+}
+
+const float* Block::feed_backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  if (!shared_) return ffn_->backward(pass, dy, auxiliary_weights);
+  // A layer may write its gradients: into a row of their own, which is added.
+  const auto [offset, count] = *shared_;
+  Pass own = pass;
+  own.gradients = pass.arena.floats(offset + count);
+  std::fill_n(own.gradients + offset, count, 0.0f);
+  const float* dx = ffn_->backward(own, dy, auxiliary_weights);
+  kernels().add(count, pass.gradients + offset, own.gradients + offset, pass.gradients + offset);
+  return dx;
+}
+
+// y = x + (dropout(attention(in)) + dropout(ffn(in))),   in = norm(x)
+const float* Block::forward_in_parallel(Pass& pass, const float* x) {
+  auto& norm = around_attention_.before;
+  const float* in = norm ? norm->forward(pass, rows_, x) : x;
+  const float* y = drop(around_attention_, pass, attention_->forward(pass, rows_, in));
+  if (ffn_) y = sum(pass, y, drop(around_ffn_, pass, feed(pass, in)));
+  return residual_ ? sum(pass, x, y) : y;
+}
+
+// so dx = dy + dnorm(dattention(dy) + dffn(dy))
+const float* Block::backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
+  const float* din = attention_->backward(pass, undrop(around_attention_, pass, dy));
+  if (ffn_) din = sum(pass, din, feed_backward(pass, undrop(around_ffn_, pass, dy), auxiliary_weights));
+  auto& norm = around_attention_.before;
+  const float* dx = norm ? norm->backward(pass, din) : din;
+  return residual_ ? sum(pass, dy, dx) : dx;
 }
 
 const float* Block::forward(Pass& pass, std::int64_t rows, const float* x) {
   rows_ = rows;
+  if (parallel_) return forward_in_parallel(pass, x);
   if (attention_) x = apply(around_attention_, pass, rows, x, [&](const float* in) { return attention_->forward(pass, rows, in); });
   if (!ffn_) return x;
-  return apply(around_ffn_, pass, rows, x, [&](const float* in) {
-    pass.show(Value::ffn_input, rows, d_model_, in);
-    const float* y = ffn_->forward(pass, rows, in);
-    pass.show(Value::ffn_output, rows, d_model_, y);
-    return y;
-  });
+  return apply(around_ffn_, pass, rows, x, [&](const float* in) { return feed(pass, in); });
 }
 
 const float* Block::backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights) {
-  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return ffn_->backward(pass, d, auxiliary_weights); });
+  if (parallel_) return backward_in_parallel(pass, dy, auxiliary_weights);
+  if (ffn_) dy = apply_backward(around_ffn_, pass, dy, [&](const float* d) { return feed_backward(pass, d, auxiliary_weights); });
   if (attention_) dy = apply_backward(around_attention_, pass, dy, [&](const float* d) { return attention_->backward(pass, d); });
   return dy;
 }
@@ -120,12 +134,14 @@ InputEmbedding::InputEmbedding(const Declare& declare, const ModelConfig& config
   embedding_ = declare(embedding_parameter("embedding", task.input_width, d_model_), Gradient::added_to);
   if (config.positions == "learned")
     position_ = declare(embedding_parameter("position", task.sequence_length, d_model_), Gradient::added_to);
+  if (config.positions == "sinusoidal") sinusoids_ = sinusoids(task.sequence_length, d_model_);
 }
 
 const float* InputEmbedding::forward(Pass& pass, const Examples& examples) {
   const std::int64_t rows = examples.count * examples.sequence_length, d = d_model_;
   if (projection_) return projection_->forward(pass, rows, examples.vectors);
-  const float *embedding = embedding_.in(pass.parameters), *position = position_.in(pass.parameters);
+  const float* embedding = embedding_.in(pass.parameters);
+  const float* position = sinusoids_.empty() ? position_.in(pass.parameters) : sinusoids_.data();
   float* x = pass.arena.floats(rows * d);
   for (std::int64_t n = 0; n < rows; ++n) {
     const float* word = embedding + examples.tokens[n] * d;
@@ -153,8 +169,11 @@ namespace {
 
 std::vector<Block> make_blocks(const Declare& declare, const ModelConfig& config, const TaskShape& task) {
   std::vector<Block> blocks;
-  for (std::int64_t b = 0; b < config.blocks; ++b)
-    blocks.emplace_back(declare.in("block" + std::to_string(b)), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  for (std::int64_t b = 0; b < config.blocks; ++b) {
+    const Declare own = declare.in("block" + std::to_string(b));
+    const Declare of_ffn = config.share_ffn && b > 0 ? declare.in("block0").again() : own;
+    blocks.emplace_back(own, of_ffn.in("ffn"), config, task.sequence_length, static_cast<std::uint32_t>(b));
+  }
   return blocks;
 }
 
@@ -176,6 +195,10 @@ Network::Network(const ModelConfig& config, const TaskShape& task, const Loss& l
       blocks_(make_blocks(Declare(declared_), config, task)),
       final_norm_(make_final_norm(Declare(declared_).in("final_norm"), config)),
       head_(make_head(Declare(declared_).in("head"), config, task, embedding_.table())) {
+  if (config.share_ffn) {
+    const auto parameters = declared_.share("block0.ffn.");
+    for (auto& block : blocks_) block.share_ffn(parameters);
+  }
   const auto losses = ffn::auxiliary_losses(config);
   for (std::size_t i = 0; i < losses.size(); ++i) auxiliary_weights_.at(i) = losses[i].weight / static_cast<double>(blocks_.size());
 }

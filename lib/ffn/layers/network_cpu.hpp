@@ -11,6 +11,7 @@
 #include "ffn/layers/attention_cpu.hpp"
 #include "ffn/layers/feed_forward_cpu.hpp"
 #include "ffn/layers/loss_cpu.hpp"
+#include "ffn/layers/norm_cpu.hpp"
 
 namespace ffn::fused {
 
@@ -29,23 +30,12 @@ struct DropoutKey {
   std::int64_t step = 0;
 };
 
-class Norm {
- public:
-  Norm(const Declare& declare, std::int64_t d_model, const NormConfig& config);
-  const float* forward(Pass& pass, std::int64_t rows, const float* x);
-  const float* backward(Pass& pass, const float* dy);
-
- private:
-  std::int64_t d_model_;
-  Place weight_, bias_;  ///< bias_ is nowhere for RMS
-  float epsilon_;
-  std::int64_t rows_ = 0;
-  float *normalised_ = nullptr, *inverse_ = nullptr;
-};
-
 class Block {
  public:
-  Block(const Declare& declare, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  /// of_ffn: what the FFN is declared with, that of another block where they share one
+  Block(const Declare& declare, const Declare& of_ffn, const ModelConfig& config, std::int64_t sequence_length, std::uint32_t index);
+  /// From now on the FFN adds to the gradients of these parameters, which it shares.
+  void share_ffn(const Declared::Range& parameters) { shared_ = parameters; }
   const float* forward(Pass& pass, std::int64_t rows, const float* x);
   const float* backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   Router* router() { return ffn_ ? ffn_->router() : nullptr; }
@@ -59,18 +49,26 @@ class Block {
   };
   static SubLayer make_sublayer(const Declare& declare, const std::string& name, const ModelConfig& config, std::uint32_t site);
   const float* drop(SubLayer& around, Pass& pass, const float* y) const;
+  /// dy of what drop() gave → of what it took
+  const float* undrop(const SubLayer& around, Pass& pass, const float* dy) const;
+  const float* sum(Pass& pass, const float* a, const float* b) const;
+  const float* feed(Pass& pass, const float* in);
+  const float* feed_backward(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
+  const float* forward_in_parallel(Pass& pass, const float* x);
+  const float* backward_in_parallel(Pass& pass, const float* dy, const AuxiliaryValues& auxiliary_weights);
   template <class F>
   const float* apply(SubLayer& around, Pass& pass, std::int64_t rows, const float* x, const F& f);
   template <class F>
   const float* apply_backward(SubLayer& around, Pass& pass, const float* dy, const F& f);
 
   std::int64_t d_model_, rows_ = 0;
-  bool residual_;
+  bool residual_, parallel_;
   double residual_dropout_;
   std::optional<Attention> attention_;
   SubLayer around_attention_;
   std::unique_ptr<FeedForward> ffn_;
   SubLayer around_ffn_;
+  std::optional<Declared::Range> shared_;
 };
 
 /// How examples become the first x: (B·T, D): vectors by a linear map, tokens by an embedding, plus one of their positions.
@@ -84,7 +82,8 @@ class InputEmbedding {
 
  private:
   std::int64_t d_model_;
-  Place embedding_, position_;  ///< (V, D), (T, D)
+  Place embedding_, position_;    ///< (V, D), (T, D)
+  std::vector<float> sinusoids_;  ///< (T, D) in place of position_; empty without
   std::optional<Linear> projection_;
 };
 

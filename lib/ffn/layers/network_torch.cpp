@@ -2,6 +2,7 @@
 
 #include "ffn/config/parameters.hpp"
 #include "ffn/layers/loss_torch.hpp"
+#include "ffn/layers/position_torch.hpp"
 
 namespace ffn::nn {
 
@@ -21,8 +22,9 @@ NetworkImpl::NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const
     projection_ = register_module("projection", Linear(num_runs, task.input_width, config.d_model, /*bias=*/true));
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
+    const auto shared = config.share_ffn && b > 0 ? blocks_[0]->feed_forward() : nullptr;
     blocks_.push_back(
-        register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b))));
+        register_module("block" + std::to_string(b), Block(num_runs, config, task.sequence_length, static_cast<std::uint32_t>(b), shared)));
   }
   if (config.norm.places().at_end) final_norm_ = register_module("final_norm", Norm(num_runs, config.d_model, config.norm));
   if (config.tie) tied_head_ = register_module("head", TiedHead(num_runs, config.d_model, task.num_classes));
@@ -42,6 +44,7 @@ Tensor NetworkImpl::embed(const Tensor& tokens, const ForwardContext& context) {
   }
   x = x.view({runs, batch, length, d});
   if (position_.defined()) x = x + position_.narrow(1, 0, length).unsqueeze(1);
+  if (positions_ == "sinusoidal") x = x + sinusoids(length, d, x);
   return x.reshape({runs, batch * length, d});
 }
 

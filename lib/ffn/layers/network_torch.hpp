@@ -23,8 +23,9 @@ class TiedHeadImpl final : public RunModule {
 };
 TORCH_MODULE(TiedHead);
 
-/// Tokens enter through an embedding (plus a learned vector per position), vectors through a linear map; the head is a
-/// linear map to the outputs. With norms before the sub-layers there is one more before the head.
+/// Tokens enter through an embedding (plus a vector per position), vectors through a linear map; the head is a
+/// linear map to the outputs. With share_ffn all blocks have the FFN of the first, and norms of their own. With norms before the sub-layers
+/// there is one more before the head.
 class NetworkImpl final : public RunModule {
  public:
   NetworkImpl(std::int64_t num_runs, const ModelConfig& config, const TaskShape& task);

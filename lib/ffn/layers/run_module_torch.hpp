@@ -42,6 +42,7 @@ struct ForwardContext {
   Tensor step_number;                ///< (1) int64: selects the dropout masks
   Tensor rates;                      ///< (R) float64: share of the hidden layer that is dropped; undefined where no run drops any
   Tensor seeds;                      ///< (R) int64: the bits of the runs' dropout seeds; defined in training
+  std::uint32_t site_shift = 0;      ///< on the sites of dropout masks in an FFN that blocks share: each block has its own masks
   /// Where every router leaves how far each token's last expert lies above the first one that it does not go to, as a share
   /// of the last one's score: (R, N), 0 where they tie.
   std::vector<Tensor>* margins = nullptr;

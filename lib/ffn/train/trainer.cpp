@@ -47,8 +47,7 @@ Trainer::Trainer(const Cohort& cohort, TrainObserver& observer, const MakeLearne
       learner_(make_learner(runs_, *task_)),
       computed_by_(std::move(computed_by)),
       auxiliary_(auxiliary_losses(runs_[0].model)),
-      evaluator_(*task_, runs_[0].train.most_eval_examples(),
-                 runs_[0].model.blocks * ffn_cost(runs_[0].model.ffn, runs_[0].model.d_model).parameters),
+      evaluator_(*task_, runs_[0].train.most_eval_examples(), model_cost(runs_[0].model, task_->shape()).ffns.parameters),
       states_(runs_.size()),
       live_(runs_.size(), 1) {
   observer_.prepared(task_->shape(), task_->data_hash());
